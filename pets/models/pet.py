@@ -1,0 +1,44 @@
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+
+from pets.fields import PetIDField, new_pet_id
+
+
+def validate_not_blank(value: str) -> None:
+    """Refuse text of white space only."""
+    if not value.strip():
+        raise ValidationError("Enter at least one character that is not white space.", code="blank")
+
+
+class Pet(models.Model):
+    """A pet. The API shows its id, name and tag; its status is the store's own business."""
+
+    class Status(models.TextChoices):
+        AVAILABLE = "available"
+        PENDING = "pending"
+        SOLD = "sold"
+
+    id = PetIDField(primary_key=True, default=new_pet_id, editable=False)
+    name = models.CharField(max_length=255, validators=[validate_not_blank])
+    tag = models.CharField(
+        max_length=255,
+        null=True,  # without a tag the API shows no such member, which is not an empty one
+        blank=True,
+        validators=[validate_not_blank],
+        help_text="A category, for example the kind of animal. Optional.",
+    )
+    status = models.CharField(max_length=9, choices=Status, default=Status.AVAILABLE)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(name=""), name="pets_pet_name_not_empty"),
+            models.CheckConstraint(condition=~models.Q(tag=""), name="pets_pet_tag_not_empty"),
+            models.CheckConstraint(
+                condition=models.Q(status__in=["available", "pending", "sold"]), name="pets_pet_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,76 @@
+"""What is written to pets, in whole transactions; knows no HTTP."""
+
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from petservice.apikeys.models import APIKey
+from pets.models import IdempotencyRecord, Pet
+
+IDEMPOTENCY_PERIOD = timedelta(hours=24)
+# How many old records each new one takes away, so that they go without a daemon.
+_SWEEP = 10
+
+
+class IdempotencyKeyReused(Exception):
+    """The key has created another pet than the one that is asked for now."""
+
+
+class IdempotencyKeyInUse(Exception):
+    """A request with the same key is under way."""
+
+
+def create_pet(*, name: str, tag: str | None = None) -> Pet:
+    """A new, available pet."""
+    return Pet.objects.create(name=name, tag=tag)
+
+
+@transaction.atomic
+def create_pet_once(
+    *, api_key: APIKey, idempotency_key: str, name: str, tag: str | None = None, now: datetime | None = None
+) -> tuple[Pet, bool]:
+    """The pet that `api_key` has created with this key within IDEMPOTENCY_PERIOD, or a new one; and whether it is new.
+
+    The pet of an earlier request is as it was answered then, not as it may be now. The pet and its record are
+    written together or not at all. Raises IdempotencyKeyReused and IdempotencyKeyInUse.
+    """
+    now = now or timezone.now()
+    _claim(api_key, idempotency_key)
+    record = IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).first()
+    if record is not None and record.created_at > now - IDEMPOTENCY_PERIOD:
+        if (record.name, record.tag) != (name, tag):
+            raise IdempotencyKeyReused
+        return Pet(id=record.pet_id, name=record.name, tag=record.tag), False
+    if record is not None:
+        record.delete()
+    _sweep(now)
+    pet = create_pet(name=name, tag=tag)
+    IdempotencyRecord.objects.create(
+        api_key=api_key, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
+    )
+    return pet, True
+
+
+def _claim(api_key: APIKey, idempotency_key: str) -> None:
+    """Keep others out until the transaction ends. SQLite lets only one writer in anyway; here the others queue."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [f"idempotency:{idempotency_key}", api_key.pk]
+        )
+        (claimed,) = cursor.fetchone()
+    if not claimed:
+        raise IdempotencyKeyInUse
+
+
+def _sweep(now: datetime) -> None:
+    # SKIP LOCKED: what another request is sweeping already is no concern of this one.
+    old = (
+        IdempotencyRecord.objects.filter(created_at__lte=now - IDEMPOTENCY_PERIOD)
+        .order_by("created_at")
+        .select_for_update(skip_locked=True)
+        .values_list("pk", flat=True)[:_SWEEP]
+    )
+    IdempotencyRecord.objects.filter(pk__in=list(old)).delete()

@@ -1,0 +1,126 @@
+"""The error envelope, `{"error": {"code", "message"}}`, and every way into it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+# The statuses of the contract, and those of what a client uses beyond it (Idempotency-Key, /ready).
+CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    409: "conflict",
+    422: "unprocessable_content",
+    500: "internal_error",
+    503: "unavailable",
+}
+MESSAGES = {
+    400: "The request is malformed.",
+    403: "This request is not allowed.",
+    404: "Nothing is found at this path with this method; the paths are listed at /docs.",
+    500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
+}
+# What other parts call by another status; the contract knows these under its own.
+_CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 431: 400}
+
+
+class BadRequest(exceptions.APIException):
+    """400: the client sent something that it must change before it tries again."""
+
+    status_code = 400
+    default_code = "bad_request"
+
+
+class Conflict(exceptions.APIException):
+    """409: the same thing is going on already; `wait` is the number of seconds after which to try again."""
+
+    status_code = 409
+    default_code = "conflict"
+
+    def __init__(self, detail: str, *, wait: int) -> None:
+        super().__init__(detail)
+        self.wait = wait
+
+
+class UnprocessableContent(exceptions.APIException):
+    """422: well-formed, but at odds with what the client sent before."""
+
+    status_code = 422
+    default_code = "unprocessable_content"
+
+
+def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
+    """The body of a failure with one of the statuses in CODES."""
+    return {"error": {"code": CODES[status], "message": message}}
+
+
+def error_response(status: int, message: str) -> HttpResponse:
+    """A failure outside REST framework."""
+    return HttpResponse(orjson.dumps(envelope(status, message)), status=status, content_type="application/json")
+
+
+def standard_error_response(status: int) -> HttpResponse:
+    """A failure of which only the status is known, whatever it is."""
+    status = _CONTRACT_STATUS.get(status, status)
+    if status not in MESSAGES:
+        status = 400 if status < 500 else 500
+    return error_response(status, MESSAGES[status])
+
+
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
+    """REST framework's hook: the envelope for what it knows, None for the unknown, which Django logs as a crash."""
+    if isinstance(exc, Http404):
+        exc = exceptions.NotFound(MESSAGES[404])
+    elif isinstance(exc, PermissionDenied):
+        exc = exceptions.PermissionDenied()
+    if not isinstance(exc, exceptions.APIException):
+        return None
+    status = _CONTRACT_STATUS.get(exc.status_code, exc.status_code)
+    if isinstance(exc, exceptions.MethodNotAllowed):
+        message = MESSAGES[404]
+    elif isinstance(exc, exceptions.UnsupportedMediaType):
+        message = "The body must be JSON and be sent with the header Content-Type: application/json."
+    else:
+        message = " ".join(_sentences(exc.detail))
+    headers = {}
+    if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
+    if isinstance(exc, Conflict):
+        headers["Retry-After"] = str(exc.wait)
+    return Response(envelope(status, message), status=status, headers=headers)
+
+
+def _sentences(detail: Any) -> Iterator[str]:
+    if isinstance(detail, dict):
+        for part in detail.values():
+            yield from _sentences(part)
+    elif isinstance(detail, list):
+        for part in detail:
+            yield from _sentences(part)
+    else:
+        yield str(detail)
+
+
+# Django's error views (handler400 and its kin in petservice.urls).
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return standard_error_response(400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return standard_error_response(403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return standard_error_response(404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return standard_error_response(500)

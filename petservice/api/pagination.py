@@ -1,0 +1,69 @@
+"""Keyset pagination: the body is the bare array, the next page is in the `Link` header (RFC 8288)."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from django.db.models import Model, QuerySet
+from rest_framework.request import Request
+
+from petservice.api.errors import BadRequest
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` has the form of the service's ids: a UUID in lower case with hyphens."""
+    return _UUID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that a client asked for: at most `limit` rows with ids above `after`."""
+
+    limit: int
+    after: str | None
+
+    @classmethod
+    def from_request(cls, request: Request) -> "Page":
+        """The query parameters `limit` and `after`, the last of each if repeated; raises BadRequest if malformed."""
+        limit = request.query_params.get("limit")
+        after = request.query_params.get("after")
+        if limit is not None and not _DIGITS.fullmatch(limit):
+            raise BadRequest(f"limit must be a whole number from 0, for example ?limit=20; got {limit[:100]!r}.")
+        if after is not None and not is_id(after):
+            raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {after[:100]!r}.")
+        return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)
+
+    def rows(self, queryset: QuerySet[ModelT]) -> tuple[list[ModelT], bool]:
+        """The rows of this page, oldest first, and whether more follow."""
+        if self.limit == 0:
+            return [], False
+        if self.after is not None:
+            queryset = queryset.filter(pk__gt=self.after)
+        # One more than asked for tells whether there is a next page, without a count.
+        rows = list(queryset.order_by("pk")[: self.limit + 1])
+        return rows[: self.limit], len(rows) > self.limit
+
+    def next_link(self, request: Request, last_id: str) -> str:
+        """The `Link` header that leads to the page after the one that ends with `last_id`."""
+        query = urlencode({"limit": self.limit, "after": last_id})
+        return f'<{request.build_absolute_uri(request.path)}?{query}>; rel="next"'
+
+
+def _bounded(digits: str) -> int:
+    # Thousands of digits are a number too, but int() refuses them; what is too long is above the maximum anyhow.
+    digits = digits.lstrip("0") or "0"
+    return MAX_LIMIT if len(digits) > len(str(MAX_LIMIT)) else min(int(digits), MAX_LIMIT)
+
+
+def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
+    """The headers of an answer with these rows."""
+    return {"Link": page.next_link(request, rows[-1].pk)} if more else {}

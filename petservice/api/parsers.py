@@ -1,0 +1,37 @@
+from collections.abc import Mapping
+from typing import IO, Any
+
+import orjson
+from django.http import UnreadablePostError
+from rest_framework.parsers import BaseParser
+
+from petservice.api.errors import BadRequest
+
+MAX_BODY_BYTES = 64 * 1024
+
+
+class JSONParser(BaseParser):
+    """A JSON object of at most MAX_BODY_BYTES; anything else is refused with 400."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        # One byte more tells a body that is too large from one that just fits, however it was declared.
+        try:
+            body = stream.read(MAX_BODY_BYTES + 1)
+        except UnreadablePostError:
+            raise BadRequest("The body could not be read: it ended early, or its chunks are malformed.") from None
+        if len(body) > MAX_BODY_BYTES:
+            raise BadRequest(f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        try:
+            value = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise BadRequest(f"The body is not JSON: {error}.") from None
+        if not isinstance(value, dict):
+            raise BadRequest('The body must be a JSON object, for example {"name": "Rex"}.')
+        return value

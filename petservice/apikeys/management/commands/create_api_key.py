@@ -1,0 +1,45 @@
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def duration(text: str) -> timedelta:
+    """A time span such as `90d`, `12h` or `30m`; raises ArgumentTypeError."""
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", text, re.ASCII)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not a time span; write for example 90d, 12h or 30m")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+class Command(BaseCommand):
+    help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="who uses the key")
+        parser.add_argument("--read-only", action="store_true", help="the key may not create pets")
+        parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="for example 90d, 12h or 30m")
+        parser.add_argument("--environment", choices=keys.ENVIRONMENTS, default=settings.ENVIRONMENT)
+
+    def handle(self, *args: Any, name: str, **options: Any) -> None:
+        name = name.strip()
+        if not 1 <= len(name) <= 100:
+            raise CommandError("NAME must have 1 to 100 characters; say who uses the key.")
+        span = options["expires_in"]
+        api_key, plain = APIKey.objects.create_key(
+            name=name,
+            environment=options["environment"],
+            access=APIKey.Access.READ_ONLY if options["read_only"] else APIKey.Access.READ_AND_WRITE,
+            expires_at=timezone.now() + span if span else None,
+        )
+        self.stdout.write(plain)
+        self.stderr.write(f"Created {api_key}, {api_key.get_access_display()}. This is the only time the key is shown.")

@@ -1,0 +1,105 @@
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from petservice.apikeys import keys
+
+
+class APIKeyManager(models.Manager["APIKey"]):
+    def create_key(self, *, name: str, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
+        """A new key's record and the plain key, which exists nowhere else; `environment` is this service's by default."""
+        environment = environment or settings.ENVIRONMENT
+        plain = keys.generate(environment)
+        api_key = self.create(
+            name=name, environment=environment, prefix=keys.prefix(plain), digest=keys.digest(plain), **fields
+        )
+        return api_key, plain
+
+    def for_plain_key(self, plain: str) -> "APIKey | None":
+        """The record of a plain key, whatever its state, or None."""
+        try:
+            return self.get(digest=keys.digest(plain))
+        except APIKey.DoesNotExist:
+            return None
+
+
+class APIKey(models.Model):
+    """Permission for one client to call the API."""
+
+    class Environment(models.TextChoices):
+        TEST = "test"
+        LIVE = "live"
+
+    class Access(models.TextChoices):
+        READ_ONLY = "read", "read only"
+        READ_AND_WRITE = "write", "read and write"
+
+    name = models.CharField(max_length=100, help_text="Who uses this key, for example “Acme's web shop”.")
+    prefix = models.CharField(max_length=keys.PREFIX_LENGTH, db_index=True, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    environment = models.CharField(max_length=4, choices=Environment, help_text="Only a service of this kind accepts it.")
+    access = models.CharField(max_length=5, choices=Access, default=Access.READ_AND_WRITE)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Leave empty for a key that does not expire.")
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = APIKeyManager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(name=""), name="apikeys_apikey_name_not_empty"),
+            models.CheckConstraint(
+                condition=models.Q(environment__in=keys.ENVIRONMENTS), name="apikeys_apikey_environment_known"
+            ),
+            models.CheckConstraint(condition=models.Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def is_revoked(self) -> bool:
+        return self.revoked_at is not None
+
+    def is_expired(self, now: datetime) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
+
+    @property
+    def may_write(self) -> bool:
+        return self.access == self.Access.READ_AND_WRITE
+
+    def revoke(self, *, now: datetime | None = None) -> None:
+        """End the key, from the next request on; a revoked key stays as it is."""
+        revoked = APIKey.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+        if revoked:
+            self.refresh_from_db(fields=["revoked_at"])
+
+    @transaction.atomic
+    def rotate(self, *, overlap: timedelta, created_by: Any = None, now: datetime | None = None) -> tuple["APIKey", str]:
+        """A successor with the same settings and its plain key; this key lives on for `overlap`, if not shorter anyway.
+
+        Raises ValueError for a revoked or expired key, which has nothing to hand on.
+        """
+        now = now or timezone.now()
+        if self.is_revoked or self.is_expired(now):
+            raise ValueError("Only a key that is in use can be rotated; create a new one instead.")
+        successor, plain = APIKey.objects.create_key(
+            name=self.name,
+            environment=self.environment,
+            access=self.access,
+            expires_at=self.expires_at,
+            created_by=created_by,
+        )
+        end = now + overlap
+        self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
+        self.save(update_fields=["expires_at"])
+        return successor, plain

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+from django.core.checks import Tags, register
+from django.db.models.signals import post_migrate
+
+
+class PetserviceConfig(AppConfig):
+    """The composition: start-up checks and the groups that span all apps."""
+
+    name = "petservice"
+
+    def ready(self) -> None:
+        from petservice import checks, groups
+
+        register(checks.check_configuration, "petservice")
+        register(checks.check_live, "petservice")
+        register(checks.check_tls_files, Tags.security)
+        # By the last app's turn the permissions of all of them exist.
+        post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")

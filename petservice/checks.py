@@ -1,0 +1,71 @@
+"""System checks: a configuration that cannot work is refused at start, naming the variable and an example."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+
+
+def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    """E001 for every variable that could not be read, E002 for an unknown environment."""
+    errors: list[CheckMessage] = [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]
+    if settings.ENVIRONMENT not in ("test", "live"):
+        errors.append(
+            Error(
+                f"PETSERVICE_ENVIRONMENT={settings.ENVIRONMENT!r} is neither test nor live; "
+                "write for example PETSERVICE_ENVIRONMENT=live",
+                id="petservice.E002",
+            )
+        )
+    return errors
+
+
+def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    """What a live service cannot do without, since nothing is invented for it: E003 to E007."""
+    if not settings.LIVE:
+        return []
+    problems = [
+        (
+            not settings.SECRET_KEY,
+            "SECRET_KEY is required in live; make one with "
+            "python -c 'import secrets; print(secrets.token_urlsafe(50))'",
+            "petservice.E003",
+        ),
+        (
+            not settings.ALLOWED_HOSTS,
+            "ALLOWED_HOSTS is required in live: the names that clients use, for example ALLOWED_HOSTS=pets.example.com",
+            "petservice.E004",
+        ),
+        (settings.DEBUG, "DEBUG is refused in live, because it shows internals; unset DEBUG", "petservice.E005"),
+        (
+            not settings.REQUIRE_HTTPS,
+            "PETSERVICE_REQUIRE_HTTPS is off, but live keys must not travel over plain HTTP; unset it",
+            "petservice.E006",
+        ),
+        (
+            not settings.CSRF_TRUSTED_ORIGINS,
+            "CSRF_TRUSTED_ORIGINS is required in live: where staff open the admin, "
+            "for example CSRF_TRUSTED_ORIGINS=https://pets.example.com",
+            "petservice.E007",
+        ),
+    ]
+    return [Error(text, id=check_id) for wrong, text, check_id in problems if wrong]
+
+
+def check_tls_files(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    """E008 when one of the two TLS files is missing or cannot be read."""
+    names = ("TLS_CERTFILE", "TLS_KEYFILE")
+    files = {name: os.environ.get(name, "") for name in names}
+    if not any(files.values()):
+        return []
+    return [
+        Error(
+            f"{name}={path!r} is not a readable file; TLS needs both, for example "
+            "TLS_CERTFILE=/etc/petservice/cert.pem TLS_KEYFILE=/etc/petservice/key.pem",
+            id="petservice.E008",
+        )
+        for name, path in files.items()
+        if not os.access(path, os.R_OK)
+    ]

@@ -1,0 +1,27 @@
+"""gunicorn's settings. GUNICORN_CMD_ARGS, WEB_CONCURRENCY, PORT and FORWARDED_ALLOW_IPS go before these, as ever."""
+
+import os
+
+from django.conf import settings
+
+# Two workers even on one core: while one starts or is replaced the other answers.
+workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
+worker_class = "petservice.gunicorn_worker.JSONErrorWorker"
+# Requests wait for the database, not for Python, when there are several.
+threads = settings.WORKER_THREADS
+
+# Longer than the idle time-out of the usual load balancers (60 s) would be safe too, but holds a connection per
+# client; 15 s spans a client's pauses.
+keepalive = 15
+# A worker that answers nothing for this long is replaced.
+timeout = 30
+graceful_timeout = 30
+# A disk that hangs must not make a healthy worker look dead.
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  # memory, not a shared file name
+# An administration socket that nothing here uses.
+control_socket_disable = True
+
+certfile = os.environ.get("TLS_CERTFILE") or None
+keyfile = os.environ.get("TLS_KEYFILE") or None
+
+errorlog = "-"

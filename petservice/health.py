@@ -1,0 +1,55 @@
+"""For load balancers: does the process run, and can it work?"""
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from petservice.api.errors import error_response, standard_error_response
+from petservice.api.schema import failures, standard_headers
+from petservice.api.viewsets import APIViewSet
+
+
+@extend_schema_view(
+    retrieve=extend_schema(
+        operation_id="healthCheck",
+        summary="Health check",
+        description="Says that the service is running and reachable. Needs no key and touches no database.",
+        tags=[],
+        auth=[{}],
+        parameters=standard_headers(200, 500),
+        responses={
+            200: OpenApiResponse(
+                inline_serializer("Health", {"status": serializers.ChoiceField(choices=["ok"])}),
+                description="The service runs.",
+            ),
+            **failures(500),
+        },
+        examples=[OpenApiExample("Running", value={"status": "ok"}, response_only=True, status_codes=["200"])],
+    )
+)
+class HealthViewSet(APIViewSet):
+    """Open to all: the one view without a key."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    def retrieve(self, request: Request) -> Response:
+        return Response({"status": "ok"})
+
+
+def ready(request: HttpRequest) -> HttpResponse:
+    """200 when the database answers and has every migration, else 503."""
+    if request.method not in ("GET", "HEAD"):
+        return standard_error_response(404)
+    try:
+        executor = MigrationExecutor(connection)
+        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError:
+        return error_response(503, "The database does not answer.")
+    if missing:
+        return error_response(503, f"The database lacks {len(missing)} migration(s): run `python manage.py migrate`.")
+    return HttpResponse(b'{"status":"ok"}', content_type="application/json")

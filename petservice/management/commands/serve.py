@@ -1,0 +1,82 @@
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection, transaction
+from django.utils.crypto import get_random_string
+
+from petservice.apikeys.models import APIKey
+
+
+class Command(BaseCommand):
+    help = "Check the configuration, migrate, set up on first use, and become the web server."
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--bind",
+            metavar="ADDRESS",
+            help="HOST:PORT or unix:PATH to listen on; without it gunicorn's own: 127.0.0.1:8000, or every address at $PORT.",
+        )
+
+    def handle(self, *args: Any, bind: str | None, **options: Any) -> None:
+        try:
+            call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+            if connection.vendor == "sqlite" and not settings.LIVE:
+                self._set_up_on_first_use(bind)
+        except DatabaseError as error:
+            raise CommandError(f"The database cannot be used: {error}") from error
+        finally:
+            connection.close()
+        # Whatever is printed must be out before the process becomes another program.
+        self.stdout.flush()
+        command = [sys.executable, "-m", "gunicorn", "--config", "python:petservice.gunicorn_conf"]
+        command += ["--bind", bind] if bind else []
+        os.execv(sys.executable, [*command, "petservice.wsgi:application"])  # noqa: S606  # no shell, no foreign input
+
+    @transaction.atomic
+    def _set_up_on_first_use(self, bind: str | None) -> None:
+        """Make a staff account and a key and print both, if there has never been either.
+
+        The transaction begins as a writer: of two services starting together one does this.
+        """
+        users = get_user_model().objects
+        if users.exists() or APIKey.objects.exists():
+            return
+        password = get_random_string(20)
+        users.create_superuser("admin", password=password)
+        _, plain = APIKey.objects.create_key(name="First key")
+        address = _address(bind)
+        self.stdout.write(
+            f"""
+The pet service is set up. This is printed once; keep it:
+
+    staff account   admin
+    password        {password}
+    API key         {plain}
+
+    API             {address}/v1
+    documentation   {address}/docs
+    back office     {address}/admin/
+
+Try it:
+
+    curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' -d '{{"name": "Rex", "tag": "dog"}}' {address}/v1/pets
+"""
+        )
+
+
+def _address(bind: str | None) -> str:
+    """Where a client on this machine finds the service."""
+    scheme = "https" if os.environ.get("TLS_CERTFILE") else "http"
+    host, _, port = (bind or "").rpartition(":")
+    if host in ("", "unix", "0.0.0.0", "[::]"):  # noqa: S104  # compared with, not bound to
+        host = "127.0.0.1"
+    if not port.isdigit():
+        port = os.environ.get("PORT", "8000")
+    return f"{scheme}://{host}:{port}"

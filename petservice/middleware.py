@@ -1,0 +1,81 @@
+"""What happens to every request before and after its view: identity, transport, and the one shape of answers."""
+
+import re
+import uuid
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase, HttpResponseForbidden
+
+from petservice.api.errors import error_response, standard_error_response
+from petservice.api.logs import request_id
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+# Pages for people, which may answer in HTML; everything else answers in JSON.
+PAGES = ("/admin/", "/docs", "/static/")
+# Load balancers probe these by address, without a name, and often without TLS.
+PROBES = ("/v1/health", "/ready")
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+
+
+def _is_page(request: HttpRequest) -> bool:
+    return request.path_info.startswith(PAGES)
+
+
+class EnvelopeMiddleware:
+    """Gives each request its id and each answer outside the pages its headers and, on failure, the error envelope."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        sent = request.headers.get("X-Request-ID", "")
+        identity = sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+        token = request_id.set(identity)
+        try:
+            response = self.get_response(request)
+        finally:
+            request_id.reset(token)
+        if not _is_page(request):
+            response = self._as_api_answer(response)
+        response.headers["X-Request-ID"] = identity
+        if isinstance(response, HttpResponse):  # not a stream: its length is known, which saves chunks
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    def _as_api_answer(self, response: HttpResponseBase) -> HttpResponseBase:
+        rendered_by_api = hasattr(response, "accepted_renderer")
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        if response.status_code >= 400 and not rendered_by_api and not is_json:
+            # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
+            response.close()
+            response = standard_error_response(response.status_code)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if not settings.DEBUG:  # the browsable API needs its CSRF cookie
+            response.cookies.clear()
+        return response
+
+
+class TransportMiddleware:
+    """Refuses plain HTTP where HTTPS is required, before anything of the request is looked at, and foreign hosts."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info in PROBES:
+            return self.get_response(request)
+        if settings.REQUIRE_HTTPS and not request.is_secure():
+            message = "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
+            return HttpResponseForbidden(message) if _is_page(request) else error_response(403, message)
+        try:
+            request.get_host()
+        except DisallowedHost:
+            message = "The Host header names a host that this service does not serve: use its documented address."
+            return HttpResponse(message, status=400) if _is_page(request) else error_response(400, message)
+        return self.get_response(request)

@@ -1,0 +1,201 @@
+"""All settings, top to bottom; every value that differs between machines comes from the environment.
+
+A value that cannot be used is noted in CONFIGURATION_ERRORS, and a safe one stands in its place, so that all
+mistakes are reported together (petservice.checks) instead of one a start.
+"""
+
+from pathlib import Path
+
+from django.urls import reverse_lazy
+from environs import Env, EnvValidationError
+
+from petservice.database import database_settings
+from petservice.secret_key import kept_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+CONFIGURATION_ERRORS: list[str] = []
+
+env = Env(eager=False)
+
+# The set-up: what kind of place this is.
+
+ENVIRONMENT = env.str("PETSERVICE_ENVIRONMENT", "test")
+LIVE = ENVIRONMENT == "live"
+DEBUG = env.bool("DEBUG", False) or False
+DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or BASE_DIR / "data").absolute()
+REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
+if REQUIRE_HTTPS is None:
+    REQUIRE_HTTPS = True
+
+# Threads of one worker process: the most requests it answers, and the most connections it opens, at once.
+WORKER_THREADS = 4
+
+SECRET_KEY = env.str("SECRET_KEY", "")
+if not SECRET_KEY and not LIVE:
+    try:
+        SECRET_KEY = kept_secret_key(DATA_DIR)
+    except OSError as error:
+        CONFIGURATION_ERRORS.append(
+            f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
+            "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
+        )
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", []) or []
+
+DATABASE_URL = env.str("DATABASE_URL", "")
+try:
+    # Two above the threads: the admin's export and a readiness probe never queue behind the API for long.
+    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=WORKER_THREADS + 2)}
+except ValueError as error:
+    CONFIGURATION_ERRORS.append(str(error))
+    DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
+
+try:
+    env.seal()
+except EnvValidationError as error:
+    CONFIGURATION_ERRORS += [
+        f"{name}={env.str(name)!r} cannot be read ({' '.join(map(str, messages))}); see the table in README.md"
+        for name, messages in error.error_messages.items()
+    ]
+
+# The program.
+
+INSTALLED_APPS = [
+    "petservice",
+    "petservice.apikeys",
+    "pets",
+    "store",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+MIDDLEWARE = [
+    # First: whatever any of the others answers or raises leaves in the service's one shape.
+    "petservice.middleware.EnvelopeMiddleware",
+    "petservice.middleware.TransportMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "petservice.urls"
+WSGI_APPLICATION = "petservice.wsgi.application"
+# The API has no trailing slashes, and nothing under it redirects.
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-us"
+
+STATIC_URL = "/static/"
+# Served from the installed packages: no collecting step before the first start.
+WHITENOISE_USE_FINDERS = True
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = reverse_lazy("admin:login")
+
+# gunicorn tells the scheme after looking at the proxy's headers, from FORWARDED_ALLOW_IPS only; Django trusts no
+# header of its own. A page that needs HTTPS is refused by TransportMiddleware, never redirected.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
+SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # this service cannot speak for its neighbours
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains, as above
+    "security.W008",  # SECURE_SSL_REDIRECT: plain requests are refused, not redirected
+    "security.W021",  # HSTS preload is the domain owner's choice
+]
+
+# The API. Closed by default: a view that wants to be open says so.
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
+    "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.negotiation.FirstRenderer",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",
+    "URL_FORMAT_OVERRIDE": None,
+}
+if DEBUG:
+    # The browsable API, for staff who are logged in to the admin.
+    REST_FRAMEWORK |= {
+        "DEFAULT_AUTHENTICATION_CLASSES": [
+            "petservice.apikeys.authentication.APIKeyAuthentication",
+            "petservice.apikeys.authentication.StaffSessionAuthentication",
+        ],
+        "DEFAULT_RENDERER_CLASSES": [
+            "petservice.api.renderers.JSONRenderer",
+            "rest_framework.renderers.BrowsableAPIRenderer",
+        ],
+    }
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "pet service API",
+    "VERSION": "1.0.0",
+    "DESCRIPTION": "Manage pets, read store inventory counts and check the health of the service.",
+    "OAS_VERSION": "3.0.3",
+    "SERVERS": [{"url": "/v1", "description": "Version 1"}],
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "COMPONENT_SPLIT_REQUEST": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"displayOperationId": True},
+}
+
+# Logs go to standard error, a line an event and a traceback where there is one.
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "petservice.api.logs.RequestIDFilter"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        # Django's own handlers would write each line a second time, or mail it.
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # A client's mistake is the client's to see; only crashes are logged.
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "propagate": True},
+    },
+}

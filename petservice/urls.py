@@ -1,0 +1,29 @@
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.renderers import OpenApiJsonRenderer2
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.renderers import TemplateHTMLRenderer
+
+from petservice.health import HealthViewSet, ready
+
+admin.site.site_title = admin.site.site_header = "Pet service"
+admin.site.index_title = "Back office"
+
+urlpatterns = [
+    path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
+    path("v1/", include("pets.urls")),
+    path("v1/", include("store.urls")),
+    path("ready", ready, name="ready"),
+    path("openapi.json", SpectacularAPIView.as_view(renderer_classes=[OpenApiJsonRenderer2]), name="openapi"),
+    path(
+        "docs",
+        SpectacularSwaggerView.as_view(url_name="openapi", renderer_classes=[TemplateHTMLRenderer]),
+        name="docs",
+    ),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "petservice.api.errors.bad_request"
+handler403 = "petservice.api.errors.permission_denied"
+handler404 = "petservice.api.errors.not_found"
+handler500 = "petservice.api.errors.server_error"

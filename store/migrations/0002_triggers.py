@@ -1,0 +1,23 @@
+from django.db import migrations
+
+from store import triggers
+
+
+def create(apps, schema_editor):
+    _execute(schema_editor, sqlite=triggers.SQLITE_CREATE, postgresql=triggers.POSTGRESQL_CREATE)
+
+
+def drop(apps, schema_editor):
+    _execute(schema_editor, sqlite=triggers.SQLITE_DROP, postgresql=triggers.POSTGRESQL_DROP)
+
+
+def _execute(schema_editor, **statements):
+    for statement in statements[schema_editor.connection.vendor]:
+        schema_editor.execute(statement, params=None)
+
+
+class Migration(migrations.Migration):
+    # There are no pets before this migration: the counters begin at nothing.
+    dependencies = [("store", "0001_initial"), ("pets", "0001_initial")]
+
+    operations = [migrations.RunPython(create, drop)]

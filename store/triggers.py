@@ -1,0 +1,96 @@
+"""The triggers that keep the inventory's counters, whoever writes to the pets' table and however.
+
+Installed by a migration. A later change of them is a new migration with the new text, never an edit of these
+constants that an installed database would not see.
+"""
+
+# SQLite has row triggers only, and one writer at a time, so one counter row a status is enough. A count that reaches
+# a missing row from below is not made up: the tables may be emptied in any order.
+SQLITE_CREATE = [
+    """
+    CREATE TRIGGER store_count_insert AFTER INSERT ON pets_pet BEGIN
+        INSERT INTO store_inventorycounter (status, count)
+            SELECT NEW.status, 0
+            WHERE NOT EXISTS (SELECT 1 FROM store_inventorycounter WHERE status = NEW.status);
+        UPDATE store_inventorycounter SET count = count + 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = NEW.status);
+    END
+    """,
+    """
+    CREATE TRIGGER store_count_delete AFTER DELETE ON pets_pet BEGIN
+        UPDATE store_inventorycounter SET count = count - 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = OLD.status);
+    END
+    """,
+    """
+    CREATE TRIGGER store_count_update AFTER UPDATE OF status ON pets_pet WHEN NEW.status <> OLD.status BEGIN
+        UPDATE store_inventorycounter SET count = count - 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = OLD.status);
+        INSERT INTO store_inventorycounter (status, count)
+            SELECT NEW.status, 0
+            WHERE NOT EXISTS (SELECT 1 FROM store_inventorycounter WHERE status = NEW.status);
+        UPDATE store_inventorycounter SET count = count + 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = NEW.status);
+    END
+    """,
+]
+SQLITE_DROP = [f"DROP TRIGGER store_count_{event}" for event in ("insert", "delete", "update")]
+
+# PostgreSQL: once a statement, with the statement's rows as a table, so a bulk write costs as much as a single one.
+# SKIP LOCKED is what keeps writers apart: each takes any row of the status that no other transaction holds, and adds
+# one where all are held. Nobody waits, hence nobody deadlocks either, whatever the order of statements.
+POSTGRESQL_CREATE = [
+    """
+    CREATE FUNCTION store_add_to_counter(of_status varchar, change bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    BEGIN
+        IF change = 0 THEN
+            RETURN;
+        END IF;
+        UPDATE store_inventorycounter SET count = count + change WHERE id =
+            (SELECT id FROM store_inventorycounter WHERE status = of_status LIMIT 1 FOR UPDATE SKIP LOCKED);
+        IF NOT FOUND THEN
+            INSERT INTO store_inventorycounter (status, count) VALUES (of_status, change);
+        END IF;
+    END $$
+    """,
+    """
+    CREATE FUNCTION store_count_pets() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    BEGIN
+        IF TG_OP = 'INSERT' THEN
+            PERFORM store_add_to_counter(status, count(*)) FROM new_pets GROUP BY status;
+        ELSIF TG_OP = 'DELETE' THEN
+            PERFORM store_add_to_counter(status, -count(*)) FROM old_pets GROUP BY status;
+        ELSIF TG_OP = 'UPDATE' THEN
+            PERFORM store_add_to_counter(status, sum(change)::bigint) FROM (
+                SELECT status, 1 AS change FROM new_pets UNION ALL SELECT status, -1 FROM old_pets
+            ) AS changes GROUP BY status;
+        ELSE
+            DELETE FROM store_inventorycounter;
+        END IF;
+        RETURN NULL;
+    END $$
+    """,
+    """
+    CREATE TRIGGER store_count_insert AFTER INSERT ON pets_pet
+    REFERENCING NEW TABLE AS new_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
+    """,
+    """
+    CREATE TRIGGER store_count_delete AFTER DELETE ON pets_pet
+    REFERENCING OLD TABLE AS old_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
+    """,
+    """
+    CREATE TRIGGER store_count_update AFTER UPDATE ON pets_pet
+    REFERENCING OLD TABLE AS old_pets NEW TABLE AS new_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
+    """,
+    """
+    CREATE TRIGGER store_count_truncate AFTER TRUNCATE ON pets_pet
+    FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
+    """,
+]
+POSTGRESQL_DROP = [
+    *(f"DROP TRIGGER store_count_{event} ON pets_pet" for event in ("insert", "delete", "update", "truncate")),
+    "DROP FUNCTION store_count_pets()",
+    "DROP FUNCTION store_add_to_counter(varchar, bigint)",
+]

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from store.views import InventoryViewSet
+
+urlpatterns = [path("store/inventory", InventoryViewSet.as_view({"get": "retrieve"}), name="inventory")]

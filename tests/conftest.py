@@ -1,0 +1,146 @@
+"""Fixtures that several parts of the suite use."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from petservice.apikeys.models import APIKey
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def create_key(db: None) -> Callable[..., str]:
+    """Makes an API key in the test database and returns it in plain."""
+
+    def create(**fields: object) -> str:
+        return APIKey.objects.create_key(**{"name": "Acme", **fields})[1]  # type: ignore[arg-type]
+
+    return create
+
+
+@pytest.fixture
+def api(create_key: Callable[..., str]) -> Client:
+    """A client of the API that sends a read-and-write key."""
+    return Client(headers={"X-API-Key": create_key()})
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running `manage.py serve` with a database of its own."""
+
+    url: str
+    process: subprocess.Popen[str]
+    log: Path
+    environment: dict[str, str]
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command against the same database; its standard output."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    def create_key(self, *arguments: str) -> str:
+        return self.manage("create_api_key", "Acme", *arguments).strip()
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        headers = {"X-API-Key": key} if key else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_service(folder: Path, *, port: int | None = None, **variables: str) -> Iterator[Service]:
+    """`manage.py serve` on a free loopback port, stopped at the end; its database and log are in `folder`."""
+    port = port or free_port()
+    environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
+    log = folder / "log"
+    with log.open("a") as output:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            text=True,
+        )
+    service = Service(f"http://127.0.0.1:{port}", process, log, environment)
+    try:
+        wait_until(lambda: process.poll() is not None or _answers(service.url))
+        if process.poll() is not None:
+            pytest.fail(f"serve ended with {process.returncode}:\n{log.read_text()}")
+        yield service
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=40)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for `condition` to hold; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {seconds} seconds")
+        time.sleep(0.05)  # between looks at the condition, not instead of it
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/v1/health", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def fresh_database_url(folder: Path) -> Iterator[str]:
+    """The URL of a new, empty database of the kind that the suite runs on."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        yield f"sqlite:///{folder}/petservice.sqlite3"
+        return
+    server = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
+    name = f"service_{os.getpid()}_{time.monotonic_ns()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", server)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that tests share: they leave its keys and processes as they are."""
+    folder = tmp_path_factory.mktemp("service")
+    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def service_key(service: Service) -> str:
+    """A read-and-write key of the shared service."""
+    return service.create_key()
