@@ -12,7 +12,7 @@ def new_pet_id() -> str:
     return str(uuid_utils.uuid7())
 
 
-class PetIDField(models.CharField):  # type: ignore[type-arg]  # not subscriptable at run time
+class PetIDField(models.CharField):
     """A UUID that is text in Python, in the API and on SQLite, and a native `uuid` on PostgreSQL."""
 
     def __init__(self, **kwargs: Any) -> None:

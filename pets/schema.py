@@ -2,9 +2,9 @@
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
+from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.schema import failures, response_header, standard_headers
-from pets.serializers import CreatePetRequestSerializer, PetSerializer
 
 EXAMPLE_PET = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 

@@ -2,8 +2,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from petservice.api.fields import TextField
 from pets.models import Pet
+from petservice.api.fields import TextField
 
 
 class PetSerializer(serializers.Serializer[Pet]):

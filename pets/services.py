@@ -5,19 +5,19 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
-from petservice.apikeys.models import APIKey
 from pets.models import IdempotencyRecord, Pet
+from petservice.apikeys.models import APIKey
 
 IDEMPOTENCY_PERIOD = timedelta(hours=24)
 # How many old records each new one takes away, so that they go without a daemon.
 _SWEEP = 10
 
 
-class IdempotencyKeyReused(Exception):
+class IdempotencyKeyReusedError(Exception):
     """The key has created another pet than the one that is asked for now."""
 
 
-class IdempotencyKeyInUse(Exception):
+class IdempotencyKeyInUseError(Exception):
     """A request with the same key is under way."""
 
 
@@ -33,14 +33,14 @@ def create_pet_once(
     """The pet that `api_key` has created with this key within IDEMPOTENCY_PERIOD, or a new one; and whether it is new.
 
     The pet of an earlier request is as it was answered then, not as it may be now. The pet and its record are
-    written together or not at all. Raises IdempotencyKeyReused and IdempotencyKeyInUse.
+    written together or not at all. Raises IdempotencyKeyReusedError and IdempotencyKeyInUseError.
     """
     now = now or timezone.now()
     _claim(api_key, idempotency_key)
     record = IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).first()
     if record is not None and record.created_at > now - IDEMPOTENCY_PERIOD:
         if (record.name, record.tag) != (name, tag):
-            raise IdempotencyKeyReused
+            raise IdempotencyKeyReusedError
         return Pet(id=record.pet_id, name=record.name, tag=record.tag), False
     if record is not None:
         record.delete()
@@ -62,7 +62,7 @@ def _claim(api_key: APIKey, idempotency_key: str) -> None:
         )
         (claimed,) = cursor.fetchone()
     if not claimed:
-        raise IdempotencyKeyInUse
+        raise IdempotencyKeyInUseError
 
 
 def _sweep(now: datetime) -> None:

@@ -7,13 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
+from pets import schema, services
+from pets.models import Pet
+from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
 from petservice.api.pagination import Page, is_id, page_headers
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.models import APIKey
-from pets import schema, services
-from pets.models import Pet
-from pets.serializers import CreatePetRequestSerializer, PetSerializer
 
 _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 
@@ -31,7 +31,8 @@ class PetViewSet(APIViewSet):
     def list(self, request: Request) -> Response:
         page = Page.from_request(request)
         pets, more = page.rows(self.get_queryset())
-        return Response(PetSerializer(pets, many=True).data, headers=page_headers(page, request, pets, more))
+        serializer = PetSerializer(pets, many=True)  # type: ignore[arg-type]  # the stubs overlook many
+        return Response(serializer.data, headers=page_headers(page, request, pets, more))
 
     def create(self, request: Request) -> Response:
         idempotency_key = _idempotency_key(request)
@@ -65,9 +66,9 @@ def _idempotency_key(request: Request) -> str | None:
 def _create_once(api_key: APIKey, idempotency_key: str, fields: dict[str, Any]) -> tuple[Pet, bool]:
     try:
         return services.create_pet_once(api_key=api_key, idempotency_key=idempotency_key, **fields)
-    except services.IdempotencyKeyReused:
+    except services.IdempotencyKeyReusedError:
         raise UnprocessableContent(
             "This Idempotency-Key was used with another body: send a new key with a new request."
         ) from None
-    except services.IdempotencyKeyInUse:
+    except services.IdempotencyKeyInUseError:
         raise Conflict("A request with this Idempotency-Key is still running: try again.", wait=1) from None

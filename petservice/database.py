@@ -32,7 +32,9 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
 
 def _sqlite(path: Path) -> dict[str, Any]:
     if path.name in ("", ":memory:"):
-        raise ValueError("DATABASE_URL must name a file for SQLite, for example sqlite:////var/lib/petservice/pets.sqlite3")
+        raise ValueError(
+            "DATABASE_URL must name a file for SQLite, for example sqlite:////var/lib/petservice/pets.sqlite3"
+        )
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

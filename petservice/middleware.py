@@ -71,7 +71,9 @@ class TransportMiddleware:
         if request.path_info in PROBES:
             return self.get_response(request)
         if settings.REQUIRE_HTTPS and not request.is_secure():
-            message = "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
+            message = (
+                "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
+            )
             return HttpResponseForbidden(message) if _is_page(request) else error_response(403, message)
         try:
             request.get_host()

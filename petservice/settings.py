@@ -40,7 +40,7 @@ if not SECRET_KEY and not LIVE:
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", []) or []
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
 
 DATABASE_URL = env.str("DATABASE_URL", "")
 try:
@@ -55,7 +55,7 @@ try:
 except EnvValidationError as error:
     CONFIGURATION_ERRORS += [
         f"{name}={env.str(name)!r} cannot be read ({' '.join(map(str, messages))}); see the table in README.md"
-        for name, messages in error.error_messages.items()
+        for name, messages in error.error_messages.items()  # type: ignore[union-attr]  # seal() raises with a mapping
     ]
 
 # The program.

@@ -2,46 +2,82 @@
 
 import django.db.models.deletion
 import django.utils.timezone
+from django.db import migrations, models
+
 import pets.fields
 import pets.models.pet
-from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('apikeys', '0001_initial'),
+        ("apikeys", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Pet',
+            name="Pet",
             fields=[
-                ('id', pets.fields.PetIDField(default=pets.fields.new_pet_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=255, validators=[pets.models.pet.validate_not_blank])),
-                ('tag', models.CharField(blank=True, help_text='A category, for example the kind of animal. Optional.', max_length=255, null=True, validators=[pets.models.pet.validate_not_blank])),
-                ('status', models.CharField(choices=[('available', 'Available'), ('pending', 'Pending'), ('sold', 'Sold')], default='available', max_length=9)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "id",
+                    pets.fields.PetIDField(
+                        default=pets.fields.new_pet_id, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(max_length=255, validators=[pets.models.pet.validate_not_blank])),
+                (
+                    "tag",
+                    models.CharField(
+                        blank=True,
+                        help_text="A category, for example the kind of animal. Optional.",
+                        max_length=255,
+                        null=True,
+                        validators=[pets.models.pet.validate_not_blank],
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("available", "Available"), ("pending", "Pending"), ("sold", "Sold")],
+                        default="available",
+                        max_length=9,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='pets_pet_name_not_empty'), models.CheckConstraint(condition=models.Q(('tag', ''), _negated=True), name='pets_pet_tag_not_empty'), models.CheckConstraint(condition=models.Q(('status__in', ['available', 'pending', 'sold'])), name='pets_pet_status_known')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True), name="pets_pet_name_not_empty"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("tag", ""), _negated=True), name="pets_pet_tag_not_empty"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("status__in", ["available", "pending", "sold"])),
+                        name="pets_pet_status_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='IdempotencyRecord',
+            name="IdempotencyRecord",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=255)),
-                ('pet_id', pets.fields.PetIDField()),
-                ('name', models.CharField(max_length=255)),
-                ('tag', models.CharField(max_length=255, null=True)),
-                ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('api_key', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='apikeys.apikey')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=255)),
+                ("pet_id", pets.fields.PetIDField()),
+                ("name", models.CharField(max_length=255)),
+                ("tag", models.CharField(max_length=255, null=True)),
+                ("created_at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
+                ("api_key", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="apikeys.apikey")),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('api_key', 'key'), name='pets_idempotencyrecord_one_per_client_and_key')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("api_key", "key"), name="pets_idempotencyrecord_one_per_client_and_key"
+                    )
+                ],
             },
         ),
     ]

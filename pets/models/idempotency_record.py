@@ -1,8 +1,8 @@
 from django.db import models
 from django.utils import timezone
 
-from petservice.apikeys.models import APIKey
 from pets.fields import PetIDField
+from petservice.apikeys.models import APIKey
 
 
 class IdempotencyRecord(models.Model):

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -9,16 +9,16 @@ from rest_framework.request import Request
 class FirstRenderer(BaseContentNegotiation):
     """Answers in JSON whatever `Accept` says; a browser gets the browsable API where that is switched on."""
 
-    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser | None:
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         """The parser for the request's content type, or None, which becomes a refusal."""
         sent = (request.content_type or "").partition(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == sent), None)
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         """The renderer to use and its media type."""
-        renderer = renderers[0]
-        if len(renderers) > 1 and "text/html" in request.headers.get("Accept", ""):
-            renderer = next((one for one in renderers if isinstance(one, BrowsableAPIRenderer)), renderer)
+        renderer, *others = renderers
+        if others and "text/html" in request.headers.get("Accept", ""):
+            renderer = next((one for one in others if isinstance(one, BrowsableAPIRenderer)), renderer)
         return renderer, renderer.media_type or ""

@@ -29,7 +29,7 @@ class APIKeyAuthentication(BaseAuthentication):
     """The key in the `X-API-Key` header, looked up at every request, so that revoking it is felt by the next."""
 
     def authenticate(self, request: Request) -> tuple[Client, APIKey] | None:
-        """Who calls, None without a key; raises AuthenticationFailed (401), or PermissionDenied (403) elsewhere's key."""
+        """Who calls, None without a key; raises AuthenticationFailed, or PermissionDenied for another environment's."""
         plain = request.headers.get(HEADER)
         if plain is None:
             return None

@@ -10,7 +10,7 @@ from petservice.apikeys import keys
 
 class APIKeyManager(models.Manager["APIKey"]):
     def create_key(self, *, name: str, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
-        """A new key's record and the plain key, which exists nowhere else; `environment` is this service's by default."""
+        """A new key's record and the plain key, which exists nowhere else; by default for this environment."""
         environment = environment or settings.ENVIRONMENT
         plain = keys.generate(environment)
         api_key = self.create(
@@ -40,7 +40,9 @@ class APIKey(models.Model):
     name = models.CharField(max_length=100, help_text="Who uses this key, for example “Acme's web shop”.")
     prefix = models.CharField(max_length=keys.PREFIX_LENGTH, db_index=True, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    environment = models.CharField(max_length=4, choices=Environment, help_text="Only a service of this kind accepts it.")
+    environment = models.CharField(
+        max_length=4, choices=Environment, help_text="Only a service of this kind accepts it."
+    )
     access = models.CharField(max_length=5, choices=Access, default=Access.READ_AND_WRITE)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
@@ -60,7 +62,9 @@ class APIKey(models.Model):
             models.CheckConstraint(
                 condition=models.Q(environment__in=keys.ENVIRONMENTS), name="apikeys_apikey_environment_known"
             ),
-            models.CheckConstraint(condition=models.Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"),
+            models.CheckConstraint(
+                condition=models.Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -84,12 +88,16 @@ class APIKey(models.Model):
             self.refresh_from_db(fields=["revoked_at"])
 
     @transaction.atomic
-    def rotate(self, *, overlap: timedelta, created_by: Any = None, now: datetime | None = None) -> tuple["APIKey", str]:
+    def rotate(
+        self, *, overlap: timedelta, created_by: Any = None, now: datetime | None = None
+    ) -> tuple["APIKey", str]:
         """A successor with the same settings and its plain key; this key lives on for `overlap`, if not shorter anyway.
 
         Raises ValueError for a revoked or expired key, which has nothing to hand on.
         """
         now = now or timezone.now()
+        # It may have been revoked since it was read, and must not be until the successor is there.
+        self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
         if self.is_revoked or self.is_expired(now):
             raise ValueError("Only a key that is in use can be rotated; create a new one instead.")
         successor, plain = APIKey.objects.create_key(

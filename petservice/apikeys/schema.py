@@ -7,7 +7,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from petservice.apikeys.authentication import HEADER
 
 
-class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its metaclass is untyped
+class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # untyped
     target_class = "petservice.apikeys.authentication.APIKeyAuthentication"
     name = "apiKey"
 
@@ -16,5 +16,5 @@ class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
             "type": "apiKey",
             "in": "header",
             "name": HEADER,
-            "description": "An API key, `pets_<environment>_…`, which the service's staff create. Send it over HTTPS only.",
+            "description": "An API key, `pets_<environment>_…`, made by the service's staff. Send it over HTTPS only.",
         }

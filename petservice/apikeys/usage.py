@@ -38,8 +38,10 @@ def record_use(**kwargs: Any) -> None:
     except DatabaseError as error:
         logger.warning("The last use of API key %s was not recorded: %s", pk, error)
     finally:
-        # Django has ended the request's connection before this; what this opened is given back likewise.
-        connection.close_if_unusable_or_obsolete()
+        # Django has ended the request's connection before this; what this opened is given back likewise. A connection
+        # with a transaction under way is its owner's to end.
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
 
 
 @contextmanager

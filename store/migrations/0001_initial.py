@@ -4,36 +4,44 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('pets', '0001_initial'),
+        ("pets", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='InventoryItem',
-            fields=[
-            ],
+            name="InventoryItem",
+            fields=[],
             options={
-                'verbose_name': 'inventory item',
-                'verbose_name_plural': 'inventory',
-                'proxy': True,
-                'indexes': [],
-                'constraints': [],
+                "verbose_name": "inventory item",
+                "verbose_name_plural": "inventory",
+                "proxy": True,
+                "indexes": [],
+                "constraints": [],
             },
-            bases=('pets.pet',),
+            bases=("pets.pet",),
         ),
         migrations.CreateModel(
-            name='InventoryCounter',
+            name="InventoryCounter",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(choices=[('available', 'Available'), ('pending', 'Pending'), ('sold', 'Sold')], max_length=9)),
-                ('count', models.BigIntegerField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("available", "Available"), ("pending", "Pending"), ("sold", "Sold")], max_length=9
+                    ),
+                ),
+                ("count", models.BigIntegerField()),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('status__in', ['available', 'pending', 'sold'])), name='store_inventorycounter_status_known')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("status__in", ["available", "pending", "sold"])),
+                        name="store_inventorycounter_status_known",
+                    )
+                ],
             },
         ),
     ]

@@ -7,7 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -16,24 +15,64 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='APIKey',
+            name="APIKey",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text="Who uses this key, for example “Acme's web shop”.", max_length=100)),
-                ('prefix', models.CharField(db_index=True, editable=False, max_length=18)),
-                ('digest', models.CharField(editable=False, max_length=64, unique=True)),
-                ('environment', models.CharField(choices=[('test', 'Test'), ('live', 'Live')], help_text='Only a service of this kind accepts it.', max_length=4)),
-                ('access', models.CharField(choices=[('read', 'read only'), ('write', 'read and write')], default='write', max_length=5)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='Leave empty for a key that does not expire.', null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('created_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "name",
+                    models.CharField(help_text="Who uses this key, for example “Acme's web shop”.", max_length=100),
+                ),
+                ("prefix", models.CharField(db_index=True, editable=False, max_length=18)),
+                ("digest", models.CharField(editable=False, max_length=64, unique=True)),
+                (
+                    "environment",
+                    models.CharField(
+                        choices=[("test", "Test"), ("live", "Live")],
+                        help_text="Only a service of this kind accepts it.",
+                        max_length=4,
+                    ),
+                ),
+                (
+                    "access",
+                    models.CharField(
+                        choices=[("read", "read only"), ("write", "read and write")], default="write", max_length=5
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="Leave empty for a key that does not expire.", null=True
+                    ),
+                ),
+                ("revoked_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'API key',
-                'ordering': ['-created_at', '-pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='apikeys_apikey_name_not_empty'), models.CheckConstraint(condition=models.Q(('environment__in', ('test', 'live'))), name='apikeys_apikey_environment_known'), models.CheckConstraint(condition=models.Q(('access__in', ['read', 'write'])), name='apikeys_apikey_access_known')],
+                "verbose_name": "API key",
+                "ordering": ["-created_at", "-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True), name="apikeys_apikey_name_not_empty"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("environment__in", ("test", "live"))),
+                        name="apikeys_apikey_environment_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("access__in", ["read", "write"])), name="apikeys_apikey_access_known"
+                    ),
+                ],
             },
         ),
     ]

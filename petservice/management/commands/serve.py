@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--bind",
             metavar="ADDRESS",
-            help="HOST:PORT or unix:PATH to listen on; without it gunicorn's own: 127.0.0.1:8000, or every address at $PORT.",
+            help="HOST:PORT or unix:PATH; by default gunicorn's own: 127.0.0.1:8000, or every address at $PORT.",
         )
 
     def handle(self, *args: Any, bind: str | None, **options: Any) -> None:
@@ -52,6 +52,10 @@ class Command(BaseCommand):
         users.create_superuser("admin", password=password)
         _, plain = APIKey.objects.create_key(name="First key")
         address = _address(bind)
+        curl = (
+            f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "
+            f"""-d '{{"name": "Rex", "tag": "dog"}}' {address}/v1/pets"""
+        )
         self.stdout.write(
             f"""
 The pet service is set up. This is printed once; keep it:
@@ -66,7 +70,7 @@ The pet service is set up. This is printed once; keep it:
 
 Try it:
 
-    curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' -d '{{"name": "Rex", "tag": "dog"}}' {address}/v1/pets
+    {curl}
 """
         )
 

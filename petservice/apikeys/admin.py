@@ -1,0 +1,183 @@
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+
+
+class RotateForm(forms.Form):
+    """How long the key lives on beside its successor."""
+
+    overlap = forms.TypedChoiceField(
+        label="The old key works for another",
+        coerce=lambda hours: timedelta(hours=int(hours)),
+        choices=[(0, "no time: it ends now"), (1, "hour"), (24, "day"), (24 * 7, "week"), (24 * 30, "30 days")],
+        initial=24,
+    )
+
+
+@admin.register(APIKey)
+class APIKeyAdmin(admin.ModelAdmin):
+    """Create, inspect, rotate and revoke keys. Records are kept: none is deleted, and a revoked one stays as it is."""
+
+    list_display = ("name", "prefix", "environment", "access", "state", "created_at", "expires_at", "last_used_at")
+    list_filter = ("environment", "access", ("revoked_at", admin.EmptyFieldListFilter))
+    search_fields = ("name", "prefix__startswith")
+    search_help_text = "Part of the name, or the key or its beginning."
+    actions = ("revoke_selected",)
+    show_full_result_count = False
+    list_select_related = ("created_by",)
+    readonly_fields = (
+        "prefix",
+        "environment",
+        "access",
+        "state",
+        "created_by",
+        "created_at",
+        "revoked_at",
+        "last_used_at",
+    )
+    fields = ("name", *readonly_fields[:4], "expires_at", *readonly_fields[4:])
+    add_fields = ("name", "environment", "access", "expires_at")
+    change_form_template = "admin/apikeys/apikey/change_form.html"
+
+    @admin.display(description="state")
+    def state(self, api_key: APIKey) -> str:
+        if api_key.is_revoked:
+            return "revoked"
+        return "expired" if api_key.is_expired(timezone.now()) else "active"
+
+    # Who may do what.
+
+    def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
+        return super().has_change_permission(request, obj) and not (obj and obj.is_revoked)
+
+    def has_delete_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
+        return False
+
+    # Adding: another form, and an answer that shows the key.
+
+    def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
+        return self.fields if obj else self.add_fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
+        return self.readonly_fields if obj else ()
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"environment": settings.ENVIRONMENT, **super().get_changeform_initial_data(request)}
+
+    @sensitive_variables("plain")
+    def save_model(self, request: HttpRequest, obj: APIKey, form: Any, change: bool) -> None:
+        if not change:
+            plain = keys.generate(obj.environment)
+            obj.prefix, obj.digest, obj.created_by = keys.prefix(plain), keys.digest(plain), request.user  # type: ignore[assignment]
+            # For the answer to this very request. Django's messages would put it into a readable cookie.
+            request.plain_key = plain  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
+
+    def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]
+
+    @method_decorator(never_cache)
+    @sensitive_variables("plain")
+    def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
+        """The one page that holds the key, kept by no cache, linked by no address."""
+        context = self.admin_site.each_context(request) | {
+            "title": "API key created",
+            "opts": self.opts,
+            "api_key": api_key,
+            "plain": plain,
+            "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
+        }
+        response = TemplateResponse(request, "admin/apikeys/apikey/created.html", context)
+        response.render()  # now, so that the key is in no later stage's hands
+        return response
+
+    # Searching with the whole key.
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
+        if search_term.startswith("pets_"):
+            search_term = keys.prefix(search_term)
+        return super().get_search_results(request, queryset, search_term)
+
+    # Ending a key.
+
+    @admin.action(description="Revoke selected API keys", permissions=["change"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> None:
+        usable = [api_key for api_key in queryset if not api_key.is_revoked]
+        for api_key in usable:
+            self._revoke(request, api_key)
+        self.message_user(request, f"Revoked {len(usable)} API key(s).", messages.SUCCESS)
+
+    def _revoke(self, request: HttpRequest, api_key: APIKey) -> None:
+        api_key.revoke()
+        self.log_change(request, api_key, "Revoked.")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path("<int:pk>/revoke/", self.admin_site.admin_view(self.revoke_view), name="apikeys_apikey_revoke"),
+            path("<int:pk>/rotate/", self.admin_site.admin_view(self.rotate_view), name="apikeys_apikey_rotate"),
+            *super().get_urls(),
+        ]
+
+    def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Asks whether to revoke one key, and does."""
+        api_key = self._changeable(request, pk)
+        if api_key is None or request.method == "POST":
+            if api_key is not None:
+                self._revoke(request, api_key)
+                self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+        return self._confirmation(request, api_key, "revoke", form=None)
+
+    def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Asks for the overlap, makes a successor, and shows its key."""
+        api_key = self._changeable(request, pk)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = RotateForm(request.POST or None)
+        if api_key is None:
+            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+        if request.method == "POST" and form.is_valid():
+            try:
+                successor, plain = api_key.rotate(overlap=form.cleaned_data["overlap"], created_by=request.user)
+            except ValueError as error:
+                form.add_error(None, str(error))
+            else:
+                self.log_change(request, api_key, f"Rotated: {successor} follows.")
+                self.log_addition(request, successor, f"Follows {api_key}.")
+                return self._show_once(request, successor, plain)
+        return self._confirmation(request, api_key, "rotate", form=form)
+
+    def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
+        """The key, if it is there and not revoked; a message to the user if not."""
+        api_key: APIKey | None = self.get_object(request, str(pk))
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        if api_key is None or api_key.is_revoked:
+            self.message_user(request, "There is no such API key, or it is revoked already.", messages.WARNING)
+            return None
+        return api_key
+
+    def _confirmation(self, request: HttpRequest, api_key: APIKey, verb: str, form: forms.Form | None) -> HttpResponse:
+        context = self.admin_site.each_context(request) | {
+            "title": f"{verb.capitalize()} {api_key}?",
+            "opts": self.opts,
+            "api_key": api_key,
+            "verb": verb,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/apikeys/apikey/confirmation.html", context)
