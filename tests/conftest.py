@@ -17,10 +17,17 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.test import Client
+from pytest_django.fixtures import SettingsWrapper
 
 from petservice.apikeys.models import APIKey
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: SettingsWrapper) -> None:
+    """The real hasher is slow on purpose; no test here is about it."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -1,0 +1,127 @@
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from petservice.apikeys.models import APIKey
+
+LIST = reverse("admin:apikeys_apikey_changelist")
+ADD = reverse("admin:apikeys_apikey_add")
+FORM = {"name": "Acme", "environment": "test", "access": "write", "expires_at_0": "", "expires_at_1": ""}
+
+
+def shown_key(response: object) -> str:
+    (plain,) = set(re.findall(r"pets_test_[0-9A-Za-z]{49}", response.content.decode()))  # type: ignore[attr-defined]
+    return plain
+
+
+def status_with(plain: str) -> int:
+    return Client(headers={"X-API-Key": plain}).get("/v1/pets").status_code
+
+
+def test_a_created_key_is_shown_in_the_answer_and_works(admin_client: Client) -> None:
+    response = admin_client.post(ADD, FORM)
+
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert status_with(shown_key(response)) == 200
+    assert APIKey.objects.get().created_by.get_username() == "admin"
+
+
+def test_no_later_page_shows_the_key(admin_client: Client) -> None:
+    plain = shown_key(admin_client.post(ADD, FORM))
+    record = APIKey.objects.get()
+
+    for address in [
+        LIST,
+        ADD,
+        *(reverse(f"admin:apikeys_apikey_{page}", args=[record.pk]) for page in ("change", "history")),
+    ]:
+        assert plain not in admin_client.get(address).content.decode()
+
+
+def test_a_key_without_a_name_is_refused(admin_client: Client) -> None:
+    admin_client.post(ADD, FORM | {"name": ""})
+
+    assert not APIKey.objects.exists()
+
+
+def test_revoking_asks_first_and_then_ends_the_key(admin_client: Client) -> None:
+    record, plain = APIKey.objects.create_key(name="Acme")
+    address = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
+
+    admin_client.get(address)
+    assert status_with(plain) == 200
+
+    admin_client.post(address)
+    assert status_with(plain) == 401
+
+
+def test_keys_are_revoked_in_bulk(admin_client: Client) -> None:
+    made = [APIKey.objects.create_key(name="Acme") for _ in range(2)]
+
+    admin_client.post(LIST, {"action": "revoke_selected", "_selected_action": [record.pk for record, _ in made]})
+
+    assert [status_with(plain) for _, plain in made] == [401, 401]
+
+
+def test_a_revoked_key_cannot_be_changed(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    record.revoke()
+
+    response = admin_client.post(
+        reverse("admin:apikeys_apikey_change", args=[record.pk]),
+        {"name": "Other", "expires_at_0": "", "expires_at_1": ""},
+    )
+
+    assert response.status_code == 403
+    record.refresh_from_db()
+    assert record.name == "Acme"
+
+
+def test_no_key_can_be_deleted(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+
+    assert (
+        admin_client.post(reverse("admin:apikeys_apikey_delete", args=[record.pk]), {"post": "yes"}).status_code == 403
+    )
+
+
+def test_rotating_shows_a_successor_and_lets_the_old_key_live_for_the_overlap(admin_client: Client) -> None:
+    record, plain = APIKey.objects.create_key(name="Acme", access="read")
+
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), {"overlap": "24"})
+
+    successor = APIKey.objects.exclude(pk=record.pk).get()
+    record.refresh_from_db()
+    assert (successor.name, successor.access, successor.expires_at) == ("Acme", "read", None)
+    assert [status_with(plain), status_with(shown_key(response))] == [200, 200]
+    assert timedelta(hours=23) < record.expires_at - timezone.now() <= timedelta(hours=24)
+
+
+def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
+
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), {"overlap": "24"})
+
+    assert "create a new one" in response.content.decode()
+    assert APIKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("verb", ["revoke", "rotate"])
+def test_the_page_of_a_key_that_does_not_exist_leads_back_to_the_list(admin_client: Client, verb: str) -> None:
+    response = admin_client.post(reverse(f"admin:apikeys_apikey_{verb}", args=[999]))
+
+    assert (response.status_code, response["Location"]) == (302, LIST)
+
+
+def test_a_leaked_key_pasted_into_the_search_finds_its_record(admin_client: Client) -> None:
+    record, plain = APIKey.objects.create_key(name="Acme")
+    APIKey.objects.create_key(name="Other")
+
+    found = admin_client.get(LIST, {"q": plain}).context["cl"].result_list
+
+    assert list(found) == [record]

@@ -1,0 +1,140 @@
+"""The main job on real input, the way the README tells it: `python3 tests/walkthrough.py CLONE`.
+
+Runs the README's own run line in the clone (a fresh one, so that it sets everything up), then is a client program and
+a member of staff: creates pets with names in several scripts, fetches and walks them over HTTP, changes a status in
+the admin, and watches the inventory follow. Standard library only, since it comes before the installation.
+"""
+
+import http.cookiejar
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+URL = "http://127.0.0.1:8000"
+PETS = [
+    (f"{name} {number}", tag)
+    for number in range(25)
+    for name, tag in [
+        ("Rex", "dog"),
+        ("Mönchen", "Katze"),
+        ("Żółw", "żółw"),
+        ("Барсик", "кошка"),
+        ("たま", "猫"),
+        ("小白", "狗"),
+        ("فلفل", "قط"),
+        ("מיצי", "חתול"),
+        ("मोती", "कुत्ता"),
+        ("🦜 Polly", None),
+        (" blanks kept ", None),
+        ('"quotes" & <b>markup</b>', "O'Neill"),
+    ]
+]
+
+opener = urllib.request.build_opener(
+    urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+)
+
+
+def main(clone: Path) -> None:
+    readme = (clone / "README.md").read_text()
+    (run_line,) = re.findall(r"^(python3 .*manage\.py serve)$", readme, re.MULTILINE)
+    log = clone / "walkthrough.log"
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PETSERVICE_", "DATABASE_"))
+    }
+    with log.open("w") as output:
+        service = subprocess.Popen(
+            ["bash", "-c", run_line], cwd=clone, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        wait_for_service(service, log)
+        walk(log.read_text())
+    finally:
+        os.killpg(service.pid, signal.SIGTERM)
+        service.wait(timeout=40)
+
+
+def wait_for_service(service: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        if service.poll() is not None:
+            sys.exit(f"the run line ended with {service.returncode}:\n{log.read_text()}")
+        try:
+            opener.open(f"{URL}/v1/health")
+            return
+        except OSError:
+            time.sleep(0.2)  # between looks at the condition
+    sys.exit(f"no answer within 300 seconds:\n{log.read_text()}")
+
+
+def walk(printed: str) -> None:
+    key = re.search(r"API key +(pets_test_\w+)", printed)[1]
+    password = re.search(r"password +(\S+)", printed)[1]
+
+    created = [call(key, "/v1/pets", body(name, tag)) for name, tag in PETS]
+    for pet, (name, tag) in zip(created, PETS, strict=True):
+        expect(pet, {"id": pet["id"], "name": name} | ({"tag": tag} if tag else {}))
+        expect(call(key, f"/v1/pets/{pet['id']}"), pet)
+    expect(listed(key), created)
+    expect(call(key, "/v1/store/inventory"), {"available": len(PETS), "pending": 0, "sold": 0})
+
+    log_in(password)
+    sold = created[0]["id"]
+    submit(f"/admin/store/inventoryitem/{sold}/change/", status="sold")
+    expect(call(key, "/v1/store/inventory"), {"available": len(PETS) - 1, "pending": 0, "sold": 1})
+    print(f"{len(PETS)} pets created, fetched and walked; the inventory followed them and the staff's change.")
+
+
+def body(name: str, tag: str | None) -> dict[str, str]:
+    return {"name": name} | ({"tag": tag} if tag else {})
+
+
+def call(key: str, address: str, content: dict[str, str] | None = None) -> object:
+    return request(key, URL + address, content)[0]
+
+
+def request(key: str, address: str, content: dict[str, str] | None = None) -> tuple[object, str]:
+    headers = {"X-API-Key": key} | ({"Content-Type": "application/json"} if content else {})
+    data = json.dumps(content).encode() if content else None
+    with opener.open(urllib.request.Request(address, data, headers)) as response:
+        return json.load(response), response.headers.get("Link", "")
+
+
+def listed(key: str) -> list[object]:
+    pets, address = [], f"{URL}/v1/pets?limit=70"
+    while address:
+        page, link = request(key, address)
+        pets += page
+        following = re.search(r'<([^>]+)>; rel="next"', link)
+        address = following[1] if following else ""
+    return pets
+
+
+def log_in(password: str) -> None:
+    submit("/admin/login/", username="admin", password=password)
+
+
+def submit(address: str, **fields: str) -> None:
+    with opener.open(URL + address) as page:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())[1]
+    data = urllib.parse.urlencode({"csrfmiddlewaretoken": token, **fields}).encode()
+    with opener.open(URL + address, data) as page:
+        if page.url == URL + address:  # shown again instead of leading on
+            sys.exit(f"{address} was not accepted:\n{page.read().decode()}")
+
+
+def expect(actual: object, expected: object) -> None:
+    if actual != expected:
+        sys.exit(f"expected {expected!r}\n     got {actual!r}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
