@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -67,5 +68,5 @@ def check_tls_files(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
             id="petservice.E008",
         )
         for name, path in files.items()
-        if not os.access(path, os.R_OK)
+        if not (Path(path).is_file() and os.access(path, os.R_OK))
     ]

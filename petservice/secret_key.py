@@ -1,6 +1,7 @@
 """The secret key of a test set-up, made on first use and kept in the data directory."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from django.core.management.utils import get_random_secret_key
@@ -10,12 +11,15 @@ def kept_secret_key(data_dir: Path) -> str:
     """The key in `data_dir`/secret_key, made at the first call; raises OSError when it cannot be read or written."""
     path = data_dir / "secret_key"
     data_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        # Exclusive, so that of two processes starting together one makes the key and the other reads it.
-        with open(path, "x", opener=_owner_only) as file:
+    if not path.exists():
+        # Written under another name first, so that no other process finds half a key; of two that start together
+        # one gives its key the name and the other reads that.
+        draft = path.with_name(f"secret_key.{os.getpid()}")
+        with open(draft, "w", opener=_owner_only) as file:
             file.write(get_random_secret_key())
-    except FileExistsError:
-        pass
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+        draft.unlink()
     return path.read_text()
 
 

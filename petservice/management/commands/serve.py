@@ -1,6 +1,10 @@
+import fcntl
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +15,9 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
 from petservice.apikeys.models import APIKey
+
+# Any number, as long as nothing else that uses the database locks it.
+_LOCK = 7_387_115
 
 
 class Command(BaseCommand):
@@ -26,11 +33,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, bind: str | None, **options: Any) -> None:
         try:
-            call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-            if connection.vendor == "sqlite" and not settings.LIVE:
-                self._set_up_on_first_use(bind)
-        except DatabaseError as error:
-            raise CommandError(f"The database cannot be used: {error}") from error
+            with _one_at_a_time():
+                call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+                if connection.vendor == "sqlite" and not settings.LIVE:
+                    self._set_up_on_first_use(bind)
+        except (DatabaseError, OSError) as error:
+            raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
         finally:
             connection.close()
         # Whatever is printed must be out before the process becomes another program.
@@ -73,6 +81,23 @@ Try it:
     {curl}
 """
         )
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of services that start together on one database one migrates, and the others find it done."""
+    if connection.vendor == "sqlite":
+        # Beside the database: its own lock would be in the way of the migrations' transactions.
+        with Path(f"{connection.settings_dict['NAME']}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
 
 
 def _address(bind: str | None) -> str:
