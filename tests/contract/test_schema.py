@@ -1,0 +1,85 @@
+"""The published description: complete, committed, and shown without another host's help."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+SNAPSHOT = Path(__file__).with_name("openapi.json")
+
+
+@pytest.fixture
+def document() -> dict:
+    return Client().get("/openapi.json").json()
+
+
+def test_the_document_is_the_committed_one(document: dict) -> None:
+    assert document == json.loads(SNAPSHOT.read_text()), "renew the snapshot as the README says, and read its diff"
+
+
+def test_the_document_has_the_five_operations(document: dict) -> None:
+    operations = {
+        (path, method): (operation["operationId"], operation.get("tags", []))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+    assert operations == {
+        ("/pets", "get"): ("listPets", ["Pets"]),
+        ("/pets", "post"): ("createPet", ["Pets"]),
+        ("/pets/{petId}", "get"): ("getPet", ["Pets"]),
+        ("/store/inventory", "get"): ("getInventory", ["Store"]),
+        ("/health", "get"): ("healthCheck", []),
+    }
+
+
+def test_the_document_says_what_it_describes(document: dict) -> None:
+    assert document["openapi"] == "3.0.3"
+    assert (document["info"]["title"], document["info"]["version"]) == ("pet service API", "1.0.0")
+    assert [server["url"] for server in document["servers"]] == ["/v1"]
+    assert {"Pet", "CreatePetRequest", "Inventory", "ErrorResponse"} <= set(document["components"]["schemas"])
+
+
+def test_every_operation_but_health_needs_the_key(document: dict) -> None:
+    assert document["components"]["securitySchemes"]["apiKey"]["name"] == "X-API-Key"
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert operation["security"] == ([{}] if path == "/health" else [{"apiKey": []}]), path
+
+
+def test_every_failure_has_the_error_envelope(document: dict) -> None:
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    schema = response["content"]["application/json"]["schema"]
+                    assert schema == {"$ref": "#/components/schemas/ErrorResponse"}
+
+
+def test_tag_is_optional_and_never_null(document: dict) -> None:
+    for name in ("Pet", "CreatePetRequest"):
+        schema = document["components"]["schemas"][name]
+        assert "tag" not in schema["required"]
+        assert "nullable" not in schema["properties"]["tag"]
+
+
+def test_the_documentation_page_loads_nothing_from_another_host() -> None:
+    page = Client().get("/docs").content.decode()
+
+    loaded = re.findall(r"""(?:src|href)=["']([^"']+)["']""", page)
+    assert loaded
+    assert [address for address in loaded if not re.match(r"/(?!/)", address)] == []
+    assert "//cdn" not in page
+
+
+@pytest.mark.django_db
+def test_without_debug_there_is_no_browsable_api() -> None:
+    client = Client(headers={"Accept": "text/html"})
+    client.force_login(get_user_model().objects.create_user("staff", is_staff=True))
+
+    response = client.get("/v1/pets")
+
+    assert (response.status_code, response["Content-Type"]) == (401, "application/json")
