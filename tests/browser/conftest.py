@@ -1,0 +1,79 @@
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.conftest import Service, fresh_database_url, running_service
+
+# Where to keep pictures of the pages, for people to look at; by default with the other temporary files.
+PICTURES = "PETSERVICE_PICTURES"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    # Playwright runs an event loop in this thread, which Django takes for an asynchronous context.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+        )
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the staff account `staff` / `a long one`."""
+    folder = tmp_path_factory.mktemp("site")
+    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
+        running.manage(
+            "shell",
+            "-c",
+            "from django.contrib.auth import get_user_model as user; "
+            "user().objects.create_superuser('staff', password='a long one')",
+        )
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, site: Service) -> Iterator[Page]:
+    """An empty browser; whatever it asks of another host, and every script error, fails the test."""
+    context = browser.new_context(base_url=site.url)
+    page = context.new_page()
+    strangers: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: None if _is_own(request.url, site) else strangers.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert (strangers, errors) == ([], [])
+
+
+def _is_own(url: str, site: Service) -> bool:
+    return url.startswith((site.url, "data:", "blob:"))
+
+
+@pytest.fixture
+def staff_page(page: Page) -> Page:
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("staff")
+    page.get_by_label("Password").fill("a long one")
+    page.get_by_role("button", name="Log in").click()
+    return page
+
+
+@pytest.fixture(autouse=True)
+def picture(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Iterator[None]:
+    """A picture of the page as the test left it."""
+    yield
+    folder = Path(os.environ.get(PICTURES) or tmp_path)
+    page.screenshot(path=folder / (re.sub(r"\W+", "-", request.node.name) + ".png"), full_page=True)

@@ -1,0 +1,68 @@
+"""Staff at work in a real browser."""
+
+import re
+
+import httpx
+from playwright.sync_api import Page, expect
+
+from tests.conftest import Service
+
+
+def inventory(site: Service) -> dict[str, int]:
+    with site.client(site.create_key()) as client:
+        return client.get("/v1/store/inventory").json()
+
+
+def test_staff_add_a_pet_and_change_its_status_in_the_list(staff_page: Page, site: Service) -> None:
+    before = inventory(site)
+    staff_page.goto("/admin/pets/pet/add/")
+    staff_page.get_by_label("Name:").fill("たま <b>")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page.get_by_text("was added successfully")).to_be_visible()
+    assert inventory(site) == before | {"available": before["available"] + 1}
+
+    staff_page.goto("/admin/store/inventoryitem/?q=たま")
+    expect(staff_page.get_by_role("link", name="たま <b>")).to_be_visible()
+    staff_page.locator("select[name=form-0-status]").select_option("sold")
+    staff_page.get_by_role("button", name="Save").click()
+
+    expect(staff_page.get_by_text("was changed successfully")).to_be_visible()
+    assert inventory(site) == before | {"sold": before["sold"] + 1}
+
+
+def test_staff_mark_pets_in_bulk(staff_page: Page, site: Service) -> None:
+    with site.client(site.create_key()) as client:
+        for number in range(3):
+            client.post("/v1/pets", json={"name": f"Bulk {number}"})
+    before = inventory(site)
+    staff_page.goto("/admin/store/inventoryitem/?q=Bulk")
+    staff_page.locator("#action-toggle").check()
+    staff_page.get_by_label("Action:").select_option(label="Mark as pending")
+    staff_page.get_by_role("button", name=re.compile("Go|Run")).click()
+
+    expect(staff_page.get_by_text("3 pet(s) marked as pending.")).to_be_visible()
+    assert inventory(site) == before | {"available": before["available"] - 3, "pending": before["pending"] + 3}
+
+
+def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Service) -> None:
+    def status(key: str) -> int:
+        return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code
+
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    staff_page.get_by_label("Name:").fill("Acme's web shop")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    first = staff_page.get_by_label("API key", exact=True).input_value()
+    assert status(first) == 200
+
+    staff_page.get_by_role("link", name="Its settings").click()
+    staff_page.get_by_role("link", name="Rotate").click()
+    staff_page.get_by_label("The old key works for another").select_option("no time: it ends now")
+    staff_page.get_by_role("button", name="Rotate").click()
+    second = staff_page.get_by_label("API key", exact=True).input_value()
+    assert [status(first), status(second)] == [401, 200]
+
+    staff_page.get_by_role("link", name="Its settings").click()
+    staff_page.get_by_role("link", name="Revoke").click()
+    staff_page.get_by_role("button", name="Revoke").click()
+    expect(staff_page.get_by_text("Revoked Acme's web shop")).to_be_visible()
+    assert status(second) == 401
