@@ -29,7 +29,7 @@ def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
         return []
     problems = [
         (
-            not settings.SECRET_KEY,
+            settings.SECRET_KEY_IS_MISSING,
             "SECRET_KEY is required in live; make one with "
             "python -c 'import secrets; print(secrets.token_urlsafe(50))'",
             "petservice.E003",

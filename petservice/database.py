@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -19,9 +18,12 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     `pool_size` is the most PostgreSQL connections that one process opens.
     Raises ValueError, with a sentence that says what to write, for any other engine or a malformed URL.
     """
-    scheme = urlsplit(url).scheme if url else "sqlite"
+    if not url:
+        return _sqlite(data_dir / "petservice.sqlite3")
+    scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == "sqlite":
-        return _sqlite(Path(url.removeprefix("sqlite:///")) if url else data_dir / "petservice.sqlite3")
+        # Without the third stroke it names a host, not a file.
+        return _sqlite(Path(url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else ""))
     if scheme in ("postgres", "postgresql"):
         return _postgresql(url, pool_size)
     raise ValueError(

@@ -1,6 +1,7 @@
 """gunicorn's threaded worker, answering in the service's one shape what gunicorn itself refuses."""
 
 import socket
+import uuid
 from typing import Any
 
 from gunicorn import util
@@ -20,7 +21,7 @@ class JSONErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no ty
         head = (
             f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\nConnection: close\r\n"
             "Content-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-            f"Content-Length: {len(response.content)}\r\n\r\n"
+            f"X-Request-ID: {uuid.uuid4().hex}\r\nContent-Length: {len(response.content)}\r\n\r\n"
         )
         try:
             util.write_nonblock(client, head.encode("ascii") + response.content)

@@ -4,8 +4,10 @@ A value that cannot be used is noted in CONFIGURATION_ERRORS, and a safe one sta
 mistakes are reported together (petservice.checks) instead of one a start.
 """
 
+import os
 from pathlib import Path
 
+from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
 from environs import Env, EnvValidationError
 
@@ -39,6 +41,9 @@ if not SECRET_KEY and not LIVE:
             f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
+# Django reads no setting at all without one; checks.py refuses to start with this stand-in.
+SECRET_KEY_IS_MISSING = not SECRET_KEY
+SECRET_KEY = SECRET_KEY or get_random_secret_key()
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
 
@@ -54,7 +59,7 @@ try:
     env.seal()
 except EnvValidationError as error:
     CONFIGURATION_ERRORS += [
-        f"{name}={env.str(name)!r} cannot be read ({' '.join(map(str, messages))}); see the table in README.md"
+        f"{name}={os.environ.get(name)!r} cannot be read ({' '.join(map(str, messages))}); see the table in README.md"
         for name, messages in error.error_messages.items()  # type: ignore[union-attr]  # seal() raises with a mapping
     ]
 

@@ -8,6 +8,7 @@ from petservice.health import HealthViewSet, ready
 
 admin.site.site_title = admin.site.site_header = "Pet service"
 admin.site.index_title = "Back office"
+admin.site.site_url = "/docs"
 
 urlpatterns = [
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),

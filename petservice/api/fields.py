@@ -13,7 +13,7 @@ class TextField(serializers.CharField):
 
     def __init__(self, *, name: str, **kwargs: Any) -> None:
         kwargs["error_messages"] = {
-            "required": f'{name} is required, for example {{"name": "Rex"}}.',
+            "required": f'{name} is required, for example {{{{"name": "Rex"}}}}.',
             "null": f"{name} must not be null: send a string, or leave out what is optional.",
             "invalid": f"{name} must be a JSON string.",
             "blank": f"{name} must not be empty or only white space.",
