@@ -24,4 +24,7 @@ control_socket_disable = True
 certfile = os.environ.get("TLS_CERTFILE") or None
 keyfile = os.environ.get("TLS_KEYFILE") or None
 
+# gunicorn's most: a long query is answered by the API, which can say what is wrong with it.
+limit_request_line = 8190
+
 errorlog = "-"

@@ -54,6 +54,7 @@ class EnvelopeMiddleware:
             # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
             response.close()
             response = standard_error_response(response.status_code)
+        response.headers.pop("Allow", None)  # REST framework's; it promises OPTIONS, and no answer here is a 405
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie

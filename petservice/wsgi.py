@@ -32,8 +32,13 @@ class _ChunkedInput:
         self._body = body
 
     def read(self, size: int) -> bytes:
+        return self._bytes(self._body.read, size)
+
+    def readline(self, size: int) -> bytes:
+        return self._bytes(self._body.readline, size)
+
+    def _bytes(self, read: Callable[[int], bytes], size: int) -> bytes:
         try:
-            chunk: bytes = self._body.read(size)
+            return read(size)
         except ParseException as error:
             raise OSError(str(error)) from error
-        return chunk

@@ -119,7 +119,7 @@ def listed(key: str) -> list[object]:
 
 
 def log_in(password: str) -> None:
-    submit("/admin/login/", username="admin", password=password)
+    submit("/admin/login/?next=/admin/", username="admin", password=password)
 
 
 def submit(address: str, **fields: str) -> None:

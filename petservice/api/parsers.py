@@ -26,6 +26,8 @@ class JSONParser(BaseParser):
             body = stream.read(MAX_BODY_BYTES + 1)
         except UnreadablePostError:
             raise BadRequest("The body could not be read: it ended early, or its chunks are malformed.") from None
+        if parser_context and _is_cut_short(body, parser_context["request"].META):
+            raise BadRequest("The body is shorter than its Content-Length: send it again, whole.")
         if len(body) > MAX_BODY_BYTES:
             raise BadRequest(f"The body is larger than {MAX_BODY_BYTES} bytes.")
         try:
@@ -35,3 +37,10 @@ class JSONParser(BaseParser):
         if not isinstance(value, dict):
             raise BadRequest('The body must be a JSON object, for example {"name": "Rex"}.')
         return value
+
+
+def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:
+    # What arrived of a broken transfer may be JSON by chance. A chunked body tells its end by itself.
+    if "HTTP_TRANSFER_ENCODING" in headers:
+        return False
+    return len(body) < min(int(headers["CONTENT_LENGTH"]), MAX_BODY_BYTES + 1)

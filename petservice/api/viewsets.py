@@ -11,11 +11,6 @@ from petservice.api.errors import MESSAGES
 class APIViewSet(GenericViewSet[Any]):
     """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
 
-    @property
-    def default_response_headers(self) -> dict[str, str]:
-        """None: REST framework's `Allow` would promise OPTIONS, and no answer here is a 405."""
-        return {}
-
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = (request.method or "").lower()
         # The browsable API asks with OPTIONS what a form may hold.

@@ -1,0 +1,142 @@
+"""One shape of failures, whatever fails."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from django.conf import LazySettings
+from django.http import HttpRequest, HttpResponse
+
+from pets.views import PetViewSet
+from petservice.api.logs import RequestIDFilter
+from tests.contract.rows import TYPE, WRITE
+from tests.contract.test_table import assert_api_answer, assert_failure, filled
+from tests.contract.wires import ClientWire, Reply, SocketWire
+
+CAUSE = "the planted cause"
+# Where MIDDLEWARE holds what gives answers their headers; a crash before it has the envelope alone.
+BEHIND_THE_ENVELOPE = range(1, 10)
+
+
+def crash(*args: object) -> None:
+    raise RuntimeError(CAUSE)
+
+
+class CrashingMiddleware:
+    """Raises on the way in."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        raise RuntimeError(CAUSE)
+
+
+class CrashingAfterwardsMiddleware(CrashingMiddleware):
+    """Raises on the way out."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        self.get_response(request)
+        raise RuntimeError(CAUSE)
+
+
+def assert_crash(reply: Reply) -> None:
+    assert reply.status == 500
+    assert reply.json() == {"error": {"code": "internal_error", "message": reply.error["message"]}}
+    assert CAUSE not in reply.body.decode()
+    assert "Traceback" not in reply.body.decode()
+
+
+def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
+    """The one record with a traceback."""
+    (record,) = (record for record in caplog.records if record.exc_info)
+    assert record.exc_info
+    assert str(record.exc_info[1]) == CAUSE
+    return record
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_crash_in_a_view_is_told_to_the_log_only(
+    client_wire: ClientWire,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    debug: bool,
+) -> None:
+    settings.DEBUG = debug
+    monkeypatch.setattr(PetViewSet, "get_queryset", crash)
+    caplog.handler.addFilter(RequestIDFilter())
+
+    reply = client_wire.send("GET", "/v1/pets", filled(WRITE, client_wire.seed))
+
+    assert_crash(reply)
+    assert_api_answer(reply)
+    assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("kind", ["CrashingMiddleware", "CrashingAfterwardsMiddleware"])
+@pytest.mark.parametrize("place", BEHIND_THE_ENVELOPE)
+def test_crash_in_a_middleware_is_told_to_the_log_only(
+    client_wire: ClientWire,
+    settings: LazySettings,
+    caplog: pytest.LogCaptureFixture,
+    place: int,
+    kind: str,
+    debug: bool,
+) -> None:
+    settings.DEBUG = debug
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], f"{__name__}.{kind}", *settings.MIDDLEWARE[place:]]
+
+    reply = client_wire.send("GET", "/v1/pets", filled(WRITE, client_wire.seed))
+
+    assert_crash(reply)
+    assert_api_answer(reply)
+    logged_crash(caplog)
+
+
+def test_crash_in_the_first_middleware_has_the_envelope(
+    client_wire: ClientWire, settings: LazySettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.MIDDLEWARE = [f"{__name__}.CrashingMiddleware", *settings.MIDDLEWARE]
+
+    assert_crash(client_wire.send("GET", "/v1/pets"))
+    logged_crash(caplog)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_unknown_path_has_the_envelope_in_development_too(
+    client_wire: ClientWire, settings: LazySettings, method: str, debug: bool
+) -> None:
+    settings.DEBUG = debug
+
+    assert_failure(client_wire.send(method, "/v1/nope"), 404)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        pytest.param(b"GET /v1/pets?x=" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", id="long line"),
+        pytest.param(b"nonsense\r\n\r\n", id="no request line"),
+        pytest.param(b"GET /v1/pets SMTP/1.1\r\n\r\n", id="another protocol"),
+        pytest.param(b"GET /v1/pets HTTP/9.9\r\n\r\n", id="another version"),
+        pytest.param(b"get /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n", id="method in lower case"),
+        pytest.param(b"GET /v1/pets HTTP/1.1\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n", id="long header"),
+        pytest.param(b"GET /v1/pets HTTP/1.1\r\nno colon\r\n\r\n", id="no header"),
+        pytest.param(b"GET /v1/pets HTTP/1.1\r\n" + b"X-Many: x\r\n" * 500 + b"\r\n", id="many headers"),
+        pytest.param(b"POST /v1/pets HTTP/1.1\r\nContent-Length: x\r\n\r\n", id="length is no number"),
+        pytest.param(b"POST /v1/pets HTTP/1.1\r\nContent-Length: -1\r\n\r\n", id="length is negative"),
+        pytest.param(
+            b"POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            id="two lengths",
+        ),
+    ],
+)
+def test_request_that_is_no_http_is_refused_in_the_same_shape(socket_wire: SocketWire, request_bytes: bytes) -> None:
+    assert_failure(socket_wire.send_bytes(request_bytes), 400)
+
+
+def test_document_cannot_be_posted_to(client_wire: ClientWire) -> None:
+    assert_failure(client_wire.send("POST", "/openapi.json", [TYPE], b"{}"), 404)

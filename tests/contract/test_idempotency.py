@@ -1,0 +1,188 @@
+"""POST /v1/pets with an Idempotency-Key."""
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from pets import services
+from pets.models import IdempotencyRecord, Pet
+from petservice.apikeys.models import APIKey
+from tests.conftest import Service
+from tests.contract.rows import TYPE, WRITE
+from tests.contract.test_table import filled
+from tests.contract.wires import Reply, SocketWire
+
+REX = {"name": "Rex", "tag": "dog"}
+
+
+def create(client: Client, body: Any = REX, key: str = "key") -> Any:
+    return client.post("/v1/pets", body, content_type="application/json", headers={"Idempotency-Key": key})
+
+
+def test_repeated_request_gets_the_first_answer(api: Client) -> None:
+    first, second = create(api), create(api)
+
+    assert (first.status_code, first.json(), first["Location"]) == (
+        second.status_code,
+        second.json(),
+        second["Location"],
+    )
+    assert first.status_code == 201
+    assert "Idempotency-Replayed" not in first
+    assert second["Idempotency-Replayed"] == "true"
+    assert Pet.objects.count() == 1
+
+
+def test_replay_of_a_pet_without_a_tag_has_none(api: Client) -> None:
+    create(api, {"name": "Tom"})
+
+    assert sorted(create(api, {"name": "Tom"}).json()) == ["id", "name"]
+
+
+def test_clients_do_not_share_idempotency_keys(api: Client, create_key: Callable[..., str]) -> None:
+    first = create(api)
+    second = create(Client(headers={"X-API-Key": create_key()}))
+
+    assert second.status_code == 201
+    assert first.json()["id"] != second.json()["id"]
+
+
+@pytest.mark.parametrize("body", [{"name": "Tom", "tag": "dog"}, {"name": "Rex", "tag": "cat"}, {"name": "Rex"}])
+def test_another_body_is_refused(api: Client, body: dict[str, str]) -> None:
+    create(api)
+
+    response = create(api, body)
+
+    assert response.status_code == 422
+    assert response.json()["error"]["code"] == "unprocessable_content"
+    assert Pet.objects.count() == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "\x7f"])
+def test_invalid_idempotency_key_is_refused(api: Client, key: str) -> None:
+    response = create(api, key=key)
+
+    assert response.status_code == 400
+    assert "Idempotency-Key" in response.json()["error"]["message"]
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, "a b~!", "'; --"])
+def test_printable_idempotency_key_is_taken(api: Client, key: str) -> None:
+    assert create(api, key=key).json() == create(api, key=key).json()
+
+
+@pytest.mark.parametrize("body", [{}, {"name": ""}, "{"])
+def test_failure_is_not_recorded(api: Client, body: Any) -> None:
+    assert create(api, body).status_code == 400
+
+    response = create(api)
+
+    assert response.status_code == 201
+    assert "Idempotency-Replayed" not in response
+
+
+def test_replay_gives_the_first_answer_after_the_pet_was_renamed(api: Client) -> None:
+    first = create(api)
+    Pet.objects.update(name="Tom", tag=None)
+
+    assert create(api).json() == first.json()
+
+
+def test_replay_gives_the_first_answer_after_the_pet_was_deleted(api: Client) -> None:
+    first = create(api)
+    Pet.objects.all().delete()
+
+    assert create(api).json() == first.json()
+    assert not Pet.objects.exists()
+
+
+def test_key_is_forgotten_after_24_hours(api: Client) -> None:
+    api_key = APIKey.objects.get()
+    then = timezone.now() - services.IDEMPOTENCY_PERIOD
+    old, _ = services.create_pet_once(api_key=api_key, idempotency_key="key", **REX, now=then)
+
+    response = create(api, {"name": "Tom"})
+
+    assert response.status_code == 201
+    assert "Idempotency-Replayed" not in response
+    assert response.json()["id"] != old.id
+    assert IdempotencyRecord.objects.get().pet_id == response.json()["id"]
+
+
+def test_key_is_remembered_for_almost_24_hours(api: Client) -> None:
+    then = timezone.now() - services.IDEMPOTENCY_PERIOD + timedelta(minutes=5)
+    old, _ = services.create_pet_once(api_key=APIKey.objects.get(), idempotency_key="key", **REX, now=then)
+
+    assert create(api).json()["id"] == old.id
+
+
+def test_reading_ignores_the_header(api: Client) -> None:
+    for key in ("key", "é", ""):
+        assert api.get("/v1/pets", headers={"Idempotency-Key": key}).status_code == 200
+
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_requests_at_once_make_one_pet(socket_wire: SocketWire, service: Service) -> None:
+    headers = [*filled(WRITE, socket_wire.seed), TYPE, ("Idempotency-Key", "at once")]
+
+    def post(number: int) -> Reply:
+        return socket_wire.send("POST", "/v1/pets", headers, b'{"name":"At once"}')
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(post, range(16)))
+
+    refused = [reply for reply in replies if reply.status != 201]
+    assert len({reply.json()["id"] for reply in replies if reply.status == 201}) == 1
+    assert all(reply.status == 409 and reply.header("Retry-After") == "1" for reply in refused)
+    count = "from pets.models import Pet; print(Pet.objects.filter(name='At once').count())"
+    assert json.loads(service.manage("shell", "-v", "0", "-c", count)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_request_beside_a_running_one_makes_no_second_pet(api: Client) -> None:
+    api_key = APIKey.objects.get()
+    created, finish = threading.Event(), threading.Event()
+
+    def run_first() -> str:
+        try:
+            with transaction.atomic():
+                pet, _ = services.create_pet_once(api_key=api_key, idempotency_key="key", **REX)
+                created.set()
+                finish.wait(20)
+                return pet.id
+        finally:
+            created.set()
+            connection.close()
+
+    def run_second() -> Any:
+        try:
+            return create(api)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(run_first)
+        created.wait(20)
+        second = pool.submit(run_second)
+        wait([second], timeout=1)  # PostgreSQL answers at once, SQLite's only writer lets the other queue
+        finish.set()
+        response = second.result()
+
+    if connection.vendor == "postgresql":
+        assert response.status_code == 409
+        assert response["Retry-After"] == "1"
+        response = create(api)
+    assert response.status_code == 201
+    assert response["Idempotency-Replayed"] == "true"
+    assert response.json()["id"] == first.result()
+    assert Pet.objects.count() == 1

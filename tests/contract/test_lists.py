@@ -1,0 +1,107 @@
+"""Walking the list of pets, page by page."""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pets.models import Pet
+
+NEXT = re.compile(r'<http://testserver(/v1/pets\?[^>]*)>; rel="next"')
+
+
+def make_pets(count: int) -> list[str]:
+    """The ids of that many new pets, oldest first."""
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(count))
+    return sorted(pet.id for pet in pets)
+
+
+def next_page(link: str | None) -> str | None:
+    """The target of a Link header."""
+    if link is None:
+        return None
+    match = NEXT.fullmatch(link)
+    assert match
+    return match[1]
+
+
+@pytest.mark.parametrize("target", ["/v1/pets", "/v1/pets?limit=1000", "/v1/pets?limit=77"])
+def test_walk_sees_every_pet_once_while_pets_are_added(api: Client, target: str) -> None:
+    at_start = make_pets(2500)
+    seen: list[str] = []
+    page: str | None = target
+
+    while page is not None:
+        response = api.get(page)
+        seen += [pet["id"] for pet in response.json()]
+        page = next_page(response.get("Link"))
+        api.post("/v1/pets", {"name": "Newcomer"}, content_type="application/json")
+
+    assert seen == sorted(set(seen))
+    assert seen[:2500] == at_start
+
+
+def test_link_is_there_only_while_there_is_more(api: Client) -> None:
+    make_pets(3)
+
+    assert "Link" in api.get("/v1/pets?limit=2")
+    assert "Link" not in api.get("/v1/pets?limit=3")
+    assert "Link" not in api.get("/v1/pets")
+
+
+def test_limit_of_zero_is_an_empty_page_that_leads_nowhere(api: Client) -> None:
+    make_pets(1)
+
+    response = api.get("/v1/pets?limit=0")
+
+    assert response.json() == []
+    assert "Link" not in response
+
+
+def test_second_page_starts_after_the_last_pet(api: Client) -> None:
+    ids = make_pets(5)
+
+    link = next_page(api.get("/v1/pets?limit=2")["Link"])
+
+    assert link == f"/v1/pets?limit=2&after={ids[1]}"
+    assert [pet["id"] for pet in api.get(link).json()] == ids[2:4]
+
+
+def test_page_after_a_deleted_pet_goes_on_where_it_stood(api: Client) -> None:
+    ids = make_pets(4)
+    link = next_page(api.get("/v1/pets?limit=2")["Link"])
+    Pet.objects.filter(pk=ids[1]).delete()
+
+    assert [pet["id"] for pet in api.get(link).json()] == ids[2:]
+
+
+def test_absent_limit_is_a_hundred_and_the_greatest_a_thousand(api: Client) -> None:
+    make_pets(1001)
+
+    assert len(api.get("/v1/pets").json()) == 100
+    assert len(api.get("/v1/pets?limit=1001").json()) == 1000
+
+
+@pytest.mark.parametrize("target", ["/v1/pets?limit=50", "/v1/pets/{pet}", "/v1/store/inventory"])
+def test_read_takes_two_queries(
+    create_key: Callable[..., str],
+    django_assert_num_queries: Callable[[int], AbstractContextManager[object]],
+    target: str,
+) -> None:
+    client = Client(headers={"X-API-Key": create_key(last_used_at=timezone.now())})
+    target = target.format(pet=make_pets(100)[0])
+
+    with django_assert_num_queries(2):
+        assert client.get(target).status_code == 200
+
+
+def test_create_takes_two_queries(
+    create_key: Callable[..., str], django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    client = Client(headers={"X-API-Key": create_key(last_used_at=timezone.now())})
+
+    with django_assert_num_queries(2):
+        assert client.post("/v1/pets", {"name": "Rex"}, content_type="application/json").status_code == 201

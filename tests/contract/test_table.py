@@ -1,0 +1,226 @@
+"""The contract row by row (tests.contract.rows), through the test client and over a socket, and what no row can say."""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import LazySettings
+
+from tests.contract.rows import CODES, MAX_BODY, READ, ROWS, TYPE, WRITE, Row, padded
+from tests.contract.wires import ClientWire, Headers, Reply, SocketWire, Wire
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+CHUNKED = ("Transfer-Encoding", "chunked")
+
+
+def filled(headers: Headers, seed: dict[str, str]) -> Headers:
+    """The headers with what stands in braces taken from the seed."""
+    return [(name, value.format(**seed)) for name, value in headers]
+
+
+def assert_api_answer(reply: Reply) -> None:
+    """The headers that every answer of the API has."""
+    assert REQUEST_ID.fullmatch(reply.header("X-Request-ID") or "")
+    assert reply.header("Cache-Control") == "no-store"
+    assert reply.header("X-Content-Type-Options") == "nosniff"
+    assert reply.header("Content-Type") == "application/json"
+    assert reply.header("Set-Cookie") is None
+    assert reply.header("Allow") is None
+
+
+def assert_failure(reply: Reply, status: int) -> None:
+    """The one shape of failures."""
+    assert reply.status == status
+    assert_api_answer(reply)
+    assert reply.json() == {"error": {"code": CODES[status], "message": reply.error["message"]}}
+    assert reply.error["message"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_row_is_answered_as_the_contract_says(wire: Wire, row: Row) -> None:
+    reply = wire.send(row.method, row.target.format(**wire.seed), filled(row.headers, wire.seed), row.body)
+
+    assert reply.status == row.status, reply.body
+    assert_api_answer(reply)
+    if row.method == "HEAD":
+        assert reply.body == b""
+        return
+    assert reply.header("Content-Length") == str(len(reply.body))
+    if row.code is None:
+        assert "error" not in reply.json()
+    else:
+        assert reply.json() == {"error": {"code": row.code, "message": reply.error["message"]}}
+        assert reply.error["message"]
+    if row.check:
+        row.check(reply, wire.seed)
+
+
+def test_limit_of_5000_digits_is_the_greatest(client_wire: ClientWire) -> None:
+    headers = filled(WRITE, client_wire.seed)
+
+    reply = client_wire.send("GET", "/v1/pets?limit=" + "9" * 5000, headers)
+
+    assert reply.status == 200
+    assert len(reply.json()) == 2
+
+
+def test_head_tells_the_length_of_get(wire: Wire) -> None:
+    head, get = (
+        wire.send(method, f"/v1/pets/{wire.seed['pet']}", filled(WRITE, wire.seed)) for method in ("HEAD", "GET")
+    )
+
+    assert head.header("Content-Length") == get.header("Content-Length") == str(len(get.body))
+    assert not head.body
+
+
+def test_location_leads_to_the_new_pet(wire: Wire) -> None:
+    headers = filled(WRITE, wire.seed)
+
+    created = wire.send("POST", "/v1/pets", [*headers, TYPE], b'{"name":"Rex","tag":"dog"}')
+    location = urlsplit(created.header("Location") or "")
+    fetched = wire.send("GET", location.path, headers)
+
+    assert location.scheme == "http"
+    assert location.path == f"/v1/pets/{created.json()['id']}"
+    assert fetched.status == 200
+    assert fetched.json() == created.json()
+
+
+def test_repeated_create_makes_another_pet(wire: Wire) -> None:
+    headers = [*filled(WRITE, wire.seed), TYPE]
+
+    first, second = (wire.send("POST", "/v1/pets", headers, b'{"name":"Rex"}') for _ in range(2))
+
+    assert first.json()["id"] < second.json()["id"]
+
+
+def test_malformed_mistyped_and_unknown_keys_look_alike(wire: Wire) -> None:
+    seed = wire.seed
+    sent = ["guess", "", seed["unknown"], seed["mistyped"], seed["write"] + "x", "pets_test_" + "é" * 49]
+
+    replies = [wire.send("GET", "/v1/pets", [("X-API-Key", key)]) for key in sent]
+
+    assert len({(reply.status, reply.body, reply.header("WWW-Authenticate")) for reply in replies}) == 1
+    assert replies[0].status == 401
+
+
+@pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/v1/nope", "/ready"])
+@pytest.mark.parametrize("sent", ["a", "A-b_c.9", "x" * 64])
+def test_valid_request_id_is_kept(wire: Wire, target: str, sent: str) -> None:
+    assert wire.send("GET", target, [("X-Request-ID", sent)]).header("X-Request-ID") == sent
+
+
+@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a/b", "é", "a,b", "<script>"])
+def test_invalid_request_id_is_replaced(wire: Wire, sent: str) -> None:
+    headers = [("X-Request-ID", sent)]
+
+    first, second = (wire.send("GET", "/v1/pets", headers).header("X-Request-ID") or "" for _ in range(2))
+
+    assert REQUEST_ID.fullmatch(first)
+    assert first not in (sent, second)
+
+
+# Chunked bodies exist on a socket only.
+
+
+def chunked(*chunks: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
+
+
+def test_chunked_body_is_read(socket_wire: SocketWire) -> None:
+    headers = [*filled(WRITE, socket_wire.seed), TYPE, CHUNKED]
+
+    reply = socket_wire.send("POST", "/v1/pets", headers, chunked(b'{"na', b'me":"Rex"', b"}"))
+
+    assert reply.status == 201
+    assert reply.json() == {"id": reply.json()["id"], "name": "Rex"}
+
+
+def test_chunked_body_of_64_kib_is_read(socket_wire: SocketWire) -> None:
+    headers = [*filled(WRITE, socket_wire.seed), TYPE, CHUNKED]
+
+    reply = socket_wire.send("POST", "/v1/pets", headers, chunked(padded(MAX_BODY)))
+
+    assert reply.status == 201
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(chunked(padded(MAX_BODY + 1)), id="too large"),
+        pytest.param(chunked(*[b" " * 1000] * 1000), id="much too large"),
+        pytest.param(chunked(), id="empty"),
+        pytest.param(chunked(b"{"), id="not JSON"),
+        pytest.param(b"zz\r\n{}\r\n0\r\n\r\n", id="size is no number"),
+        pytest.param(b'-e\r\n{"name":"Rex"}\r\n0\r\n\r\n', id="size is negative"),
+        pytest.param(b'e\r\n{"name":"Rex"}XX0\r\n\r\n', id="chunk is longer than its size"),
+        pytest.param(b'ff\r\n{"name":"Rex"}', id="chunk is cut off"),
+        pytest.param(b'e\r\n{"name":"Rex"}\r\n', id="last chunk is missing"),
+    ],
+)
+def test_bad_chunked_body_is_refused(socket_wire: SocketWire, body: bytes) -> None:
+    headers = [*filled(WRITE, socket_wire.seed), TYPE, CHUNKED]
+
+    assert_failure(socket_wire.send("POST", "/v1/pets", headers, body), 400)
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "status"),
+    [
+        ("/v1/pets", [TYPE], 401),
+        ("/v1/pets", [*READ, TYPE], 403),
+        ("/v1/pets", WRITE, 400),
+        ("/v1/nope", [*WRITE, TYPE], 404),
+        ("/v1/store/inventory", [*WRITE, TYPE], 404),
+    ],
+)
+def test_chunked_body_is_judged_in_the_same_order(
+    socket_wire: SocketWire, target: str, headers: Headers, status: int
+) -> None:
+    reply = socket_wire.send("POST", target, [*filled(headers, socket_wire.seed), CHUNKED], chunked(b'{"name":"Rex"}'))
+
+    assert_failure(reply, status)
+
+
+def test_body_that_ends_early_is_refused(socket_wire: SocketWire) -> None:
+    headers = [*filled(WRITE, socket_wire.seed), TYPE, ("Content-Length", "100")]
+
+    assert_failure(socket_wire.send("POST", "/v1/pets", headers, b'{"name":"Rex"}'), 400)
+
+
+# Where HTTPS is required.
+
+
+@pytest.mark.parametrize("key", ["write", "revoked", "foreign", "unknown"])
+@pytest.mark.parametrize("target", ["/v1/pets", "/v1/store/inventory", "/v1/nope", "/openapi.json"])
+def test_plain_http_is_refused_before_the_key_is_looked_at(
+    client_wire: ClientWire,
+    settings: LazySettings,
+    django_assert_num_queries: Callable[[int], AbstractContextManager[object]],
+    key: str,
+    target: str,
+) -> None:
+    settings.REQUIRE_HTTPS = True
+
+    with django_assert_num_queries(0):
+        reply = client_wire.send("GET", target, [("X-API-Key", client_wire.seed[key])])
+
+    assert_failure(reply, 403)
+    assert "HTTPS" in reply.error["message"]
+    assert reply.header("Location") is None
+
+
+@pytest.mark.parametrize("target", ["/v1/health", "/ready"])
+def test_probes_are_answered_over_plain_http(client_wire: ClientWire, settings: LazySettings, target: str) -> None:
+    settings.REQUIRE_HTTPS = True
+
+    assert client_wire.send("GET", target, [("Host", "10.0.0.7")]).status == 200
+
+
+def test_proxy_header_does_not_make_plain_http_secure(client_wire: ClientWire, settings: LazySettings) -> None:
+    settings.REQUIRE_HTTPS = True
+    headers = [*filled(WRITE, client_wire.seed), ("X-Forwarded-Proto", "https")]
+
+    assert_failure(client_wire.send("GET", "/v1/pets", headers), 403)

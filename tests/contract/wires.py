@@ -1,0 +1,88 @@
+"""Two ways to send one request as it stands: through Django's test client and over a real socket."""
+
+import json
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from django.test import Client
+
+Headers = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, whichever way it came."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a header that is there at most once, in any letter case."""
+        values = [value for known, value in self.headers if known.lower() == name.lower()]
+        assert len(values) <= 1, f"{name} is there {len(values)} times"
+        return values[0] if values else None
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> dict[str, str]:
+        error: dict[str, str] = self.json()["error"]
+        return error
+
+
+@dataclass(frozen=True)
+class ClientWire:
+    """Through Django's test client, with nothing of the request normalised."""
+
+    seed: dict[str, str]
+
+    def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Reply:
+        path, _, query = target.partition("?")
+        environ = {"PATH_INFO": unquote_to_bytes(path).decode("latin-1"), "QUERY_STRING": query}
+        for name, value in headers:
+            variable = name.upper().replace("-", "_")
+            if variable not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+                variable = f"HTTP_{variable}"
+            # As servers do with a header that is there twice.
+            environ[variable] = f"{environ[variable]},{value}" if variable in environ else value
+        response = Client(raise_request_exception=False).generic(method, "/", body, content_type="", **environ)
+        fields = [*response.items(), *(("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())]
+        return Reply(response.status_code, fields, response.getvalue())
+
+
+@dataclass(frozen=True)
+class SocketWire:
+    """Over a connection of its own to a running service."""
+
+    seed: dict[str, str]
+    url: str
+
+    def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Reply:
+        lines = [f"{method} {target} HTTP/1.1", "Connection: close"]
+        names = [name.lower() for name, _ in headers]
+        if "host" not in names:
+            lines.append(f"Host: {urlsplit(self.url).netloc}")
+        if body and not {"content-length", "transfer-encoding"} & set(names):
+            lines.append(f"Content-Length: {len(body)}")
+        lines += [f"{name}: {value}" for name, value in headers]
+        return self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
+
+    def send_bytes(self, request: bytes) -> Reply:
+        """The answer to these bytes, after which the client says no more."""
+        address = urlsplit(self.url)
+        with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            received = b"".join(iter(lambda: connection.recv(65536), b""))
+        head, _, content = received.partition(b"\r\n\r\n")
+        status_line, *lines = head.decode("latin-1").split("\r\n")
+        fields = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+        return Reply(int(status_line.split(" ")[1]), fields, content)
+
+
+Wire = ClientWire | SocketWire
