@@ -154,6 +154,7 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.negotiation.FirstRenderer",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is a wrong method
     "URL_FORMAT_OVERRIDE": None,
 }
 if DEBUG:
@@ -163,6 +164,7 @@ if DEBUG:
             "petservice.apikeys.authentication.APIKeyAuthentication",
             "petservice.apikeys.authentication.StaffSessionAuthentication",
         ],
+        "DEFAULT_METADATA_CLASS": "rest_framework.metadata.SimpleMetadata",
         "DEFAULT_RENDERER_CLASSES": [
             "petservice.api.renderers.JSONRenderer",
             "rest_framework.renderers.BrowsableAPIRenderer",

@@ -1,0 +1,145 @@
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+from tests.conftest import ROOT, Service
+
+
+def create_api_key(*arguments: str) -> tuple[str, str]:
+    """What the command writes to standard output and to standard error."""
+    output, errors = StringIO(), StringIO()
+    call_command("create_api_key", *arguments, stdout=output, stderr=errors, no_color=True)
+    return output.getvalue(), errors.getvalue()
+
+
+def revoke_api_key(*arguments: str) -> str:
+    output = StringIO()
+    call_command("revoke_api_key", *arguments, stdout=output)
+    return output.getvalue()
+
+
+@pytest.mark.django_db
+def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output() -> None:
+    output, errors = create_api_key("Acme's web shop")
+
+    api_key = APIKey.objects.get()
+    assert output == f"{output.strip()}\n"
+    assert APIKey.objects.for_plain_key(output.strip()) == api_key
+    assert (api_key.name, api_key.environment, api_key.access) == ("Acme's web shop", "test", "write")
+    assert api_key.expires_at is None
+    assert output.strip() not in errors
+
+
+def test_create_api_key_can_be_piped(service: Service) -> None:
+    command = [sys.executable, "manage.py", "create_api_key", "Acme"]
+
+    ended = subprocess.run(command, cwd=ROOT, env=service.environment, capture_output=True, text=True, check=True)
+
+    assert keys.environment_of(ended.stdout.removesuffix("\n")) == "test"
+    assert ended.stderr.startswith(f"Created Acme ({ended.stdout[:18]}…), read and write.")
+
+
+@pytest.mark.django_db
+def test_create_api_key_takes_its_options() -> None:
+    before = timezone.now()
+
+    output, _ = create_api_key("Acme", "--read-only", "--expires-in", "90d", "--environment", "live")
+
+    api_key = APIKey.objects.get()
+    assert keys.environment_of(output.strip()) == "live"
+    assert (api_key.environment, api_key.access) == ("live", "read")
+    assert before + timedelta(days=90) <= api_key.expires_at <= timezone.now() + timedelta(days=90)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("span", "length"),
+    [("1d", timedelta(days=1)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30))],
+)
+def test_create_api_key_understands_time_spans(span: str, length: timedelta) -> None:
+    before = timezone.now()
+
+    create_api_key("Acme", "--expires-in", span)
+
+    assert before + length <= APIKey.objects.get().expires_at <= timezone.now() + length
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "span", ["", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "1000000d", "soon"]
+)
+def test_create_api_key_refuses_another_time_span(span: str) -> None:
+    with pytest.raises(CommandError, match="is not a time span; write for example 90d, 12h or 30m"):
+        create_api_key("Acme", f"--expires-in={span}")
+
+    assert not APIKey.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["", "   ", "a" * 101])
+def test_create_api_key_refuses_a_name_that_is_too_short_or_too_long(name: str) -> None:
+    with pytest.raises(CommandError, match="NAME must have 1 to 100 characters"):
+        create_api_key(name)
+
+    assert not APIKey.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("arguments", [[], ["Acme", "--environment", "staging"], ["Acme", "another"]])
+def test_create_api_key_refuses_other_arguments(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        create_api_key(*arguments)
+
+    assert not APIKey.objects.exists()
+
+
+@pytest.mark.django_db
+def test_revoke_api_key_takes_a_prefix() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme")
+    other, _ = APIKey.objects.create_key(name="Other")
+
+    assert revoke_api_key(plain[:18]) == f"Revoked {api_key}.\n"
+
+    assert APIKey.objects.get(pk=api_key.pk).is_revoked
+    assert not APIKey.objects.get(pk=other.pk).is_revoked
+
+
+@pytest.mark.django_db
+def test_revoke_api_key_takes_the_whole_key_and_does_not_repeat_it() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme")
+
+    assert revoke_api_key(plain) == f"Revoked {api_key}.\n"
+    assert APIKey.objects.get().is_revoked
+
+
+@pytest.mark.django_db
+def test_revoke_api_key_says_that_a_key_was_revoked_before() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme")
+    api_key.revoke(now=datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    assert revoke_api_key(plain[:18]) == f"{api_key} was revoked before, at 2026-03-01 12:00:00 UTC.\n"
+    assert APIKey.objects.get().revoked_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+def test_revoke_api_key_names_an_unknown_prefix() -> None:
+    with pytest.raises(CommandError, match="No API key begins with 'pets_test_00000000'"):
+        revoke_api_key("pets_test_00000000")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("length", [0, 1, 10, 17])
+def test_revoke_api_key_refuses_a_prefix_that_is_too_short(length: int) -> None:
+    _, plain = APIKey.objects.create_key(name="Acme")
+
+    with pytest.raises(CommandError, match="is too short: give the first 18 characters"):
+        revoke_api_key(plain[:length])
+
+    assert not APIKey.objects.get().is_revoked

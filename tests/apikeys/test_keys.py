@@ -1,0 +1,109 @@
+import hashlib
+import re
+import string
+import zlib
+
+import pytest
+
+from petservice.apikeys import keys
+
+CHARACTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+# Made up; its checksum is worked out in test_checksum_is_the_crc_32_in_base62.
+HEAD = "pets_test_" + "0123456789" * 4 + "abc"
+
+
+def number_of(digits: str) -> int:
+    """What base62 digits stand for."""
+    number = 0
+    for digit in digits:
+        number = number * 62 + CHARACTERS.index(digit)
+    return number
+
+
+@pytest.mark.parametrize("environment", ["test", "live"])
+def test_a_key_has_the_documented_form(environment: str) -> None:
+    plain = keys.generate(environment)
+
+    assert re.fullmatch(rf"pets_{environment}_[0-9A-Za-z]{{43}}[0-9A-Za-z]{{6}}", plain, re.ASCII)
+    assert keys.environment_of(plain) == environment
+
+
+def test_a_key_of_an_unknown_environment_is_not_made() -> None:
+    with pytest.raises(ValueError, match="'staging' is not one of test, live"):
+        keys.generate("staging")
+
+
+def test_checksum_is_the_crc_32_in_base62() -> None:
+    # The check value that every description of CRC-32 gives.
+    assert number_of(keys.checksum("123456789")) == 0xCBF43926
+    assert number_of(keys.checksum(HEAD)) == zlib.crc32(HEAD.encode())
+    assert keys.checksum("") == "000000"
+
+
+def test_checksum_of_the_largest_number_fits_its_six_characters() -> None:
+    assert number_of("zzzzzz") > 0xFFFFFFFF
+    for number in range(1000):
+        assert len(keys.checksum(str(number))) == 6
+
+
+def test_a_key_ends_with_the_checksum_of_all_before_it() -> None:
+    plain = keys.generate("live")
+
+    assert number_of(plain[-6:]) == zlib.crc32(plain[:-6].encode())
+
+
+def test_every_single_mistyped_character_is_recognised() -> None:
+    plain = HEAD + keys.checksum(HEAD)
+    assert keys.environment_of(plain) == "test"
+
+    for place, right in enumerate(plain):
+        for wrong in set(CHARACTERS + "_- \u0661") - {right}:
+            assert keys.environment_of(plain[:place] + wrong + plain[place + 1 :]) is None
+
+
+def test_a_lost_a_doubled_and_two_swapped_characters_are_recognised() -> None:
+    plain = HEAD + keys.checksum(HEAD)
+
+    for place in range(len(plain)):
+        assert keys.environment_of(plain[:place] + plain[place + 1 :]) is None
+        assert keys.environment_of(plain[:place] + plain[place] + plain[place:]) is None
+    for place in range(len(plain) - 1):
+        swapped = plain[:place] + plain[place + 1] + plain[place] + plain[place + 2 :]
+        assert swapped == plain or keys.environment_of(swapped) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "pets_", "pets_test_", "a" * 59, "Bearer {key}", " {key}", "{key} ", "{key}\n", "\0{key}", "{key}{key}"],
+)
+def test_anything_else_is_not_a_key(text: str) -> None:
+    assert keys.environment_of(text.format(key=keys.generate("test"))) is None
+
+
+def test_a_well_formed_key_of_another_environment_than_its_checksum_is_refused() -> None:
+    plain = keys.generate("test")
+
+    assert keys.environment_of(plain.replace("_test_", "_live_")) is None
+
+
+def test_no_two_keys_are_alike() -> None:
+    plains = {keys.generate("test") for _ in range(1000)}
+
+    assert len(plains) == 1000
+    assert len({keys.prefix(plain) for plain in plains}) == 1000
+
+
+def test_every_character_of_the_alphabet_occurs() -> None:
+    secrets = "".join(keys.generate("test")[10:53] for _ in range(200))
+
+    assert set(secrets) == set(CHARACTERS)
+
+
+def test_digest_is_the_sha_256_of_the_whole_key() -> None:
+    plain = keys.generate("test")
+
+    assert keys.digest(plain) == hashlib.sha256(plain.encode()).hexdigest()
+
+
+def test_prefix_shows_the_environment_and_eight_characters_of_the_secret() -> None:
+    assert keys.prefix(HEAD) == "pets_test_01234567"

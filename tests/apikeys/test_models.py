@@ -1,0 +1,184 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError
+from django.test import Client
+from django.utils import timezone
+
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DAY = timedelta(days=1)
+
+
+def test_a_new_key_is_of_this_service_s_environment_and_may_write() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme")
+
+    assert (api_key.environment, api_key.may_write) == ("test", True)
+    assert keys.environment_of(plain) == "test"
+    assert not api_key.is_revoked
+    assert not api_key.is_expired(timezone.now())
+    assert (api_key.created_by, api_key.expires_at, api_key.last_used_at) == (None, None, None)
+
+
+def test_only_prefix_and_digest_of_a_key_are_stored() -> None:
+    _, plain = APIKey.objects.create_key(name="Acme", environment="live")
+
+    stored = APIKey.objects.values().get()
+    assert stored["prefix"] == plain[:18]
+    assert stored["digest"] == keys.digest(plain)
+    assert plain[18:] not in repr(stored)
+
+
+def test_a_key_is_found_by_its_plain_text_whatever_its_state() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme", expires_at=NOW)
+    api_key.revoke(now=NOW)
+
+    assert APIKey.objects.for_plain_key(plain) == api_key
+    assert APIKey.objects.for_plain_key(keys.generate("test")) is None
+
+
+def test_a_read_only_key_may_not_write() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", access=APIKey.Access.READ_ONLY)
+
+    assert not api_key.may_write
+
+
+def test_a_key_shows_its_prefix_and_never_its_secret() -> None:
+    api_key, plain = APIKey.objects.create_key(name="Acme")
+
+    assert str(api_key) == f"Acme ({plain[:18]}…)"
+
+
+def test_revoking_notes_the_moment() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+
+    api_key.revoke(now=NOW)
+
+    assert api_key.is_revoked
+    assert APIKey.objects.get().revoked_at == NOW
+
+
+def test_revoking_again_leaves_the_first_moment() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    seen_before = APIKey.objects.get()
+    api_key.revoke(now=NOW)
+
+    api_key.revoke(now=NOW + DAY)
+    seen_before.revoke(now=NOW + DAY)
+
+    assert APIKey.objects.get().revoked_at == NOW
+
+
+def test_a_key_expires_at_the_very_moment() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW)
+
+    assert not api_key.is_expired(NOW - MICROSECOND)
+    assert api_key.is_expired(NOW)
+    assert api_key.is_expired(NOW + MICROSECOND)
+
+
+def test_a_request_with_a_revoked_or_an_expired_key_is_refused_and_told_why(client: Client) -> None:
+    revoked, revoked_plain = APIKey.objects.create_key(name="Acme")
+    revoked.revoke()
+    _, expired_plain = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
+
+    for plain, why in ((revoked_plain, "revoked"), (expired_plain, "expired")):
+        response = client.get("/v1/pets", headers={"X-API-Key": plain})
+        assert response.status_code == 401
+        assert response["WWW-Authenticate"]
+        assert why in response.json()["error"]["message"]
+        assert plain not in response.text
+
+
+def test_rotating_makes_a_successor_with_the_same_settings() -> None:
+    staff = get_user_model().objects.create_user("staff")
+    old, old_plain = APIKey.objects.create_key(
+        name="Acme", environment="live", access="read", expires_at=NOW + 30 * DAY
+    )
+
+    new, plain = old.rotate(overlap=DAY, created_by=staff, now=NOW)
+
+    assert (new.name, new.environment, new.access, new.expires_at) == ("Acme", "live", "read", NOW + 30 * DAY)
+    assert (new.created_by, new.revoked_at, new.last_used_at) == (staff, None, None)
+    assert plain != old_plain
+    assert APIKey.objects.for_plain_key(plain) == new
+
+
+def test_a_rotated_key_lives_on_for_the_overlap() -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+
+    new, _ = old.rotate(overlap=DAY, now=NOW)
+
+    stored = APIKey.objects.get(pk=old.pk)
+    assert stored.expires_at == NOW + DAY
+    assert not stored.is_revoked
+    assert new.expires_at is None
+
+
+def test_a_rotated_key_without_overlap_ends_at_once() -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+
+    old.rotate(overlap=timedelta(0), now=NOW)
+
+    assert APIKey.objects.get(pk=old.pk).is_expired(NOW)
+
+
+def test_rotating_does_not_lengthen_a_life() -> None:
+    old, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW + DAY)
+
+    old.rotate(overlap=30 * DAY, now=NOW)
+
+    assert APIKey.objects.get(pk=old.pk).expires_at == NOW + DAY
+
+
+@pytest.mark.parametrize("ended", [{"revoked_at": NOW}, {"expires_at": NOW}], ids=["revoked", "expired"])
+def test_a_key_that_has_ended_cannot_be_rotated(ended: dict[str, datetime]) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", **ended)
+
+    with pytest.raises(ValueError, match="Only a key that is in use can be rotated"):
+        api_key.rotate(overlap=DAY, now=NOW)
+
+    assert APIKey.objects.count() == 1
+
+
+def test_a_key_revoked_since_it_was_read_cannot_be_rotated() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    APIKey.objects.get().revoke(now=NOW)
+
+    with pytest.raises(ValueError, match="Only a key that is in use can be rotated"):
+        api_key.rotate(overlap=DAY, now=NOW)
+
+    assert APIKey.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("name", ""), ("environment", "prod"), ("environment", ""), ("access", "all"), ("access", "")]
+)
+def test_the_database_refuses_a_key_that_cannot_be(field: str, value: str) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+
+    with pytest.raises(IntegrityError):
+        APIKey.objects.filter(pk=api_key.pk).update(**{field: value})
+
+
+def test_the_database_refuses_a_key_twice() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    api_key.pk = None
+
+    with pytest.raises(IntegrityError):
+        api_key.save(force_insert=True)
+
+
+def test_a_key_outlives_the_account_that_made_it() -> None:
+    staff = get_user_model().objects.create_user("staff")
+    APIKey.objects.create_key(name="Acme", created_by=staff)
+
+    staff.delete()
+
+    assert APIKey.objects.get().created_by is None

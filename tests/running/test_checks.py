@@ -1,0 +1,99 @@
+"""Every check fires, through Django's own run of all registered checks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+
+LIVE = {
+    "ENVIRONMENT": "live",
+    "LIVE": True,
+    "SECRET_KEY_IS_MISSING": False,
+    "ALLOWED_HOSTS": ["pets.example.com"],
+    "CSRF_TRUSTED_ORIGINS": ["https://pets.example.com"],
+    "DEBUG": False,
+    "REQUIRE_HTTPS": True,
+}
+
+
+def fired() -> dict[str, str]:
+    """The ids and texts of this project's checks that complain."""
+    return {message.id: message.msg for message in run_checks() if message.id.startswith("petservice.")}
+
+
+def configure(settings: Any, **values: object) -> None:
+    for name, value in values.items():
+        setattr(settings, name, value)
+
+
+def test_nothing_is_wrong_with_a_test_set_up() -> None:
+    assert fired() == {}
+
+
+def test_nothing_is_wrong_with_a_complete_live_set_up(settings: Any) -> None:
+    configure(settings, **LIVE)
+
+    assert fired() == {}
+
+
+def test_a_variable_that_cannot_be_read_is_e001(settings: Any) -> None:
+    settings.CONFIGURATION_ERRORS = ["DEBUG='maybe' cannot be read"]
+
+    assert fired() == {"petservice.E001": "DEBUG='maybe' cannot be read"}
+
+
+def test_an_unknown_environment_is_e002(settings: Any) -> None:
+    settings.ENVIRONMENT = "staging"
+
+    assert list(fired()) == ["petservice.E002"]
+    assert "PETSERVICE_ENVIRONMENT='staging' is neither test nor live" in fired()["petservice.E002"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check_id", "variable"),
+    [
+        ("SECRET_KEY_IS_MISSING", True, "petservice.E003", "SECRET_KEY"),
+        ("ALLOWED_HOSTS", [], "petservice.E004", "ALLOWED_HOSTS"),
+        ("DEBUG", True, "petservice.E005", "DEBUG"),
+        ("REQUIRE_HTTPS", False, "petservice.E006", "PETSERVICE_REQUIRE_HTTPS"),
+        ("CSRF_TRUSTED_ORIGINS", [], "petservice.E007", "CSRF_TRUSTED_ORIGINS"),
+    ],
+)
+def test_what_live_cannot_do_without_is_e003_to_e007(
+    settings: Any, name: str, value: object, check_id: str, variable: str
+) -> None:
+    configure(settings, **LIVE | {name: value})
+
+    assert list(fired()) == [check_id]
+    assert fired()[check_id].startswith(variable)
+
+
+def test_a_test_set_up_does_without_what_live_needs(settings: Any) -> None:
+    configure(settings, ALLOWED_HOSTS=[], CSRF_TRUSTED_ORIGINS=[], DEBUG=True, REQUIRE_HTTPS=False)
+
+    assert fired() == {}
+
+
+@pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])
+@pytest.mark.parametrize("what", ["missing", "a folder", "not named"])
+def test_a_tls_file_that_cannot_be_read_is_e008(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, what: str
+) -> None:
+    good = tmp_path / "good.pem"
+    good.touch()
+    bad = {"missing": str(tmp_path / "missing.pem"), "a folder": str(tmp_path), "not named": ""}[what]
+    for each in ("TLS_CERTFILE", "TLS_KEYFILE"):
+        monkeypatch.setenv(each, bad if each == name else str(good))
+
+    assert list(fired()) == ["petservice.E008"]
+    assert fired()["petservice.E008"].startswith(f"{name}={bad!r} is not a readable file")
+
+
+def test_two_readable_tls_files_are_fine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("TLS_CERTFILE", "TLS_KEYFILE"):
+        path = tmp_path / name
+        path.touch()
+        monkeypatch.setenv(name, str(path))
+
+    assert fired() == {}

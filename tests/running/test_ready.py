@@ -1,0 +1,79 @@
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpResponse
+from django.test import Client
+
+
+def answer_without_a_database(get: Callable[[], HttpResponse]) -> HttpResponse:
+    """What `get` returns in a thread whose database is not there."""
+    answers = []
+
+    def call() -> None:
+        connection.settings_dict = connection.settings_dict | {"NAME": "no_such_folder/no_such_database"}
+        connection.settings_dict["OPTIONS"] = {
+            name: value for name, value in connection.settings_dict["OPTIONS"].items() if name != "pool"
+        }
+        try:
+            answers.append(get())
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("host", ["testserver", "10.1.2.3", "unknown.example.com"])
+def test_a_migrated_service_is_ready_whatever_the_host_and_without_a_key(client: Client, host: str) -> None:
+    response = client.get("/ready", headers={"Host": host})
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+@pytest.mark.django_db
+def test_a_service_whose_database_lacks_migrations_is_not_ready(client: Client) -> None:
+    MigrationRecorder(connection).record_unapplied("store", "0002_triggers")
+
+    response = client.get("/ready")
+
+    assert response.status_code == 503
+    assert response.json() == {
+        "error": {
+            "code": "unavailable",
+            "message": "The database lacks 1 migration(s): run `python manage.py migrate`.",
+        }
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_service_without_its_database_is_not_ready(client: Client) -> None:
+    response = answer_without_a_database(lambda: client.get("/ready"))
+
+    assert response.status_code == 503
+    assert response.json() == {"error": {"code": "unavailable", "message": "The database does not answer."}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_service_without_its_database_is_healthy(client: Client) -> None:
+    response = answer_without_a_database(lambda: client.get("/v1/health"))
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_health_touches_no_database(client: Client) -> None:
+    """pytest-django refuses every use of the database here."""
+    response = client.get("/v1/health", headers={"X-API-Key": "whatever"})
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_only_reading_is_a_question_of_readiness(client: Client) -> None:
+    response = client.post("/ready")
+
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")

@@ -1,0 +1,244 @@
+"""`manage.py serve`: first start, later starts, and starts that are refused."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from django.db import connection
+
+from tests.conftest import ROOT, Service, free_port, fresh_database_url, running_service, wait_until
+
+ACCOUNTS = """
+from django.contrib.auth import get_user_model
+from petservice.apikeys.models import APIKey
+print(get_user_model().objects.count(), APIKey.objects.count())
+"""
+
+
+def accounts_and_keys(service: Service) -> tuple[int, int]:
+    accounts, api_keys = service.manage("shell", "--verbosity", "0", "-c", ACCOUNTS).split()
+    return int(accounts), int(api_keys)
+
+
+def printed(service: Service, pattern: str) -> list[str]:
+    return re.findall(pattern, service.log.read_text(), re.MULTILINE)
+
+
+def log_in(service: Service, password: str) -> httpx.Response:
+    with service.client() as client:
+        client.get("/admin/login/")
+        form = {"username": "admin", "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        return client.post("/admin/login/?next=/admin/", data=form)
+
+
+@pytest.fixture(scope="module")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """A first start with the embedded database; it runs until the module's tests have."""
+    with running_service(tmp_path_factory.mktemp("first"), DATABASE_URL="") as service:
+        yield service
+
+
+def test_first_start_prints_account_password_key_and_addresses_once(first_start: Service) -> None:
+    assert len(printed(first_start, r"^    staff account   admin$")) == 1
+    assert len(printed(first_start, r"^    password        \S{20}$")) == 1
+    assert len(printed(first_start, r"^    API key         pets_test_\w{49}$")) == 1
+    assert printed(first_start, r"^    (?:API|documentation|back office)  +(http\S+)$") == [
+        f"{first_start.url}/v1",
+        f"{first_start.url}/docs",
+        f"{first_start.url}/admin/",
+    ]
+    assert len(printed(first_start, r"^    curl ")) == 1
+    assert accounts_and_keys(first_start) == (1, 1)
+
+
+def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
+    (line,) = printed(first_start, r"^    (curl .*)$")
+
+    ended = subprocess.run(
+        ["bash", "-c", f"{line} --silent --show-error --noproxy '*' --write-out '\\n%{{http_code}}'"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    body, status = ended.stdout.rsplit("\n", 1)
+    assert status == "201"
+    assert '"name":"Rex"' in body.replace(" ", "")
+
+
+def test_the_printed_addresses_answer(first_start: Service) -> None:
+    with first_start.client() as client:
+        for address in printed(first_start, r"^    (?:documentation|back office)  +(http\S+)$"):
+            assert client.get(address, follow_redirects=True).status_code == 200
+
+
+def test_the_printed_password_opens_the_back_office(first_start: Service) -> None:
+    (password,) = printed(first_start, r"^    password        (\S+)$")
+
+    refused, let_in = log_in(first_start, "guess"), log_in(first_start, password)
+
+    assert refused.status_code == 200
+    assert (let_in.status_code, let_in.headers["Location"]) == (302, "/admin/")
+
+
+def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) -> None:
+    assert printed(first_start, r"Listening at: \S+ \((\d+)\)$") == [str(first_start.process.pid)]
+
+
+def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_path: Path) -> None:
+    with running_service(tmp_path, DATABASE_URL="") as service:
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(timeout=40) == 0
+        assert accounts_and_keys(service) == (1, 1)
+        service.log.unlink()
+
+    with running_service(tmp_path, DATABASE_URL="") as service:
+        assert printed(service, r"password|API key|pets_|curl") == []
+        assert accounts_and_keys(service) == (1, 1)
+
+
+@pytest.mark.parametrize("left", ["account", "key"])
+def test_nothing_is_invented_where_an_account_or_a_key_exists(tmp_path: Path, left: str) -> None:
+    service = Service(
+        "", None, tmp_path / "log", os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
+    )
+    service.manage("migrate", "--verbosity", "0")
+    if left == "key":
+        service.create_key()
+    else:
+        service.environment["DJANGO_SUPERUSER_PASSWORD"] = "correct horse"
+        service.manage("createsuperuser", "--noinput", "--username", "ada", "--email", "", "--verbosity", "0")
+
+    with running_service(tmp_path, DATABASE_URL="") as running:
+        assert printed(running, r"password|API key|curl") == []
+        assert sum(accounts_and_keys(running)) == 1
+
+
+def test_accounts_are_invented_in_the_embedded_database_only(service: Service) -> None:
+    """The shared service has a database of the kind that the suite runs on, which DATABASE_URL names."""
+    embedded = connection.vendor == "sqlite"
+
+    assert len(printed(service, r"^    password ")) == len(printed(service, r"^    API key ")) == int(embedded)
+    assert accounts_and_keys(service)[0] == int(embedded)
+
+
+@pytest.mark.parametrize("database", ["embedded", "of the suite"])
+def test_two_services_that_start_together_both_run_and_make_one_account(tmp_path: Path, database: str) -> None:
+    with fresh_database_url(tmp_path) as url:
+        url = "" if database == "embedded" else url
+        variables = {"DATABASE_URL": url}
+        data = tmp_path / "data"
+        log = tmp_path / "log"
+        ports = [free_port(), free_port()]
+        environment = os.environ | variables | {"PETSERVICE_DATA_DIR": str(data)}
+        processes = []
+        with log.open("a") as output:
+            for port in ports:
+                command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"]
+                processes.append(
+                    subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output, text=True)
+                )
+        try:
+            wait_until(lambda: log.read_text().count("Listening at") == 2 or any(p.poll() for p in processes))
+            assert [process.poll() for process in processes] == [None, None], log.read_text()
+            invented = int(not url.startswith("postgres"))
+            assert log.read_text().count("    password ") == invented
+            service = Service("", processes[0], log, environment)
+            assert accounts_and_keys(service) == (invented, invented)
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait(timeout=40)
+
+
+# Starts that are refused.
+
+
+def refusal(folder: Path, **variables: str) -> str:
+    """What `serve` says when it is started with `variables` and nothing else, and ends for it."""
+    command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{free_port()}"]
+    environment = {"PATH": os.environ["PATH"], "PETSERVICE_DATA_DIR": str(folder)} | variables
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    said = ended.stdout + ended.stderr
+    assert ended.returncode != 0, said
+    assert "Traceback" not in said
+    return said
+
+
+def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
+    said = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live")
+
+    assert re.findall(r"^\S*\s*\(petservice\.(E\d+)\) (\w+) is required in live", said, re.MULTILINE) == [
+        ("E003", "SECRET_KEY"),
+        ("E004", "ALLOWED_HOSTS"),
+        ("E007", "CSRF_TRUSTED_ORIGINS"),
+    ]
+    assert list(tmp_path.iterdir()) == [], "nothing is made for a start that is refused"
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        ({"PETSERVICE_ENVIRONMENT": "live", "DEBUG": "1"}, "DEBUG is refused in live"),
+        (
+            {"PETSERVICE_ENVIRONMENT": "live", "PETSERVICE_REQUIRE_HTTPS": "0"},
+            "PETSERVICE_REQUIRE_HTTPS is off, but live keys must not travel over plain HTTP",
+        ),
+        ({"PETSERVICE_ENVIRONMENT": "staging"}, "PETSERVICE_ENVIRONMENT='staging' is neither test nor live"),
+        ({"DEBUG": "maybe"}, "DEBUG='maybe' cannot be read"),
+        ({"PETSERVICE_REQUIRE_HTTPS": "maybe"}, "PETSERVICE_REQUIRE_HTTPS='maybe' cannot be read"),
+        ({"DATABASE_URL": "mysql://root@localhost/pets"}, "DATABASE_URL begins with 'mysql://', but only SQLite and"),
+        ({"DATABASE_URL": "pets.sqlite3"}, "DATABASE_URL begins with 'no scheme', but only SQLite and PostgreSQL"),
+        ({"DATABASE_URL": "sqlite://"}, "DATABASE_URL must name a file for SQLite"),
+        ({"DATABASE_URL": "sqlite:///:memory:"}, "DATABASE_URL must name a file for SQLite"),
+        ({"DATABASE_URL": "postgres://ada@localhost"}, "DATABASE_URL names no database"),
+        ({"TLS_CERTFILE": "/no/such/cert.pem"}, "TLS_CERTFILE='/no/such/cert.pem' is not a readable file"),
+        ({"DATABASE_URL": "sqlite:////no/such/folder/pets.sqlite3"}, "The database cannot be used"),
+    ],
+    ids=lambda value: " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else "",
+)
+def test_a_mistaken_variable_is_refused_with_a_sentence(
+    tmp_path: Path, variables: dict[str, str], sentence: str
+) -> None:
+    assert sentence in refusal(tmp_path, **variables)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://ada:Tr0ub4dor@db.example.com:port/pets",
+        "postgres://ada:Tr0ub4dor@[db.example.com/pets",
+        "postgres://ada:Tr0ub4dor@db.example.com/pets?no_such_option=1",
+        "postgres://ada:Tr0ub4dor@127.0.0.1:1/pets",
+        "mysql://ada:Tr0ub4dor@db.example.com/pets",
+    ],
+    ids=["port", "bracket", "option", "nobody listens", "engine"],
+)
+def test_a_refused_database_url_is_named_and_its_password_is_not_repeated(tmp_path: Path, url: str) -> None:
+    said = refusal(tmp_path, DATABASE_URL=url)
+
+    assert "DATABASE_URL" in said
+    assert "Tr0ub4dor" not in said
+
+
+def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
+    said = refusal(tmp_path, DEBUG="maybe", DATABASE_URL="mysql://localhost/pets", PETSERVICE_ENVIRONMENT="staging")
+
+    for sentence in ("DEBUG='maybe'", "DATABASE_URL begins with", "PETSERVICE_ENVIRONMENT='staging'"):
+        assert sentence in said
+
+
+def test_a_data_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+
+    said = refusal(file / "data")
+
+    assert "The data directory cannot be written" in said
+    assert "set PETSERVICE_DATA_DIR to one that can" in said
