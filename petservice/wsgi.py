@@ -2,12 +2,18 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 from gunicorn.http.errors import ParseException
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
 
 _django = get_wsgi_application()
+
+# `serve` has checked this already; a server started in another way must not run on a bad configuration either.
+if _errors := run_checks(tags=["petservice"]):
+    raise ImproperlyConfigured(" ".join(str(error.msg) for error in _errors))
 
 from petservice.api.parsers import MAX_BODY_BYTES  # noqa: E402  # needs the set-up that the line above does
 
