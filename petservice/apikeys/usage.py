@@ -1,9 +1,8 @@
 """When a key was last used: noted while a request is answered, written after the answer has gone out."""
 
 import logging
+import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,11 +29,9 @@ def record_use(**kwargs: Any) -> None:
     pk, now = _noted.__dict__.pop("use", (None, None))
     if pk is None:
         return
-    due = APIKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - RESOLUTION), pk=pk)
+    write = _write_on_sqlite if connection.vendor == "sqlite" else _write
     try:
-        with _without_waiting(), transaction.atomic():
-            # SKIP LOCKED: another worker is writing the same thing.
-            APIKey.objects.filter(pk__in=due.select_for_update(skip_locked=True).values("pk")).update(last_used_at=now)
+        write(pk, now)
     except DatabaseError as error:
         logger.warning("The last use of API key %s was not recorded: %s", pk, error)
     finally:
@@ -44,17 +41,31 @@ def record_use(**kwargs: Any) -> None:
             connection.close_if_unusable_or_obsolete()
 
 
-@contextmanager
-def _without_waiting() -> Iterator[None]:
-    """SQLite has one lock for all writers: try once for it, rather than queue."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA busy_timeout")
-        (usual,) = cursor.fetchone()
-        cursor.execute("PRAGMA busy_timeout = 0")
-        try:
-            yield
-        finally:
-            cursor.execute(f"PRAGMA busy_timeout = {usual}")
+@transaction.atomic
+def _write(pk: int, now: datetime) -> None:
+    # SKIP LOCKED: another worker is writing the same thing.
+    due = APIKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - RESOLUTION), pk=pk)
+    APIKey.objects.filter(pk__in=due.select_for_update(skip_locked=True).values("pk")).update(last_used_at=now)
+
+
+def _write_on_sqlite(pk: int, now: datetime) -> None:
+    """Try once for the one lock that all writers share, rather than queue for it; losing it is nothing unusual.
+
+    Not through Django's cursor: the exception that it raises is part of a reference cycle and keeps the cursor in it.
+    The garbage collector would end that cursor in some other thread, holding Python's lock while it waits for this
+    connection, and all threads of the process would stand still for as long as this connection is busy.
+    """
+    connection.ensure_connection()
+    database: sqlite3.Connection = connection.connection
+    (usual,) = database.execute("PRAGMA busy_timeout").fetchone()
+    moment, due = (connection.ops.adapt_datetimefield_value(time) for time in (now, now - RESOLUTION))
+    database.execute("PRAGMA busy_timeout = 0")
+    try:
+        database.execute(
+            "UPDATE apikeys_apikey SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
+            [moment, pk, due],
+        )
+    except sqlite3.OperationalError:
+        logger.debug("The last use of API key %s was not recorded: the database is being written to.", pk)
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {usual}")
