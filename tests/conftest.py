@@ -17,11 +17,26 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 
 from petservice.apikeys.models import APIKey
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The test database, which PostgreSQL drops only once the pool's connections have really gone."""
+    yield
+    with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            name = connection.settings_dict["NAME"]
+            connection.close()
+            connection.close_pool()
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+                others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s"
+                wait_until(lambda: not server.execute(others, [name]).fetchone())
 
 
 @pytest.fixture(autouse=True)
@@ -132,10 +147,10 @@ def fresh_database_url(folder: Path) -> Iterator[str]:
         return
     server = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
     name = f"service_{os.getpid()}_{time.monotonic_ns()}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+    with psycopg.connect(server, autocommit=True) as server_connection:
+        server_connection.execute(f"CREATE DATABASE {name}")
         yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", server)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        server_connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
