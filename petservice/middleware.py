@@ -15,7 +15,8 @@ from petservice.api.logs import request_id
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Pages for people, which may answer in HTML; everything else answers in JSON.
-PAGES = ("/admin/", "/docs", "/static/")
+PAGES = ("/admin/", "/static/")
+DOCUMENTATION = "/docs"
 # Load balancers probe these by address, without a name, and often without TLS.
 PROBES = ("/v1/health", "/ready")
 
@@ -23,7 +24,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 def _is_page(request: HttpRequest) -> bool:
-    return request.path_info.startswith(PAGES)
+    return request.path_info == DOCUMENTATION or request.path_info.startswith(PAGES)
 
 
 class EnvelopeMiddleware:

@@ -1,5 +1,6 @@
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.renderers import OpenApiJsonRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.renderers import TemplateHTMLRenderer
@@ -21,6 +22,8 @@ urlpatterns = [
         SpectacularSwaggerView.as_view(url_name="openapi", renderer_classes=[TemplateHTMLRenderer]),
         name="docs",
     ),
+    # What staff type; nothing else is redirected.
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
 ]
 

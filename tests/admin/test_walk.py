@@ -87,6 +87,10 @@ def test_a_stranger_is_sent_to_the_login_from_every_page() -> None:
         assert response["Location"].startswith(reverse("admin:login")), address
 
 
+def test_the_address_without_its_slash_leads_to_the_front_page() -> None:
+    assert Client().get("/admin")["Location"] == reverse("admin:index")
+
+
 def test_a_user_who_is_no_staff_is_sent_to_the_login() -> None:
     client = Client()
     client.force_login(get_user_model().objects.create_user("customer"))
