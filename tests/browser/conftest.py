@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.conftest import Service, fresh_database_url, running_service
@@ -19,14 +20,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    # Playwright runs an event loop in this thread, which Django takes for an asynchronous context.
+def browser(django_db_setup: None) -> Iterator[Browser]:
+    # Playwright runs an event loop in this thread, which Django takes for an asynchronous context: as long as the
+    # loop runs, tests have another database connection than before and after.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path="/usr/bin/chromium",
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
         )
+        # Out of reach once the loop has ended, it would keep the test database from being dropped.
+        connection.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
