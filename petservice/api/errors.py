@@ -1,5 +1,6 @@
 """The error envelope, `{"error": {"code", "message"}}`, and every way into it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,13 +22,28 @@ CODES = {
     503: "unavailable",
 }
 MESSAGES = {
-    400: "The request is malformed.",
+    400: "The request is not well-formed HTTP: check its request line and its headers.",
     403: "This request is not allowed.",
     404: "Nothing is found at this path with this method; the paths are listed at /docs.",
+    414: "The request line is too long: shorten the address.",
+    417: "The Expect header holds something else than 100-continue: leave it out.",
+    431: "The headers are too many or too long: send fewer or shorter ones.",
     500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
+    501: "The Transfer-Encoding is not supported: send the body with a Content-Length, or chunked.",
 }
 # What other parts call by another status; the contract knows these under its own.
-_CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 431: 400}
+_CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
+
+# How much of what a client sent a message repeats, in characters.
+_ECHO = 100
+# What may be an API key, put by mistake where messages repeat what they got.
+_KEY = re.compile(r"(pets_(?:test|live)_)\w+", re.ASCII)
+
+
+def echo(text: str) -> str:
+    """`text` as a message may repeat it: in quotes, shortened, and with no key in it."""
+    shown = repr(_KEY.sub(r"\1…", text[:_ECHO]))
+    return f"{shown} and more" if len(text) > _ECHO else shown
 
 
 class BadRequest(exceptions.APIException):
@@ -67,10 +83,9 @@ def error_response(status: int, message: str) -> HttpResponse:
 
 def standard_error_response(status: int) -> HttpResponse:
     """A failure of which only the status is known, whatever it is."""
-    status = _CONTRACT_STATUS.get(status, status)
     if status not in MESSAGES:
-        status = 400 if status < 500 else 500
-    return error_response(status, MESSAGES[status])
+        status = _CONTRACT_STATUS.get(status, 400 if status < 500 else 500)
+    return error_response(_CONTRACT_STATUS.get(status, status), MESSAGES[status])
 
 
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:

@@ -1,37 +1,58 @@
 """Serializer fields that take what the contract says and convert nothing."""
 
-from typing import Any
+from typing import Any, NoReturn
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from petservice.api.pagination import ID_PATTERN
 
-class TextField(serializers.CharField):
-    """A JSON string of 1 to 255 characters that is not only white space, kept exactly as sent.
+MAX_LENGTH = 255  # characters
 
-    REST framework's own field makes "5" of the number 5 and trims blanks.
-    """
+# To clients an opaque string: they store it and send it back, and need not parse it.
+ID_SCHEMA = {"type": "string", "minLength": 36, "maxLength": 36, "pattern": f"^{ID_PATTERN}$"}
 
-    def __init__(self, *, name: str, **kwargs: Any) -> None:
-        kwargs["error_messages"] = {
-            "required": f'{name} is required, for example {{{{"name": "Rex"}}}}.',
-            "null": f"{name} must not be null: send a string, or leave out what is optional.",
-            "invalid": f"{name} must be a JSON string.",
-            "blank": f"{name} must not be empty or only white space.",
-            "max_length": f"{name} must have at most 255 characters.",
-            "prohibited": f"{name} must not contain the NUL character.",
-        }
-        super().__init__(min_length=1, max_length=255, trim_whitespace=False, **kwargs)
-        # The standard validators, of NUL and lone surrogates, do not name the field; orjson refuses surrogates.
-        self.validators = [one for one in self.validators if "Prohibit" not in type(one).__name__]
+_JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an array", dict: "an object"}
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if isinstance(data, str) and not data.strip():
-            self.fail("blank")
-        return super().run_validation(data)
+
+@extend_schema_field(ID_SCHEMA)
+class IDField(serializers.Field[str, Any, str, Any]):
+    """The id of a record, which only the service assigns."""
+
+    def to_representation(self, value: str) -> str:
+        return value
+
+
+@extend_schema_field(
+    # No NUL, and one character that is no white space: in what ECMA 262, Python, Java and Go's RE2 have in common.
+    {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"}
+)
+class TextField(serializers.Field[str, Any, str, Any]):
+    """A JSON string of 1 to 255 characters that is not only white space and has no NUL, kept exactly as sent."""
+
+    default_error_messages = {
+        "required": '{name} is required: send a string, for example {{"name": "Rex"}}.',
+        "null": "{name} must be a string, not null{instead}.",
+        "type": '{name} must be a JSON string, for example {{"{name}": "Rex"}}; got {got}.',
+        "blank": "{name} must have at least one character that is not white space.",
+        "length": "{name} must have at most {most} characters; got {got}.",
+        "nul": "{name} must not contain the NUL character (\\u0000): leave it out.",
+    }
+
+    def fail(self, key: str, **kwargs: Any) -> NoReturn:
+        instead = "" if self.required else ": leave it out if there is none"
+        super().fail(key, name=self.field_name, instead=instead, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
-            self.fail("invalid")
+            self.fail("type", got=_JSON_TYPES[type(data)])
+        if not data.strip():
+            self.fail("blank")
+        if len(data) > MAX_LENGTH:
+            self.fail("length", most=MAX_LENGTH, got=len(data))
         if "\0" in data:
-            self.fail("prohibited")
+            self.fail("nul")
         return data
+
+    def to_representation(self, value: str) -> str:
+        return value

@@ -8,20 +8,23 @@ from urllib.parse import urlencode
 from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 
-from petservice.api.errors import BadRequest
+from petservice.api.errors import BadRequest, echo
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 
+# The service's ids: UUIDs in lower case with hyphens.
+ID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_ID = re.compile(ID_PATTERN, re.ASCII)
 
 ModelT = TypeVar("ModelT", bound=Model)
 
 
 def is_id(text: str) -> bool:
     """Whether `text` has the form of the service's ids: a UUID in lower case with hyphens."""
-    return _UUID.fullmatch(text) is not None
+    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,9 @@ class Page:
         limit = request.query_params.get("limit")
         after = request.query_params.get("after")
         if limit is not None and not _DIGITS.fullmatch(limit):
-            raise BadRequest(f"limit must be a whole number from 0, for example ?limit=20; got {limit[:100]!r}.")
+            raise BadRequest(f"limit must be a whole number from 0, for example ?limit=20; got {echo(limit)}.")
         if after is not None and not is_id(after):
-            raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {after[:100]!r}.")
+            raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {echo(after)}.")
         return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)
 
     def rows(self, queryset: QuerySet[ModelT]) -> tuple[list[ModelT], bool]:

@@ -25,15 +25,19 @@ class JSONParser(BaseParser):
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
         except UnreadablePostError:
-            raise BadRequest("The body could not be read: it ended early, or its chunks are malformed.") from None
+            raise BadRequest(
+                "The body could not be read: it ended early, or its chunks are malformed. Send it again."
+            ) from None
         if parser_context and _is_cut_short(body, parser_context["request"].META):
             raise BadRequest("The body is shorter than its Content-Length: send it again, whole.")
         if len(body) > MAX_BODY_BYTES:
-            raise BadRequest(f"The body is larger than {MAX_BODY_BYTES} bytes.")
+            raise BadRequest(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise BadRequest(f"The body is not JSON: {error}.") from None
+            raise BadRequest(
+                f'The body is not valid JSON ({error}): send an object, for example {{"name": "Rex"}}.'
+            ) from None
         if not isinstance(value, dict):
             raise BadRequest('The body must be a JSON object, for example {"name": "Rex"}.')
         return value

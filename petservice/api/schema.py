@@ -1,16 +1,38 @@
 """Pieces of the OpenAPI document that every operation uses."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
-from petservice.api.errors import CODES
+from petservice.api.errors import CODES, MESSAGES
+
+# When each failure occurs, for the table of codes and for every operation that can fail so.
+CAUSES = {
+    400: "The request is malformed: a parameter, a header or the body. The message names it and says what would be "
+    "right.",
+    401: "No API key, or one that is malformed, unknown, expired or revoked.",
+    403: "The key belongs to another environment, or may only read; or the request came over plain HTTP where HTTPS is "
+    "required.",
+    404: "No resource has this identifier; or the path is wrong, or right with the wrong method.",
+    409: "An earlier request with the same `Idempotency-Key` is still running. Send it again after `Retry-After` "
+    "seconds.",
+    422: "The `Idempotency-Key` was used with another name or tag within the last 24 hours.",
+    500: "An unexpected condition in the service. A GET is safe to send again; so is a POST with an `Idempotency-Key`.",
+    503: "The service is not ready (outside `/v1` only).",
+}
+ERROR_CODES = sorted(CODES.values())
+_MESSAGES = {
+    **MESSAGES,
+    401: "The X-API-Key header with an API key is required.",
+    403: "This is a live key, but this service accepts test keys: use one of those.",
+}
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
-    code = serializers.ChoiceField(choices=sorted(CODES.values()), help_text="Machine-readable code.")
-    message = serializers.CharField(help_text="What was wrong and how to mend it, for people.")
+    code = serializers.ChoiceField(choices=ERROR_CODES, help_text="Tells programs what kind of failure.")
+    message = serializers.CharField(help_text="Tells people what was wrong, where, and what would be right.")
 
 
 class ErrorResponseSerializer(serializers.Serializer[Any]):
@@ -19,32 +41,59 @@ class ErrorResponseSerializer(serializers.Serializer[Any]):
     error = ErrorDetailSerializer()
 
 
-_CAUSES = {
-    400: "The request is malformed: a parameter, a header or the body. The message names it.",
-    401: "No API key, or one that is unknown, expired or revoked.",
-    403: "The key may not do this, belongs to another environment, or was sent over plain HTTP.",
-    404: "Nothing is found at this address.",
-    409: "A request with the same Idempotency-Key is still running.",
-    422: "The Idempotency-Key was used with another body.",
-    500: "An unexpected condition in the service.",
-}
+def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[int, OpenApiResponse]:
+    """The responses of an operation for these statuses; `messages` are those of its examples that are its own."""
+    own = messages or {}
+    return {
+        status: OpenApiResponse(
+            ErrorResponseSerializer,
+            description=CAUSES[status],
+            examples=[
+                example({"error": {"code": CODES[status], "message": own.get(status, _MESSAGES.get(status))}}, status)
+            ],
+        )
+        for status in statuses
+    }
 
 
-def failures(*statuses: int) -> dict[int, OpenApiResponse]:
-    """The responses of an operation for these statuses."""
-    return {status: OpenApiResponse(ErrorResponseSerializer, description=_CAUSES[status]) for status in statuses}
+def example(value: Any, *statuses: int) -> OpenApiExample:
+    """An answer with one of these statuses; without a status, the body of a request."""
+    if not statuses:
+        return OpenApiExample("Request", value=value, request_only=True)
+    return OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(status) for status in statuses])
 
 
-def response_header(name: str, description: str, *statuses: int) -> OpenApiParameter:
+def response_header(
+    name: str, schema: dict[str, Any], description: str, *statuses: int, required: bool = True
+) -> OpenApiParameter:
     """A header of the answers with these statuses."""
-    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=description, response=list(statuses))
+    return OpenApiParameter(
+        name,
+        schema,
+        OpenApiParameter.HEADER,
+        description=description,
+        response=[str(status) for status in statuses],
+        required=required,
+    )
 
 
 def standard_headers(*statuses: int) -> list[OpenApiParameter]:
     """The headers that answers with these statuses always have."""
     headers = [
-        response_header("X-Request-ID", "Identifies this request in the service's logs; kept if sent.", *statuses)
+        response_header(
+            "X-Request-ID",
+            {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "example": "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"},
+            "Names this request in the service's logs: the one that you sent, if it had this form, or a new one.",
+            *statuses,
+        )
     ]
     if 401 in statuses:
-        headers.append(response_header("WWW-Authenticate", "The challenge: which header is to hold the key.", 401))
+        headers.append(
+            response_header(
+                "WWW-Authenticate",
+                {"type": "string", "example": 'ApiKey header="X-API-Key"'},
+                "The challenge: which header is to hold the key.",
+                401,
+            )
+        )
     return headers

@@ -1,0 +1,75 @@
+"""The OpenAPI document as a whole: its introduction, and the form that client generators take best."""
+
+from typing import Any
+
+from petservice.api.errors import CODES
+from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.api.schema import CAUSES
+
+_INTRODUCTION = f"""\
+Keeps pet records, answers store inventory counts, and tells load balancers that it is well.
+Requests and answers are JSON.
+
+## Authentication
+
+Send an API key in the header `X-API-Key` with every request; only `GET /health` needs none. The service's staff make
+keys: for one environment (`test` or `live`, as the key's beginning says), to read only or to read and write, with or
+without an end. Send keys over HTTPS only, and keep them out of client-side code and source control.
+
+## Paging
+
+`GET /pets` returns pets oldest first: {DEFAULT_LIMIT}, or as many as `limit` says, up to {MAX_LIMIT}. While there are
+more, the answer has a header `Link: <address>; rel="next"`. Get that address for the next page, until an answer has no
+such header. The walk sees every pet that was there when it began exactly once, whatever is created meanwhile.
+
+## Retries
+
+GET is safe to repeat. POST creates another pet each time, unless you send an `Idempotency-Key`: a text of your own
+making, the same at every attempt to create one pet. For 24 hours the same key with the same name and tag creates
+nothing new and gets the first answer again, marked `Idempotency-Replayed: true`. Failures are not kept: mend the
+request and send it again with its key.
+
+After a broken connection, a 500 or a 409 wait 250 to 500 ms before the second attempt and twice as long before each
+further one, plus up to 100 ms of chance; give up after 5 attempts. Whatever else is refused will be refused again.
+
+## Errors
+
+A failure has a status and the body `{{"error": {{"code", "message"}}}}`. Programs go by the status or the code. The
+message tells people what was wrong, where, and what would be right; its wording may change.
+
+| status | code | cause |
+| --- | --- | --- |
+"""
+_AFTER_THE_TABLE = f"""
+Every answer has an `X-Request-ID`: quote it when you report a failure.
+
+## Limits
+
+A body has at most {MAX_BODY_BYTES // 1024} KiB. There is no rate limit. Ignore members of an answer that you do not
+know: a later version may add some. What breaks clients comes as `/v2`, beside `/v1`.
+"""
+
+
+def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Postprocessing hook: puts the introduction, with the table of error codes, into the document."""
+    rows = (f"| {status} | `{code}` | {CAUSES[status]} |\n" for status, code in CODES.items())
+    result["info"]["description"] = _INTRODUCTION + "".join(rows) + _AFTER_THE_TABLE
+    return result
+
+
+def single_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Postprocessing hook: `example` for `examples` of one, which more client generators and pages understand."""
+    _replace_examples(result["paths"])
+    return result
+
+
+def _replace_examples(part: Any) -> None:
+    if isinstance(part, dict):
+        if "examples" in part:
+            (only,) = part.pop("examples").values()
+            part["example"] = only["value"]
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            _replace_examples(inner)
