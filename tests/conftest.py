@@ -21,6 +21,7 @@ from django.db import connection
 from django.test import Client
 
 from petservice.apikeys.models import APIKey
+from tests.described import assert_described
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,6 +38,22 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s"
                 wait_until(lambda: not server.execute(others, [name]).fetchone())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def described_answers() -> Iterator[None]:
+    """Whatever the API answers to the test client must be in the OpenAPI document."""
+    send = Client.request
+
+    def send_and_check(client: Client, **environ: Any) -> Any:
+        response = send(client, **environ)
+        request = response.wsgi_request
+        assert_described(request.method, request.path, response.status_code, response.headers, response.getvalue())
+        return response
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "request", send_and_check)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -85,8 +102,15 @@ class Service:
         return self.manage("create_api_key", "Acme", *arguments).strip()
 
     def client(self, key: str | None = None) -> httpx.Client:
+        """A client whose answers must be in the OpenAPI document, save for the pages that there are with DEBUG."""
         headers = {"X-API-Key": key} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
+        hooks = {} if "DEBUG" in self.environment else {"response": [_check]}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, event_hooks=hooks)
+
+
+def _check(response: httpx.Response) -> None:
+    request = response.request
+    assert_described(request.method, request.url.path, response.status_code, response.headers, response.read())
 
 
 def free_port() -> int:

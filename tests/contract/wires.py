@@ -3,11 +3,14 @@
 import json
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from django.test import Client
+
+from tests.described import assert_described
 
 Headers = Sequence[tuple[str, str]]
 
@@ -70,14 +73,18 @@ class SocketWire:
         if body and not {"content-length", "transfer-encoding"} & set(names):
             lines.append(f"Content-Length: {len(body)}")
         lines += [f"{name}: {value}" for name, value in headers]
-        return self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
+        reply = self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
+        path = unquote(urlsplit(target).path)
+        assert_described(method, path, reply.status, dict(reply.headers), reply.body)
+        return reply
 
     def send_bytes(self, request: bytes) -> Reply:
         """The answer to these bytes, after which the client says no more."""
         address = urlsplit(self.url)
         with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-            connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
+            with suppress(OSError):  # it may be refused, and the connection closed, before all of it is sent
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: connection.recv(65536), b""))
         head, _, content = received.partition(b"\r\n\r\n")
         status_line, *lines = head.decode("latin-1").split("\r\n")
