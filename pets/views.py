@@ -10,8 +10,9 @@ from rest_framework.serializers import BaseSerializer
 from pets import schema, services
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
-from petservice.api.errors import BadRequest, Conflict, UnprocessableContent, echo
+from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
 from petservice.api.pagination import Page, is_id, page_headers
+from petservice.api.redaction import echo
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.models import APIKey
 

@@ -8,10 +8,16 @@ from gunicorn import util
 from gunicorn.workers.gthread import ThreadWorker
 
 from petservice.api.errors import standard_error_response
+from petservice.api.redaction import KeyFilter
 
 
 class JSONErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """Requests that never reach Django (no HTTP, too long a line or header, ...) get the error envelope too."""
+
+    def init_process(self) -> None:
+        # gunicorn logs a line that it cannot read as it came, and the key may be in it.
+        self.log.error_log.addFilter(KeyFilter())
+        super().init_process()
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
         # gunicorn decides what kind of failure it is, and logs it; only what it would write is replaced.

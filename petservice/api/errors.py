@@ -1,6 +1,5 @@
 """The error envelope, `{"error": {"code", "message"}}`, and every way into it."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,17 +32,6 @@ MESSAGES = {
 }
 # What other parts call by another status; the contract knows these under its own.
 _CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
-
-# How much of what a client sent a message repeats, in characters.
-_ECHO = 100
-# What may be an API key, put by mistake where messages repeat what they got.
-_KEY = re.compile(r"(pets_(?:test|live)_)\w+", re.ASCII)
-
-
-def echo(text: str) -> str:
-    """`text` as a message may repeat it: in quotes, shortened, and with no key in it."""
-    shown = repr(_KEY.sub(r"\1…", text[:_ECHO]))
-    return f"{shown} and more" if len(text) > _ECHO else shown
 
 
 class BadRequest(exceptions.APIException):

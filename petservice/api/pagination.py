@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 
-from petservice.api.errors import BadRequest, echo
+from petservice.api.errors import BadRequest
+from petservice.api.redaction import echo
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

@@ -13,6 +13,7 @@ import pytest
 from django.utils import timezone
 
 from tests.conftest import ROOT, Service, fresh_database_url, running_service
+from tests.contract.wires import SocketWire
 
 # Enough, each on a connection of its own, that no worker process is left out.
 REQUESTS = 40
@@ -115,6 +116,29 @@ def unpacked(signed: str) -> str:
 def own_service(tmp_path: Path) -> Iterator[Service]:
     with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
         yield running
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "X-API-Key {key}",
+        "X-API-Key{key}",
+        "{key}",
+        "X-API-Key: x\r\n {key}",
+        "{key} : x",
+        "Host: {key}",
+        "Expect: {key}",
+    ],
+)
+def test_a_key_in_malformed_http_is_not_logged(own_service: Service, line: str) -> None:
+    plain = own_service.create_key()
+    sent = f"GET /v1/pets?key={plain} HTTP/1.1\r\nHost: localhost\r\n{line.format(key=plain)}\r\n\r\n"
+
+    for request in (sent, line.format(key=plain) + "\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{plain}")):
+        assert SocketWire({}, own_service.url).send_bytes(request.encode()).status >= 400
+
+    assert plain[:18] + "…" in own_service.log.read_text()
+    assert plain[18:26] not in own_service.log.read_text()
 
 
 def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, tmp_path: Path) -> None:

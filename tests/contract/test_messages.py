@@ -1,0 +1,122 @@
+"""What a tired client developer reads: what was wrong, where, and what would be right; and no secret."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+JSON = "application/json"
+ECHO = 100  # characters of input that a message may repeat
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("limit=abc", "limit must be a whole number from 0, for example ?limit=20; got 'abc'."),
+        ("limit=-1", "limit must be a whole number from 0, for example ?limit=20; got '-1'."),
+        ("limit=", "limit must be a whole number from 0, for example ?limit=20; got ''."),
+        ("limit=1.5&limit=٣", "limit must be a whole number from 0, for example ?limit=20; got '٣'."),
+        ("after=42", "after must be the id of the last pet seen, as in the Link header; got '42'."),
+    ],
+)
+def test_message_about_a_parameter(api: Client, query: str, message: str) -> None:
+    response = api.get(f"/v1/pets?{query}")
+
+    assert (response.status_code, response.json()["error"]["message"]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("{}", 'name is required: send a string, for example {"name": "Rex"}.'),
+        ('{"name": null}', "name must be a string, not null."),
+        (
+            '{"name": "Rex", "tag": null}',
+            "tag must be a string, not null: leave it out if there is none.",
+        ),
+        ('{"name": 5}', 'name must be a JSON string, as in {"name": "…"}; got a number.'),
+        ('{"name": true}', 'name must be a JSON string, as in {"name": "…"}; got a boolean.'),
+        ('{"name": ["Rex"]}', 'name must be a JSON string, as in {"name": "…"}; got an array.'),
+        ('{"name": "Rex", "tag": {}}', 'tag must be a JSON string, as in {"tag": "…"}; got an object.'),
+        ('{"name": ""}', "name must have at least one character that is not white space."),
+        ('{"name": "Rex", "tag": " \\t"}', "tag must have at least one character that is not white space."),
+        (f'{{"name": "{"x" * 300}"}}', "name must have at most 255 characters; got 300."),
+        ('{"name": "a\\u0000b"}', "name must not contain the NUL character (\\u0000): leave it out."),
+        (
+            '{"tag": 5}',
+            'name is required: send a string, for example {"name": "Rex"}. '
+            'tag must be a JSON string, as in {"tag": "…"}; got a number.',
+        ),
+        ("[]", 'The body must be a JSON object, for example {"name": "Rex"}.'),
+        (
+            "{name: Rex}",
+            "The body is not valid JSON (unexpected character, expected a string key: line 1 column 2 (char 1)): "
+            'send an object, for example {"name": "Rex"}.',
+        ),
+        ('{"name": "' + "x" * 65536 + '"}', "The body is too large: send at most 65536 bytes."),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_message_about_a_body(api: Client, body: str, message: str) -> None:
+    response = api.post("/v1/pets", body, JSON)
+
+    assert (response.status_code, response.json()["error"]["message"]) == (400, message)
+
+
+def test_message_about_a_content_type(api: Client) -> None:
+    response = api.post("/v1/pets", '{"name": "Rex"}', "text/plain")
+
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == (
+        "The body must be JSON and be sent with the header Content-Type: application/json."
+    )
+
+
+def ask_with_a_limit(api: Client, text: str) -> str:
+    return api.get("/v1/pets", {"limit": text}).json()["error"]["message"]
+
+
+def ask_after(api: Client, text: str) -> str:
+    return api.get("/v1/pets", {"after": text}).json()["error"]["message"]
+
+
+def ask_for_a_pet(api: Client, text: str) -> str:
+    return api.get(f"/v1/pets/{text}").json()["error"]["message"]
+
+
+def create_with_an_idempotency_key(api: Client, text: str) -> str:
+    response = api.post("/v1/pets", {"name": "Rex"}, JSON, headers={"Idempotency-Key": f"{text}é"})
+    return response.json()["error"]["message"]
+
+
+def ask_with_a_key(api: Client, text: str) -> str:
+    return api.get("/v1/pets", headers={"X-API-Key": f"{text}x"}).json()["error"]["message"]
+
+
+def ask_at_a_path(api: Client, text: str) -> str:
+    return api.get(f"/v1/{text}").json()["error"]["message"]
+
+
+ECHOING = [ask_with_a_limit, ask_after, ask_for_a_pet, create_with_an_idempotency_key, ask_with_a_key, ask_at_a_path]
+
+
+@pytest.mark.parametrize("ask", ECHOING)
+def test_message_repeats_little_of_what_it_got(api: Client, ask: Callable[[Client, str], str]) -> None:
+    message = ask(api, "x" * 5000)
+
+    assert message.count("x") <= ECHO + 10  # a few are the sentence's own
+    assert len(message) < 300
+
+
+@pytest.mark.parametrize("ask", ECHOING)
+@pytest.mark.parametrize("before", ["", "x", "x" * 80], ids=["at the beginning", "within", "where it is cut off"])
+def test_message_repeats_no_key_that_was_put_in_the_wrong_place(
+    api: Client, create_key: Callable[..., str], ask: Callable[[Client, str], str], before: str
+) -> None:
+    plain = create_key()
+
+    message = ask(api, before + plain)
+
+    assert plain[len("pets_test_12345678") :][:4] not in message
