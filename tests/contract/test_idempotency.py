@@ -66,6 +66,28 @@ def test_another_body_is_refused(api: Client, body: dict[str, str]) -> None:
     assert Pet.objects.count() == 1
 
 
+def test_refused_body_leaves_the_first_answer_as_it_was(api: Client) -> None:
+    first = create(api)
+    create(api, {"name": "Tom"})
+
+    assert create(api).json() == first.json()
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"tag":"dog","name":"Rex"}', ' {"name": "R\\u0065x", "tag": "dog"}\n', '{"id":1,"name":"Rex","tag":"dog"}'],
+)
+def test_the_same_pet_written_in_another_way_is_the_same_body(api: Client, body: str) -> None:
+    first = create(api)
+
+    assert create(api, body).json() == first.json()
+    assert Pet.objects.count() == 1
+
+
+def test_letter_case_of_the_key_counts(api: Client) -> None:
+    assert create(api, key="a").json()["id"] != create(api, key="A").json()["id"]
+
+
 @pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "\x7f"])
 def test_invalid_idempotency_key_is_refused(api: Client, key: str) -> None:
     response = create(api, key=key)
@@ -88,6 +110,31 @@ def test_failure_is_not_recorded(api: Client, body: Any) -> None:
 
     assert response.status_code == 201
     assert "Idempotency-Replayed" not in response
+
+
+def test_crash_before_the_record_is_written_leaves_no_pet(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("between pet and record")
+
+    api.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.setattr(IdempotencyRecord, "save", crash)
+        assert create(api).status_code == 500
+    assert not Pet.objects.exists()
+
+    response = create(api)
+
+    assert response.status_code == 201
+    assert "Idempotency-Replayed" not in response
+
+
+def test_refused_key_is_neither_recorded_nor_answered(api: Client, create_key: Callable[..., str]) -> None:
+    assert create(Client(headers={"X-API-Key": create_key(access="read")})).status_code == 403
+    assert not IdempotencyRecord.objects.exists()
+    create(api)
+    APIKey.objects.update(revoked_at=timezone.now())
+
+    assert create(api).status_code == 401
 
 
 def test_replay_gives_the_first_answer_after_the_pet_was_renamed(api: Client) -> None:
@@ -123,6 +170,20 @@ def test_key_is_remembered_for_almost_24_hours(api: Client) -> None:
     old, _ = services.create_pet_once(api_key=APIKey.objects.get(), idempotency_key="key", **REX, now=then)
 
     assert create(api).json()["id"] == old.id
+
+
+def test_old_records_go_as_new_ones_come(api: Client) -> None:
+    api_key = APIKey.objects.get()
+    then = timezone.now() - services.IDEMPOTENCY_PERIOD
+    for number in range(30):
+        services.create_pet_once(api_key=api_key, idempotency_key=f"old {number}", **REX, now=then)
+    assert IdempotencyRecord.objects.count() == 30
+
+    for number in range(3):
+        create(api, key=f"new {number}")
+
+    assert sorted(IdempotencyRecord.objects.values_list("key", flat=True)) == ["new 0", "new 1", "new 2"]
+    assert Pet.objects.count() == 33
 
 
 def test_reading_ignores_the_header(api: Client) -> None:
