@@ -8,6 +8,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from petservice.api.errors import CODES
+
 SNAPSHOT = Path(__file__).with_name("openapi.json")
 
 
@@ -57,6 +59,18 @@ def test_every_failure_has_the_error_envelope(document: dict) -> None:
                 if int(status) >= 400:
                     schema = response["content"]["application/json"]["schema"]
                     assert schema == {"$ref": "#/components/schemas/ErrorResponse"}
+
+
+def test_the_introduction_has_a_table_of_all_error_codes(document: dict) -> None:
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (.+) \|$", document["info"]["description"], re.MULTILINE)
+
+    assert {int(status): code for status, code, _ in rows} == CODES
+    assert document["components"]["schemas"]["ErrorCode"]["enum"] == sorted(CODES.values())
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    assert (status, response["description"]) in {(number, cause) for number, _, cause in rows}
 
 
 def test_tag_is_optional_and_never_null(document: dict) -> None:
