@@ -15,8 +15,9 @@ from petservice.api.logs import request_id
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Pages for people, which may answer in HTML; everything else answers in JSON.
-PAGES = ("/admin/", "/static/")
-DOCUMENTATION = "/docs"
+SECTIONS = ("/admin/", "/static/")
+# To be read: any other method than GET and HEAD is answered in JSON as well.
+PAGES = ("/", "/docs")
 # Load balancers probe these by address, without a name, and often without TLS.
 PROBES = ("/v1/health", "/ready")
 
@@ -24,7 +25,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 def _is_page(request: HttpRequest) -> bool:
-    return request.path_info == DOCUMENTATION or request.path_info.startswith(PAGES)
+    if request.path_info in PAGES:
+        return request.method in ("GET", "HEAD")
+    return request.path_info.startswith(SECTIONS)
 
 
 class EnvelopeMiddleware:
