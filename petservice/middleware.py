@@ -3,7 +3,9 @@
 import re
 import uuid
 from collections.abc import Callable
+from typing import Any
 
+from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
@@ -64,6 +66,13 @@ class EnvelopeMiddleware:
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
         return response
+
+
+class PagePolicyMiddleware(CSPMiddleware):
+    """Sends the Content-Security-Policy with every page; the API's answers are no pages, and do not pay for it."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        return super().__call__(request) if _is_page(request) else self.get_response(request)
 
 
 class TransportMiddleware:

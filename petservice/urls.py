@@ -3,7 +3,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 from drf_spectacular.renderers import OpenApiJsonRenderer2
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import TemplateHTMLRenderer
 
 from petservice.health import HealthViewSet, ready
@@ -13,7 +13,9 @@ admin.site.site_title = admin.site.site_header = "Pet service"
 admin.site.index_title = "Back office"
 admin.site.site_url = "/"
 
-docs = SpectacularSwaggerView.as_view(url_name="openapi", renderer_classes=[TemplateHTMLRenderer])
+docs = SpectacularSwaggerSplitView.as_view(
+    url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]
+)
 
 urlpatterns = [
     path("", front, name="front"),

@@ -11,8 +11,25 @@ from django.test import Client
 
 from tests.conftest import Service
 
-PAGES = ["/", "/admin/login/"]
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+    "object-src": "'none'",
+}
+PAGES = ["/", "/docs", "/admin/login/"]
 NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html"]
+
+
+def policy(response: HttpResponse) -> dict[str, str]:
+    """The directives of the Content-Security-Policy that came with `response`."""
+    directives = response.headers.get("Content-Security-Policy", "").split("; ")
+    return dict(directive.split(" ", 1) for directive in directives if directive)
 
 
 def assert_not_found(response: HttpResponse) -> None:
@@ -22,8 +39,19 @@ def assert_not_found(response: HttpResponse) -> None:
     assert "Allow" not in response
 
 
+# The policy.
+
+
+@pytest.mark.parametrize("address", [*PAGES, "/docs?script="])
+def test_every_page_has_the_policy(client: Client, address: str) -> None:
+    response = client.get(address)
+
+    assert response.status_code == 200
+    assert policy(response) == POLICY
+
+
 @pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
-def test_a_page_that_is_refused_is_no_json(client: Client, settings: LazySettings, address: str) -> None:
+def test_a_page_that_is_refused_has_the_policy_too(client: Client, settings: LazySettings, address: str) -> None:
     foreign = client.get(address, headers={"Host": "unknown.example.com"})
     settings.REQUIRE_HTTPS = True
     plain = client.get(address)
@@ -31,6 +59,15 @@ def test_a_page_that_is_refused_is_no_json(client: Client, settings: LazySetting
     assert [foreign.status_code, plain.status_code] == [400, 403]
     for response in (foreign, plain):
         assert response["Content-Type"].startswith("text/html")
+        assert policy(response) == POLICY
+
+
+@pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json", *NO_PAGES])
+def test_an_answer_to_programs_has_no_policy(client: Client, address: str) -> None:
+    response = client.get(address)
+
+    assert response["Content-Type"] == "application/json"
+    assert policy(response) == {}
 
 
 # What is no page.
@@ -119,8 +156,9 @@ def test_every_file_that_a_page_names_is_there(service: Service, address: str) -
     with service.client() as client:
         text = client.get(address).text
         icon, *others = re.findall(r'<link rel="icon" href="([^"]+)"', text)
-        files = re.findall(r'<(?:link|script)[^>]+(?:href|src)="([^"]+)"', text)
+        files = re.findall(r'<(?:link|script)[^>]+(?:href|src)="([^"]*)"', text)
 
         assert others == []
+        assert "" not in files
         assert client.get(icon).headers["Content-Type"] == "image/svg+xml"
         assert {client.get(file).status_code for file in files} == {200}
