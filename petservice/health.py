@@ -4,12 +4,13 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petservice.api.errors import error_response, standard_error_response
+from petservice.api.errors import error_response
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
 
@@ -43,10 +44,9 @@ class HealthViewSet(APIViewSet):
 
 
 @csrf_exempt  # its refusal of a wrong method is ours, not the forms' protection's
+@require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration, else 503."""
-    if request.method not in ("GET", "HEAD"):
-        return standard_error_response(404)
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -3,7 +3,9 @@
 import re
 import uuid
 from collections.abc import Callable
+from typing import Any
 
+from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +17,9 @@ from petservice.api.logs import request_id
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Pages for people, which may answer in HTML; everything else answers in JSON.
-PAGES = ("/admin/", "/static/")
-DOCUMENTATION = "/docs"
+SECTIONS = ("/admin/", "/static/")
+# To be read: any other method than GET and HEAD is answered in JSON as well.
+PAGES = ("/", "/docs")
 # Load balancers probe these by address, without a name, and often without TLS.
 PROBES = ("/v1/health", "/ready")
 
@@ -24,7 +27,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 def _is_page(request: HttpRequest) -> bool:
-    return request.path_info == DOCUMENTATION or request.path_info.startswith(PAGES)
+    if request.path_info in PAGES:
+        return request.method in ("GET", "HEAD")
+    return request.path_info.startswith(SECTIONS)
 
 
 class EnvelopeMiddleware:
@@ -61,6 +66,13 @@ class EnvelopeMiddleware:
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
         return response
+
+
+class PagePolicyMiddleware(CSPMiddleware):
+    """Sends the Content-Security-Policy with every page; the API's answers are no pages, and do not pay for it."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        return super().__call__(request) if _is_page(request) else self.get_response(request)
 
 
 class TransportMiddleware:

@@ -1,27 +1,30 @@
 from django.contrib import admin
 from django.urls import include, path
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 from drf_spectacular.renderers import OpenApiJsonRenderer2
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import TemplateHTMLRenderer
 
 from petservice.health import HealthViewSet, ready
+from petservice.pages import front
 
 admin.site.site_title = admin.site.site_header = "Pet service"
 admin.site.index_title = "Back office"
-admin.site.site_url = "/docs"
+admin.site.site_url = "/"
+
+docs = SpectacularSwaggerSplitView.as_view(
+    url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]
+)
 
 urlpatterns = [
+    path("", front, name="front"),
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
     path("v1/", include("pets.urls")),
     path("v1/", include("store.urls")),
     path("ready", ready, name="ready"),
     path("openapi.json", SpectacularAPIView.as_view(renderer_classes=[OpenApiJsonRenderer2]), name="openapi"),
-    path(
-        "docs",
-        SpectacularSwaggerView.as_view(url_name="openapi", renderer_classes=[TemplateHTMLRenderer]),
-        name="docs",
-    ),
+    path("docs", require_safe(docs), name="docs"),
     # What staff type; nothing else is redirected.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

@@ -11,6 +11,13 @@ from tests.conftest import Service, fresh_database_url, running_service
 
 # Where to keep pictures of the pages, for people to look at; by default with the other temporary files.
 PICTURES = "PETSERVICE_PICTURES"
+# What the browser says on its console when something is wrong; the rest is chatter.
+COMPLAINTS = ("error", "warning")
+# Run in every page before its own scripts.
+REPORT_REFUSALS = """
+document.addEventListener("securitypolicyviolation", event =>
+    reportRefusal(`${event.violatedDirective} ${event.blockedURI} in ${event.documentURI}`))
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,16 +57,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def page(browser: Browser, site: Service) -> Iterator[Page]:
-    """An empty browser; whatever it asks of another host, and every script error, fails the test."""
+    """An empty browser; what it asks of another host, complains of or refuses to load fails the test."""
     context = browser.new_context(base_url=site.url)
-    page = context.new_page()
-    strangers: list[str] = []
-    errors: list[str] = []
-    page.on("request", lambda request: None if _is_own(request.url, site) else strangers.append(request.url))
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
+    wrong: list[str] = []
+    context.on("request", lambda request: None if _is_own(request.url, site) else wrong.append(request.url))
+    context.on("console", lambda message: wrong.append(message.text) if message.type in COMPLAINTS else None)
+    context.on("weberror", lambda error: wrong.append(str(error.error)))
+    context.expose_function("reportRefusal", lambda refusal: wrong.append(refusal))
+    context.add_init_script(REPORT_REFUSALS)
+    yield context.new_page()
     context.close()
-    assert (strangers, errors) == ([], [])
+    assert wrong == []
 
 
 def _is_own(url: str, site: Service) -> bool:

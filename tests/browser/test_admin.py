@@ -66,3 +66,33 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     staff_page.get_by_role("button", name="Revoke").click()
     expect(staff_page.get_by_text("Revoked Acme's web shop")).to_be_visible()
     assert status(second) == 401
+
+
+def test_every_kind_of_page_keeps_to_the_policy(staff_page: Page, site: Service) -> None:
+    """Follows the links from the first page on; what is refused or complained of there fails this, as everywhere."""
+    with site.client(site.create_key()) as client:
+        client.post("/v1/pets", json={"name": "Rex"})
+    expect(staff_page.get_by_role("heading", name="Back office")).to_be_visible()
+    waiting, opened = ["/admin/"], set()
+    while waiting:
+        address = waiting.pop()
+        kind = re.sub(r"/(\d+|[0-9a-f-]{36})/", "/ID/", address)
+        if kind.startswith("/admin/") and kind not in opened:
+            opened.add(kind)
+            staff_page.goto(address)
+            waiting += staff_page.locator("a").evaluate_all("links => links.map(link => link.pathname)")
+
+    for model in ("apikeys/apikey", "auth/group", "auth/user", "pets/pet", "store/inventoryitem"):
+        assert {f"/admin/{model}/", f"/admin/{model}/ID/change/", f"/admin/{model}/ID/history/"} <= opened
+    assert {"/admin/pets/pet/add/", "/admin/pets/pet/ID/delete/", "/admin/auth/user/ID/password/"} <= opened
+
+
+def test_the_calendar_and_the_clock_of_a_form_work(staff_page: Page) -> None:
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    staff_page.locator(".date-icon").click()
+    staff_page.get_by_role("link", name="Tomorrow").click()
+    staff_page.locator(".clock-icon").click()
+    staff_page.get_by_role("link", name="Noon").click()
+
+    expect(staff_page.locator("#id_expires_at_0")).to_have_value(re.compile(r"\d{4}-\d\d-\d\d"))
+    expect(staff_page.locator("#id_expires_at_1")).to_have_value("12:00:00")

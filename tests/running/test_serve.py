@@ -47,7 +47,8 @@ def test_first_start_prints_account_password_key_and_addresses_once(first_start:
     assert len(printed(first_start, r"^    staff account   admin$")) == 1
     assert len(printed(first_start, r"^    password        \S{20}$")) == 1
     assert len(printed(first_start, r"^    API key         pets_test_\w{49}$")) == 1
-    assert printed(first_start, r"^    (?:API|documentation|back office)  +(http\S+)$") == [
+    assert printed(first_start, r"^    (?:front page|API|documentation|back office)  +(http\S+)$") == [
+        f"{first_start.url}/",
         f"{first_start.url}/v1",
         f"{first_start.url}/docs",
         f"{first_start.url}/admin/",
@@ -73,7 +74,7 @@ def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
 
 def test_the_printed_addresses_answer(first_start: Service) -> None:
     with first_start.client() as client:
-        for address in printed(first_start, r"^    (?:documentation|back office)  +(http\S+)$"):
+        for address in printed(first_start, r"^    (?:front page|documentation|back office)  +(http\S+)$"):
             assert client.get(address, follow_redirects=True).status_code == 200
 
 

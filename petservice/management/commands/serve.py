@@ -72,6 +72,7 @@ The pet service is set up. This is printed once; keep it:
     password        {password}
     API key         {plain}
 
+    front page      {address}/
     API             {address}/v1
     documentation   {address}/docs
     back office     {address}/admin/

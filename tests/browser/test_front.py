@@ -1,0 +1,44 @@
+"""A visitor on the front page, in a real browser."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_it_leads_to_the_documentation_and_to_the_login(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Documentation").click()
+    expect(page.get_by_role("button", name="Authorize")).to_be_visible()
+
+    page.goto("/")
+    page.get_by_role("link", name="Back office").click()
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
+def test_the_admin_leads_back_to_it(staff_page: Page) -> None:
+    staff_page.get_by_role("link", name="View site").click()
+
+    expect(staff_page.get_by_role("heading", name="Make the first call")).to_be_visible()
+
+
+def test_a_laptop_shows_all_of_it_at_once(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/")
+
+    assert page.evaluate("document.body.scrollHeight <= innerHeight")
+
+
+def test_a_phone_shows_it_in_its_whole_width(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/")
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_it_is_light_or_dark_as_the_visitor_likes(page: Page) -> None:
+    def brightness(scheme: str) -> int:
+        page.emulate_media(color_scheme=scheme)
+        page.goto("/")
+        return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))))
+
+    assert brightness("dark") < 200 < 600 < brightness("light")

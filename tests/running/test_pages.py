@@ -1,0 +1,164 @@
+"""The pages for people, as far as no browser is needed to see it."""
+
+import re
+import subprocess
+
+import httpx
+import pytest
+from django.conf import LazySettings
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+
+from tests.conftest import Service
+
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+    "object-src": "'none'",
+}
+PAGES = ["/", "/docs", "/admin/login/"]
+NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html"]
+
+
+def policy(response: HttpResponse) -> dict[str, str]:
+    """The directives of the Content-Security-Policy that came with `response`."""
+    directives = response.headers.get("Content-Security-Policy", "").split("; ")
+    return dict(directive.split(" ", 1) for directive in directives if directive)
+
+
+def assert_not_found(response: HttpResponse) -> None:
+    assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+    assert response.json()["error"]["code"] == "not_found"
+    assert response["Cache-Control"] == "no-store"
+    assert "Allow" not in response
+
+
+# The policy.
+
+
+@pytest.mark.parametrize("address", [*PAGES, "/docs?script="])
+def test_every_page_has_the_policy(client: Client, address: str) -> None:
+    response = client.get(address)
+
+    assert response.status_code == 200
+    assert policy(response) == POLICY
+
+
+@pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
+def test_a_page_that_is_refused_has_the_policy_too(client: Client, settings: LazySettings, address: str) -> None:
+    foreign = client.get(address, headers={"Host": "unknown.example.com"})
+    settings.REQUIRE_HTTPS = True
+    plain = client.get(address)
+
+    assert [foreign.status_code, plain.status_code] == [400, 403]
+    for response in (foreign, plain):
+        assert response["Content-Type"].startswith("text/html")
+        assert policy(response) == POLICY
+
+
+@pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json", *NO_PAGES])
+def test_an_answer_to_programs_has_no_policy(client: Client, address: str) -> None:
+    response = client.get(address)
+
+    assert response["Content-Type"] == "application/json"
+    assert policy(response) == {}
+
+
+# What is no page.
+
+
+@pytest.mark.parametrize("address", ["/", "/docs"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"])
+def test_a_wrong_method_finds_nothing(method: str, address: str) -> None:
+    assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))
+
+
+@pytest.mark.parametrize("address", NO_PAGES)
+def test_an_unknown_address_finds_nothing(client: Client, address: str) -> None:
+    assert_not_found(client.get(address))
+
+
+# The front page. That it touches no database is pytest-django's to see: none of these tests may.
+
+
+def test_the_front_page_shows_the_address_that_the_visitor_used(client: Client, settings: LazySettings) -> None:
+    settings.ALLOWED_HOSTS = ["pets.example.com"]
+
+    text = client.get("/", headers={"Host": "pets.example.com:8443"}, secure=True).content.decode()
+
+    assert re.findall(r"<pre><code>(.*)</code></pre>", text) == [
+        'curl "https://pets.example.com:8443/v1/health"',
+        'curl -H "X-API-Key: YOUR_KEY" "https://pets.example.com:8443/v1/pets"',
+    ]
+
+
+def test_the_front_page_shows_a_host_as_text_only(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ALLOWED_HOSTS lets no such host through; this is the second lock."""
+    monkeypatch.setattr(HttpRequest, "get_host", lambda request: "\"'><script>&")
+
+    text = client.get("/").content.decode()
+
+    assert text.count("http://&quot;&#x27;&gt;&lt;script&gt;&amp;/v1/") == 2
+    assert "<script>" not in text
+
+
+@pytest.mark.parametrize("host", ['x"><script>', "x'y", "x y", "x/y", "x<b>", "user@testserver"])
+def test_a_host_that_is_no_name_is_refused_even_where_all_are_served(
+    client: Client, settings: LazySettings, host: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+
+    response = client.get("/", headers={"Host": host})
+
+    assert response.status_code == 400
+    assert host not in response.content.decode()
+
+
+@pytest.mark.parametrize("cookies", ["", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"], ids=["stranger", "staff"])
+def test_the_front_page_looks_at_no_cookie_and_sets_none(cookies: str) -> None:
+    response = Client(headers={"Cookie": cookies}).get("/")
+
+    assert response.status_code == 200
+    assert not response.cookies
+    assert "Vary" not in response
+
+
+def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, service_key: str) -> None:
+    text = httpx.get(service.url, trust_env=False).text
+    health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
+
+    def run(line: str) -> str:
+        options = "--silent --show-error --noproxy '*' --output /dev/null --write-out '%{http_code}'"
+        return subprocess.run(["bash", "-c", f"{line} {options}"], capture_output=True, text=True, check=True).stdout
+
+    assert run(health) == "200"
+    assert [run(pets), run(pets.replace("YOUR_KEY", service_key))] == ["401", "200"]
+
+
+def test_head_answers_like_get_without_the_page(service: Service) -> None:
+    with service.client() as client:
+        for address in ("/", "/docs"):
+            get, head = client.get(address), client.head(address)
+
+            assert (head.status_code, head.content) == (200, b"")
+            for name in ("Content-Type", "Content-Length"):
+                assert head.headers[name] == get.headers[name]
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_file_that_a_page_names_is_there(service: Service, address: str) -> None:
+    with service.client() as client:
+        text = client.get(address).text
+        icon, *others = re.findall(r'<link rel="icon" href="([^"]+)"', text)
+        files = re.findall(r'<(?:link|script)[^>]+(?:href|src)="([^"]*)"', text)
+
+        assert others == []
+        assert "" not in files
+        assert client.get(icon).headers["Content-Type"] == "image/svg+xml"
+        assert {client.get(file).status_code for file in files} == {200}
