@@ -13,13 +13,11 @@ _limit = OpenApiParameter(
     "limit",
     {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT},
     description=f"The most pets to return, from 0. Above {MAX_LIMIT} it is served as {MAX_LIMIT}.",
-    examples=[OpenApiExample("limit", value=20)],
 )
 _after = OpenApiParameter(
     "after",
     ID_SCHEMA,
     description="Return the pets after the one with this id. The `Link` header of a page holds it for the next.",
-    examples=[OpenApiExample("after", value=REX["id"])],
 )
 _pet_id = OpenApiParameter(
     "petId",
@@ -34,7 +32,6 @@ _idempotency_key = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="Makes the request safe to repeat: a text of your own making, for example a UUID, the same at every "
     "attempt to create this pet and at no other. For 24 hours the same key gives the first answer again.",
-    examples=[OpenApiExample("key", value="8e03978e-40d5-43e8-bc93-6894a57f9324")],
 )
 
 pets = extend_schema_view(

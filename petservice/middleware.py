@@ -58,7 +58,6 @@ class EnvelopeMiddleware:
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
         if response.status_code >= 400 and not rendered_by_api and not is_json:
             # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
-            response.close()
             response = standard_error_response(response.status_code)
         response.headers.pop("Allow", None)  # REST framework's; it promises OPTIONS, and no answer here is a 405
         response.headers["Cache-Control"] = "no-store"
