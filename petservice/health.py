@@ -3,14 +3,12 @@
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petservice.api.errors import error_response
+from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
 
@@ -43,8 +41,7 @@ class HealthViewSet(APIViewSet):
         return Response({"status": "ok"})
 
 
-@csrf_exempt  # its refusal of a wrong method is ours, not the forms' protection's
-@require_safe
+@safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration, else 503."""
     try:

@@ -2,12 +2,11 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
+
+from petservice.api.errors import safe_methods_only
 
 
-@csrf_exempt  # its refusal of a wrong method is ours, not the forms' protection's
-@require_safe
+@safe_methods_only
 def front(request: HttpRequest) -> HttpResponse:
     """What this is, where everything is, and how to make the first call at the address that the visitor used."""
     return render(request, "petservice/front.html", {"address": f"{request.scheme}://{request.get_host()}"})

@@ -86,6 +86,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # First: whatever any of the others answers or raises leaves in the service's one shape.
     "petservice.middleware.EnvelopeMiddleware",
+    # Before whatever may refuse a page: the refusal is a page as well.
     "petservice.middleware.PagePolicyMiddleware",
     "petservice.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",

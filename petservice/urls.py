@@ -1,11 +1,11 @@
 from django.contrib import admin
 from django.urls import include, path
-from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 from drf_spectacular.renderers import OpenApiJsonRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import TemplateHTMLRenderer
 
+from petservice.api.errors import safe_methods_only
 from petservice.health import HealthViewSet, ready
 from petservice.pages import front
 
@@ -24,7 +24,7 @@ urlpatterns = [
     path("v1/", include("store.urls")),
     path("ready", ready, name="ready"),
     path("openapi.json", SpectacularAPIView.as_view(renderer_classes=[OpenApiJsonRenderer2]), name="openapi"),
-    path("docs", require_safe(docs), name="docs"),
+    path("docs", safe_methods_only(docs), name="docs"),
     # What staff type; nothing else is redirected.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

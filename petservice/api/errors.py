@@ -1,11 +1,14 @@
 """The error envelope, `{"error": {"code", "message"}}`, and every way into it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -108,6 +111,17 @@ def _sentences(detail: Any) -> Iterator[str]:
             yield from _sentences(part)
     else:
         yield str(detail)
+
+
+def safe_methods_only(view: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Answers GET and HEAD by `view`, and any other method like an unknown path."""
+
+    @csrf_exempt  # the refusal of a wrong method is ours, not the forms' protection's
+    @wraps(view)
+    def safe_view(request: HttpRequest) -> HttpResponseBase:
+        return view(request) if request.method in ("GET", "HEAD") else standard_error_response(404)
+
+    return safe_view
 
 
 # Django's error views (handler400 and its kin in petservice.urls).
