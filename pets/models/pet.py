@@ -3,11 +3,12 @@ from django.db import models
 from django.utils import timezone
 
 from pets.fields import PetIDField, new_pet_id
+from petservice.api.text import is_blank
 
 
 def validate_not_blank(value: str) -> None:
     """Refuse text of white space only."""
-    if not value.strip():
+    if is_blank(value):
         raise ValidationError("Enter at least one character that is not white space.", code="blank")
 
 

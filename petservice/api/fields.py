@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from petservice.api.pagination import ID_PATTERN
+from petservice.api.text import is_blank
 
 MAX_LENGTH = 255  # characters
 
@@ -25,7 +26,13 @@ class IDField(serializers.Field[str, Any, str, Any]):
 
 @extend_schema_field(
     # No NUL, and one character that is no white space: in what ECMA 262, Python, Java and Go's RE2 have in common.
-    {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"}
+    # \s is ECMA 262's, which leaves out what stands beside it here (see is_blank).
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_LENGTH,
+        "pattern": r"^[^\x00]*[^\x00\x1c-\x1f\x85\s][^\x00]*$",
+    }
 )
 class TextField(serializers.Field[str, Any, str, Any]):
     """A JSON string of 1 to 255 characters that is not only white space and has no NUL, kept exactly as sent."""
@@ -46,7 +53,7 @@ class TextField(serializers.Field[str, Any, str, Any]):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("type", got=_JSON_TYPES[type(data)])
-        if not data.strip():
+        if is_blank(data):
             self.fail("blank")
         if len(data) > MAX_LENGTH:
             self.fail("length", most=MAX_LENGTH, got=len(data))

@@ -427,6 +427,8 @@ ROWS += [
             ("blank", "  "),
             ("tab and line feed", "\t\n"),
             ("Unicode blank", "\u3000\u00a0"),
+            ("blank to Python only", "\u001c\u0085"),
+            ("blank to JSON Schema only", "\ufeff \ufeff"),
             ("NUL", "R\0x"),
             ("NUL alone", "\0"),
             ("of 256 characters", "x" * 256),

@@ -1,0 +1,52 @@
+"""Schemathesis makes requests up from the document and holds every answer against it: see schemathesis.toml."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Service, fresh_database_url, running_service
+
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+EXAMPLES = 250  # of each operation and of their sequences, beside the examples and edge cases of the document
+LEAST_CASES = 2000  # what these come to, at the least
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A service without a pet: what other tests left in the shared one would change what is tried."""
+    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
+        yield running
+
+
+def test_thousands_of_made_up_requests_are_answered_as_documented(service: Service, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIGURATION, "--no-color"),
+            *("run", f"{service.url}/openapi.json", "-H", f"X-API-Key: {service.create_key()}"),
+            *("--max-examples", str(EXAMPLES), "--report-json-path", path),
+        ],
+        cwd=ROOT,
+        env=os.environ | {"HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path), "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+    assert run.returncode == 0, run.stdout
+    report = json.loads(path.read_text())
+    # A run that tried nothing finds nothing either.
+    assert report["complete"]
+    assert report["operations"]["tested"] == 5
+    assert {name: phase["status"] for name, phase in report["phases"].items()} == dict.fromkeys(
+        ("examples", "coverage", "fuzzing", "stateful"), "success"
+    )
+    assert report["test_cases"]["generated"] >= LEAST_CASES
+    log = service.log.read_text()
+    assert "Traceback" not in log, log
