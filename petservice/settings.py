@@ -207,12 +207,14 @@ SPECTACULAR_SETTINGS = {
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
     "COMPONENT_SPLIT_REQUEST": False,
+    "SORT_OPERATION_PARAMETERS": False,  # in many clients the order is the function's: limit first, as in the contract
     "ENUM_NAME_OVERRIDES": {"ErrorCode": "petservice.api.schema.ERROR_CODES", "HealthStatus": ["ok"]},
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would say each value twice
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "petservice.openapi.describe",
         "petservice.openapi.single_examples",
+        "petservice.openapi.request_examples",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"displayOperationId": True},

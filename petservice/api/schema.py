@@ -31,6 +31,8 @@ _MESSAGES = {
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
+    """What went wrong, for programs and for people."""
+
     code = serializers.ChoiceField(choices=ERROR_CODES, help_text="Tells programs what kind of failure.")
     message = serializers.CharField(help_text="Tells people what was wrong, where, and what would be right.")
 

@@ -34,7 +34,7 @@ REX = OPERATIONS["getPet"][2]["responses"]["200"]["content"]["application/json"]
 (PET_ID,) = (one["example"] for one in OPERATIONS["getPet"][2]["parameters"])
 NEXT_PAGE = OPERATIONS["listPets"][2]["responses"]["200"]["headers"]["Link"]["schema"]["example"]
 KEY = "8e03978e-40d5-43e8-bc93-6894a57f9324"
-BODY = OPERATIONS["createPet"][2]["requestBody"]["content"]["application/json"]["example"]
+BODY = json.loads(DOCUMENT.read_text())["components"]["schemas"]["CreatePetRequest"]["example"]
 
 
 @pytest.fixture
