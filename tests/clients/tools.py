@@ -1,0 +1,28 @@
+"""The linters, the comparison and the client generators, run as commands on the committed document."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+HERE = Path(__file__).parent
+DOCUMENT = HERE.parent / "contract" / "openapi.json"
+PUBLISHED = HERE.parent / "contract" / "published.json"
+
+once = pytest.mark.skipif(connection.vendor == "postgresql", reason="knows no database: runs with SQLite only")
+
+
+def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProcess[str]:
+    """The finished command, which is one of the tools' or of the machine's."""
+    tools = [Path(sys.executable).parent, HERE / "node_modules" / ".bin"]
+    environment = os.environ | {
+        "PATH": os.pathsep.join([*map(str, tools), os.environ["PATH"]]),
+        "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # a short run is over before the better compiler pays
+    }
+    try:
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.fail(f"{command[0]} is missing: the README's section Develop says how to install the tools")
