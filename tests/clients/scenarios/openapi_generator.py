@@ -1,0 +1,90 @@
+"""A client program on what the OpenAPI Generator's `python` generates: `openapi_generator.py ADDRESS KEY`."""
+
+import sys
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+from openapi_client import (
+    ApiClient,
+    Configuration,
+    CreatePetRequest,
+    DefaultApi,
+    ErrorCode,
+    ErrorResponse,
+    HealthStatus,
+    Inventory,
+    Pet,
+    PetsApi,
+    StoreApi,
+)
+from openapi_client.exceptions import (
+    ApiException,
+    NotFoundException,
+    UnauthorizedException,
+    UnprocessableEntityException,
+)
+
+address, key = sys.argv[1:]
+
+
+def client_with(**keys: str) -> ApiClient:
+    return ApiClient(Configuration(host=f"{address}/v1", api_key=keys))
+
+
+client = client_with(apiKey=key)
+pets, store = PetsApi(client), StoreApi(client)
+
+# Health needs no key.
+assert DefaultApi(client_with()).health_check().status is HealthStatus.OK
+
+before = store.get_inventory()
+
+# Create.
+created = pets.create_pet_with_http_info(CreatePetRequest(name="Rex", tag="dog"))
+rex = created.data
+assert created.status_code == 201
+assert isinstance(rex, Pet)
+assert (rex.name, rex.tag) == ("Rex", "dog")
+assert created.headers["Location"] == f"{address}/v1/pets/{rex.id}"
+
+# Create once, asked twice; another pet cannot have the same key.
+once = str(uuid4())
+first, second = (pets.create_pet_with_http_info(CreatePetRequest(name="Żółw"), idempotency_key=once) for _ in range(2))
+assert first.data.tag is None
+assert first.data.to_dict() == {"id": first.data.id, "name": "Żółw"}
+assert second.data == first.data
+assert [it.headers.get("Idempotency-Replayed") for it in (first, second)] == [None, "true"]
+
+# Walk the pages after Rex: two pets each, then the last.
+others = [first.data, *(pets.create_pet(CreatePetRequest(name=name)) for name in ("Polly", "Mia"))]
+pages: list[list[Pet]] = []
+after: str | None = rex.id
+while after:
+    page = pets.list_pets_with_http_info(2, after)
+    pages.append(page.data)
+    link = page.headers.get("Link")
+    after = parse_qs(urlsplit(link[1:].partition(">")[0]).query)["after"][0] if link else None
+assert pages == [others[:2], others[2:]]
+
+assert pets.get_pet(rex.id) == rex
+
+# The counts follow.
+assert store.get_inventory() == Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
+
+
+def refusal(call: Callable[[], object], kind: type[ApiException]) -> ErrorCode:
+    try:
+        call()
+    except kind as error:
+        body = error.data
+    assert isinstance(body, ErrorResponse)
+    assert body.error.message
+    return body.error.code
+
+
+assert refusal(lambda: pets.get_pet("none"), NotFoundException) is ErrorCode.NOT_FOUND
+stranger = PetsApi(client_with(apiKey="wrong"))
+assert refusal(stranger.list_pets, UnauthorizedException) is ErrorCode.UNAUTHORIZED
+other = CreatePetRequest(name="Rex")
+assert refusal(lambda: pets.create_pet(other, once), UnprocessableEntityException) is ErrorCode.UNPROCESSABLE_CONTENT

@@ -1,0 +1,92 @@
+"""A client program on what openapi-python-client generates: `openapi_python_client.py ADDRESS KEY`."""
+
+import sys
+from http import HTTPStatus
+from typing import get_type_hints
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import httpx
+from pet_service_api_client import AuthenticatedClient, Client
+from pet_service_api_client.api.default import health_check
+from pet_service_api_client.api.pets import create_pet, get_pet, list_pets
+from pet_service_api_client.api.store import get_inventory
+from pet_service_api_client.models import (
+    CreatePetRequest,
+    ErrorCode,
+    ErrorResponse,
+    Health,
+    HealthStatus,
+    Inventory,
+    Pet,
+)
+from pet_service_api_client.types import UNSET, Unset
+
+address, key = sys.argv[1:]
+
+
+def client_with(key: str) -> AuthenticatedClient:
+    return AuthenticatedClient(base_url=f"{address}/v1", token=key, prefix="", auth_header_name="X-API-Key")
+
+
+with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, client_with("wrong") as stranger:
+    # Health needs no key.
+    health = health_check.sync(client=anyone)
+    assert health == Health(status=HealthStatus.OK)
+
+    before = get_inventory.sync(client=client)
+    assert isinstance(before, Inventory)
+    assert {"available": int, "pending": int, "sold": int}.items() <= get_type_hints(Inventory).items()
+
+    # Create.
+    response = create_pet.sync_detailed(client=client, body=CreatePetRequest(name="Rex", tag="dog"))
+    rex = response.parsed
+    assert response.status_code == HTTPStatus.CREATED
+    assert isinstance(rex, Pet)
+    assert (rex.name, rex.tag, rex.additional_properties) == ("Rex", "dog", {})
+    assert {"id": str, "name": str, "tag": str | Unset}.items() <= get_type_hints(Pet).items()
+    assert response.headers["Location"] == f"{address}/v1/pets/{rex.id}"
+
+    # Create once, asked twice.
+    once = str(uuid4())
+    first, second = (
+        create_pet.sync_detailed(client=client, body=CreatePetRequest(name="Żółw"), idempotency_key=once)
+        for _ in range(2)
+    )
+    assert isinstance(first.parsed, Pet)
+    assert first.parsed.tag is UNSET
+    assert second.parsed == first.parsed
+    assert [it.headers.get("Idempotency-Replayed") for it in (first, second)] == [None, "true"]
+
+    # Walk the pages after Rex: two pets each, then the last.
+    others = [first.parsed]
+    for name in ("Polly", "Mia"):
+        pet = create_pet.sync(client=client, body=CreatePetRequest(name=name))
+        assert isinstance(pet, Pet)
+        others.append(pet)
+    pages: list[list[Pet]] = []
+    after: str | None = rex.id
+    while after:
+        page = list_pets.sync_detailed(client=client, limit=2, after=after)
+        assert isinstance(page.parsed, list)
+        pages.append(page.parsed)
+        following = httpx.Response(200, headers=page.headers).links.get("next")
+        after = parse_qs(urlsplit(following["url"]).query)["after"][0] if following else None
+    assert pages == [others[:2], others[2:]]
+
+    assert get_pet.sync(client=client, pet_id=rex.id) == rex
+
+    # The counts follow.
+    inventory = get_inventory.sync(client=client)
+    assert inventory == Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
+
+    # Refusals.
+    for response, status, code in (
+        (get_pet.sync_detailed(client=client, pet_id="none"), HTTPStatus.NOT_FOUND, ErrorCode.NOT_FOUND),
+        (list_pets.sync_detailed(client=client, limit=-1), HTTPStatus.BAD_REQUEST, ErrorCode.BAD_REQUEST),
+        (list_pets.sync_detailed(client=stranger), HTTPStatus.UNAUTHORIZED, ErrorCode.UNAUTHORIZED),
+    ):
+        assert response.status_code == status
+        assert isinstance(response.parsed, ErrorResponse)
+        assert response.parsed.error.code is code
+        assert response.parsed.error.message
