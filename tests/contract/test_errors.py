@@ -137,6 +137,10 @@ def test_unknown_path_has_the_envelope_in_development_too(
             b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             id="two lengths",
         ),
+        pytest.param(
+            b"POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: lzw\r\n\r\n", id="unknown coding"
+        ),
+        pytest.param(b"GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nExpect: more\r\n\r\n", id="unknown expectation"),
     ],
 )
 def test_request_that_is_no_http_is_refused_in_the_same_shape(socket_wire: SocketWire, request_bytes: bytes) -> None:
