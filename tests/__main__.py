@@ -33,7 +33,7 @@ def _run(title: str, database_url: str, folder: str, arguments: list[str]) -> in
         name: value
         for name, value in os.environ.items()
         if name not in ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "SECRET_KEY")
-        and not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_"))
+        and (name == "PETSERVICE_PICTURES" or not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_")))
     }
     environment |= {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": folder}
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], env=environment).returncode

@@ -130,15 +130,15 @@ def own_service(tmp_path: Path) -> Iterator[Service]:
         "Expect: {key}",
     ],
 )
-def test_a_key_in_malformed_http_is_not_logged(own_service: Service, line: str) -> None:
-    plain = own_service.create_key()
+def test_a_key_in_malformed_http_is_not_logged(service: Service, line: str) -> None:
+    plain = service.create_key()
     sent = f"GET /v1/pets?key={plain} HTTP/1.1\r\nHost: localhost\r\n{line.format(key=plain)}\r\n\r\n"
 
     for request in (sent, line.format(key=plain) + "\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{plain}")):
-        assert SocketWire({}, own_service.url).send_bytes(request.encode()).status >= 400
+        assert SocketWire({}, service.url).send_bytes(request.encode()).status >= 400
 
-    assert plain[:18] + "…" in own_service.log.read_text()
-    assert plain[18:26] not in own_service.log.read_text()
+    assert plain[:18] + "…" in service.log.read_text()
+    assert plain[18:26] not in service.log.read_text()
 
 
 def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, tmp_path: Path) -> None:
