@@ -197,7 +197,7 @@ ROWS = [
 ROWS += [
     get(f"nothing at {path[:60]!r}, {who} key", path, 404, headers=headers)
     for path in (
-        *("/", "/v1", "/v1/", "/v1/nope", "/v1/pets/", "//v1/pets", "/v1//pets", "/V1/pets", "/v1/Pets", "/v2/pets"),
+        *("/v1", "/v1/", "/v1/nope", "/v1/pets/", "//v1/pets", "/v1//pets", "/V1/pets", "/v1/Pets", "/v2/pets"),
         *("/v1/pets.json", "/v1/pets;x=1", "/v1/pets%2F", "/v1/./pets", "/v1/x/../pets", "/v1/pets/{pet}/"),
         *("/v1/pets/{pet}/owner", "/v1/store", "/v1/store/", "/v1/store/inventory/", "/v1/store/nope", "/v1/health/"),
         *("/v1/docs", "/v1/openapi.json", "/v1/ready", "/health", "/pets", "/v1/%FF", "/ready/"),
