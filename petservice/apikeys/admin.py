@@ -1,10 +1,13 @@
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -18,9 +21,19 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 
 
-class RotateForm(forms.Form):
-    """How long the key lives on beside its successor."""
+class NewKeyForm(forms.ModelForm):
+    """A new key. However often the form is sent (a double click, a reload, the way back), it makes one."""
 
+    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+
+    def validate_unique(self) -> None:
+        """Left to the database: only it can tell when two are sent at once."""
+
+
+class RotateForm(forms.Form):
+    """How long the key lives on beside its successor; sent twice, it makes one."""
+
+    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     overlap = forms.TypedChoiceField(
         label="The old key works for another",
         coerce=lambda hours: timedelta(hours=int(hours)),
@@ -29,14 +42,31 @@ class RotateForm(forms.Form):
     )
 
 
+class StateFilter(admin.SimpleListFilter):
+    """By what the list shows as the state."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return APIKey.State.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
+        state = self.value()
+        if state is None or state not in APIKey.State.values:
+            return queryset
+        return queryset.filter(APIKey.in_state(APIKey.State(state), timezone.now()))
+
+
 @admin.register(APIKey)
 class APIKeyAdmin(admin.ModelAdmin):
     """Create, inspect, rotate and revoke keys. Records are kept: none is deleted, and a revoked one stays as it is."""
 
     list_display = ("name", "prefix", "environment", "access", "state", "created_at", "expires_at", "last_used_at")
-    list_filter = ("environment", "access", ("revoked_at", admin.EmptyFieldListFilter))
+    list_filter = (StateFilter, "environment", "access")
     search_fields = ("name", "prefix__startswith")
-    search_help_text = "Part of the name, or the key or its beginning."
+    search_help_text = "Part of the name, or the beginning of a key."
+    search_length = keys.PREFIX_LENGTH
     actions = ("revoke_selected",)
     show_full_result_count = False
     list_select_related = ("created_by",)
@@ -51,14 +81,12 @@ class APIKeyAdmin(admin.ModelAdmin):
         "last_used_at",
     )
     fields = ("name", *readonly_fields[:4], "expires_at", *readonly_fields[4:])
-    add_fields = ("name", "environment", "access", "expires_at")
+    add_fields = ("name", "environment", "access", "expires_at", "submission")
     change_form_template = "admin/apikeys/apikey/change_form.html"
 
     @admin.display(description="state")
     def state(self, api_key: APIKey) -> str:
-        if api_key.is_revoked:
-            return "revoked"
-        return "expired" if api_key.is_expired(timezone.now()) else "active"
+        return str(api_key.state(timezone.now()).label)
 
     # Who may do what.
 
@@ -76,6 +104,9 @@ class APIKeyAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         return self.readonly_fields if obj else ()
 
+    def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **({} if obj else {"form": NewKeyForm}) | kwargs)
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"environment": settings.ENVIRONMENT, **super().get_changeform_initial_data(request)}
 
@@ -83,10 +114,36 @@ class APIKeyAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: APIKey, form: Any, change: bool) -> None:
         if not change:
             plain = keys.generate(obj.environment)
+            obj.submission = form.cleaned_data["submission"]
             obj.prefix, obj.digest, obj.created_by = keys.prefix(plain), keys.digest(plain), request.user  # type: ignore[assignment]
             # For the answer to this very request. Django's messages would put it into a readable cookie.
             request.plain_key = plain  # type: ignore[attr-defined]
         super().save_model(request, obj, form, change)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        return self._once(request, lambda: super(APIKeyAdmin, self).add_view(request, form_url, extra_context))
+
+    def _once(self, request: HttpRequest, make: Callable[[], HttpResponse]) -> HttpResponse:
+        """What `make` answers, unless this form has made a key before: that is not shown a second time."""
+        made = self._made_with(request)
+        if made is None:
+            try:
+                with transaction.atomic():
+                    return make()
+            except IntegrityError:  # it has been sent twice at once
+                made = self._made_with(request)
+                if made is None:
+                    raise
+        message = f"This form has made the key {made} already, and it is shown only once. If it is lost, rotate it."
+        self.message_user(request, message, messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[made.pk]))
+
+    def _made_with(self, request: HttpRequest) -> APIKey | None:
+        submission = request.POST.get("submission", "")
+        try:
+            return APIKey.objects.filter(submission=UUID(submission)).first()
+        except ValueError:
+            return None  # what the form will refuse
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]
@@ -152,15 +209,18 @@ class APIKeyAdmin(admin.ModelAdmin):
         if api_key is None:
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         if request.method == "POST" and form.is_valid():
-            try:
-                successor, plain = api_key.rotate(overlap=form.cleaned_data["overlap"], created_by=request.user)
-            except ValueError as error:
-                form.add_error(None, str(error))
-            else:
-                self.log_change(request, api_key, f"Rotated: {successor} follows.")
-                self.log_addition(request, successor, f"Follows {api_key}.")
-                return self._show_once(request, successor, plain)
+            return self._once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, api_key, "rotate", form=form)
+
+    def _rotate(self, request: HttpRequest, api_key: APIKey, form: forms.Form) -> HttpResponse:
+        try:
+            successor, plain = api_key.rotate(created_by=request.user, **form.cleaned_data)
+        except ValueError as error:
+            form.add_error(None, str(error))
+            return self._confirmation(request, api_key, "rotate", form=form)
+        self.log_change(request, api_key, f"Rotated: {successor} follows.")
+        self.log_addition(request, successor, f"Follows {api_key}.")
+        return self._show_once(request, successor, plain)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
         """The key, if it is there and not revoked; a message to the user if not."""

@@ -1,11 +1,15 @@
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
 from petservice.apikeys import keys
+
+# A key that ends within this time wants a successor.
+SOON = timedelta(days=14)
 
 
 class APIKeyManager(models.Manager["APIKey"]):
@@ -37,6 +41,12 @@ class APIKey(models.Model):
         READ_ONLY = "read", "read only"
         READ_AND_WRITE = "write", "read and write"
 
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        EXPIRES_SOON = "soon", "expires soon"
+        EXPIRED = "expired"
+        REVOKED = "revoked"
+
     name = models.CharField(max_length=100, help_text="Who uses this key, for example “Acme's web shop”.")
     prefix = models.CharField(max_length=keys.PREFIX_LENGTH, db_index=True, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
@@ -51,6 +61,8 @@ class APIKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Leave empty for a key that does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Of the form that it was made with, so that a form which is sent twice makes one key.
+    submission = models.UUIDField(null=True, unique=True)
 
     objects = APIKeyManager()
 
@@ -77,6 +89,25 @@ class APIKey(models.Model):
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
 
+    def state(self, now: datetime) -> State:
+        """Whether it works, and whether it will for long."""
+        if self.is_revoked:
+            return self.State.REVOKED
+        if self.is_expired(now):
+            return self.State.EXPIRED
+        return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
+
+    @classmethod
+    def in_state(cls, state: State, now: datetime) -> models.Q:
+        """The condition for what `state` says of one key."""
+        unrevoked = models.Q(revoked_at=None)
+        return {
+            cls.State.REVOKED: ~unrevoked,
+            cls.State.EXPIRED: unrevoked & models.Q(expires_at__lte=now),
+            cls.State.EXPIRES_SOON: unrevoked & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
+            cls.State.ACTIVE: unrevoked & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
+        }[state]
+
     @property
     def may_write(self) -> bool:
         return self.access == self.Access.READ_AND_WRITE
@@ -89,7 +120,7 @@ class APIKey(models.Model):
 
     @transaction.atomic
     def rotate(
-        self, *, overlap: timedelta, created_by: Any = None, now: datetime | None = None
+        self, *, overlap: timedelta, created_by: Any = None, submission: UUID | None = None, now: datetime | None = None
     ) -> tuple["APIKey", str]:
         """A successor with the same settings and its plain key; this key lives on for `overlap`, if not shorter anyway.
 
@@ -106,6 +137,7 @@ class APIKey(models.Model):
             access=self.access,
             expires_at=self.expires_at,
             created_by=created_by,
+            submission=submission,
         )
         end = now + overlap
         self.expires_at = end if self.expires_at is None else min(end, self.expires_at)

@@ -6,11 +6,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from petservice.apikeys.admin import APIKeyAdmin
 from petservice.apikeys.models import APIKey
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
-FORM = {"name": "Acme", "environment": "test", "access": "write", "expires_at_0": "", "expires_at_1": ""}
+FORM = {
+    "name": "Acme",
+    "environment": "test",
+    "access": "write",
+    "expires_at_0": "",
+    "expires_at_1": "",
+    "submission": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
+}
+ROTATE = {"overlap": "24", "submission": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
 
 
 def shown_key(response: object) -> str:
@@ -41,6 +50,82 @@ def test_no_later_page_shows_the_key(admin_client: Client) -> None:
         *(reverse(f"admin:apikeys_apikey_{page}", args=[record.pk]) for page in ("change", "history")),
     ]:
         assert plain not in admin_client.get(address).content.decode()
+
+
+def test_a_form_that_is_sent_again_makes_no_second_key_and_shows_none(admin_client: Client) -> None:
+    plain = shown_key(admin_client.post(ADD, FORM))
+
+    response = admin_client.post(ADD, FORM, follow=True)
+
+    assert APIKey.objects.count() == 1
+    assert plain not in response.content.decode()
+    assert "shown only once" in response.content.decode()
+    assert response.request["PATH_INFO"] == reverse("admin:apikeys_apikey_change", args=[APIKey.objects.get().pk])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_sent_twice_at_once_makes_one_key(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is past the look for an earlier one when the first has made its key."""
+    admin_client.post(ADD, FORM)
+    look, answers = APIKeyAdmin._made_with, [None]
+    monkeypatch.setattr(APIKeyAdmin, "_made_with", lambda *args: answers.pop() if answers else look(*args))
+
+    response = admin_client.post(ADD, FORM)
+
+    assert response.status_code == 302
+    assert APIKey.objects.count() == 1
+
+
+def test_a_rotation_that_is_sent_again_makes_no_second_successor(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    address = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    plain = shown_key(admin_client.post(address, ROTATE | {"overlap": "0"}))
+
+    response = admin_client.post(address, ROTATE | {"overlap": "0"}, follow=True)
+
+    assert APIKey.objects.count() == 2
+    assert plain not in response.content.decode()
+    assert "shown only once" in response.content.decode()
+
+
+@pytest.mark.parametrize("submission", ["", "x"])
+def test_a_form_without_its_hidden_field_makes_no_key(admin_client: Client, submission: str) -> None:
+    assert admin_client.post(ADD, FORM | {"submission": submission}).status_code == 200
+
+    assert not APIKey.objects.exists()
+
+
+def test_each_form_has_a_submission_of_its_own(admin_client: Client) -> None:
+    pages = [admin_client.get(ADD).content.decode() for _ in range(2)]
+
+    first, second = (re.findall(r'name="submission" value="([0-9a-f-]{36})"', page) for page in pages)
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({}, "active"),
+        ({"expires_at": timedelta(days=15)}, "active"),
+        ({"expires_at": timedelta(days=13)}, "expires soon"),
+        ({"expires_at": timedelta(0)}, "expired"),
+        ({"revoked_at": timedelta(0)}, "revoked"),
+        ({"revoked_at": timedelta(0), "expires_at": timedelta(0)}, "revoked"),
+    ],
+)
+def test_the_list_tells_the_state_and_is_filtered_by_it(
+    admin_client: Client, fields: dict[str, timedelta], state: str
+) -> None:
+    now = timezone.now()
+    APIKey.objects.create_key(name="Acme", **{name: now + time for name, time in fields.items()})
+
+    shown = {
+        label: f'<td class="field-state">{label}</td>' in admin_client.get(LIST, {"state": value}).content.decode()
+        for value, label in APIKey.State.choices
+    }
+
+    assert {label.lower() for label, is_shown in shown.items() if is_shown} == {state}
 
 
 def test_a_key_without_a_name_is_refused(admin_client: Client) -> None:
@@ -93,7 +178,7 @@ def test_no_key_can_be_deleted(admin_client: Client) -> None:
 def test_rotating_shows_a_successor_and_lets_the_old_key_live_for_the_overlap(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme", access="read")
 
-    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), {"overlap": "24"})
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
 
     successor = APIKey.objects.exclude(pk=record.pk).get()
     record.refresh_from_db()
@@ -105,7 +190,7 @@ def test_rotating_shows_a_successor_and_lets_the_old_key_live_for_the_overlap(ad
 def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
 
-    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), {"overlap": "24"})
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
 
     assert "create a new one" in response.content.decode()
     assert APIKey.objects.count() == 1

@@ -68,6 +68,48 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     assert status(second) == 401
 
 
+def test_a_new_key_is_copied_and_never_shown_again(staff_page: Page, site: Service) -> None:
+    staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    before = count_keys(site)
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    staff_page.get_by_label("Name:").fill("Copied")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    plain = staff_page.get_by_label("API key", exact=True).input_value()
+
+    staff_page.get_by_role("button", name="Copy the key").click()
+    expect(staff_page.get_by_text("Copied.")).to_be_visible()
+    assert staff_page.evaluate("navigator.clipboard.readText()") == plain
+    staff_page.get_by_role("button", name="Copy the line").click()
+    expect(staff_page.get_by_text("Copied.")).to_have_count(2)
+    assert staff_page.evaluate("navigator.clipboard.readText()") == (f"curl -H 'X-API-Key: {plain}' {site.url}/v1/pets")
+
+    staff_page.reload()
+    expect(staff_page.get_by_text("it is shown only once")).to_be_visible()
+    assert plain not in staff_page.content()
+    staff_page.go_back()
+    assert plain not in staff_page.content()
+    assert count_keys(site) == before + 1
+
+
+def count_keys(site: Service) -> int:
+    count = "from petservice.apikeys.models import APIKey; print(APIKey.objects.count())"
+    return int(site.manage("shell", "-v", "0", "-c", count))
+
+
+def test_a_leaked_key_that_is_searched_for_gets_into_no_address(staff_page: Page, site: Service) -> None:
+    plain = site.create_key()
+    staff_page.goto("/admin/apikeys/apikey/")
+    staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    staff_page.evaluate("text => navigator.clipboard.writeText(text)", plain)
+    staff_page.locator("#searchbar").focus()
+    staff_page.keyboard.press("Control+V")
+    staff_page.keyboard.press("Enter")
+
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
+    expect(staff_page.locator("#result_list")).to_contain_text(plain[:18])
+    assert staff_page.url.endswith(f"?q={plain[:18]}")
+
+
 def test_every_kind_of_page_keeps_to_the_policy(staff_page: Page, site: Service) -> None:
     """Follows the links from the first page on; what is refused or complained of there fails this, as everywhere."""
     with site.client(site.create_key()) as client:
