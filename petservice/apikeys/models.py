@@ -43,7 +43,7 @@ class APIKey(models.Model):
 
     class State(models.TextChoices):
         ACTIVE = "active"
-        EXPIRES_SOON = "soon", "expires soon"
+        EXPIRES_SOON = "soon", "Expires soon"
         EXPIRED = "expired"
         REVOKED = "revoked"
 
