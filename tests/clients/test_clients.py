@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.tools import DOCUMENT, HERE, once, run
+from tests.clients.tools import DOCUMENT, HERE, run
 from tests.conftest import Service
 
 SCENARIOS = HERE / "scenarios"
@@ -65,7 +65,6 @@ def test_a_program_with_openapi_typescript_and_openapi_fetch(
     check_program("node", tmp_path / "openapi_fetch.js", service.url, service_key)
 
 
-@once
 @pytest.mark.parametrize("generator", ["csharp", "go", "java", "kotlin", "typescript-fetch"])
 def test_a_generator_warns_of_nothing(generator: str, tmp_path: Path) -> None:
     assert generate(generator, tmp_path) == []

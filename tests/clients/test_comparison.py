@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.tools import DOCUMENT, HERE, PUBLISHED, once, run
-
-pytestmark = once
+from tests.clients.tools import DOCUMENT, HERE, PUBLISHED, run
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]

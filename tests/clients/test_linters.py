@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.tools import DOCUMENT, HERE, once, run
-
-pytestmark = once
+from tests.clients.tools import DOCUMENT, HERE, run
 
 
 def spectral(document: Path) -> str:

@@ -6,13 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "contract" / "openapi.json"
 PUBLISHED = HERE.parent / "contract" / "published.json"
-
-once = pytest.mark.skipif(connection.vendor == "postgresql", reason="knows no database: runs with SQLite only")
 
 
 def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProcess[str]:
