@@ -82,9 +82,9 @@ class BackOffice:
 
     def submit(self, path: str, **fields: str) -> str:
         """Open the form at `path`, fill it in, send it."""
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(path))
-        assert token, path
-        return self._keep(self._client.post(path, data={"csrfmiddlewaretoken": token[1], **fields}))
+        hidden = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', self.get(path)))
+        assert "csrfmiddlewaretoken" in hidden, path
+        return self._keep(self._client.post(path, data=hidden | fields))
 
     def _keep(self, response: httpx.Response) -> str:
         assert response.status_code == 200, response.text
