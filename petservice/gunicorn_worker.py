@@ -8,7 +8,7 @@ from gunicorn import util
 from gunicorn.workers.gthread import ThreadWorker
 
 from petservice.api.errors import standard_error_response
-from petservice.api.redaction import KeyFilter
+from petservice.api.redaction import KeylessFormatter
 
 
 class JSONErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -16,7 +16,8 @@ class JSONErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no ty
 
     def init_process(self) -> None:
         # gunicorn logs a line that it cannot read as it came, and the key may be in it.
-        self.log.error_log.addFilter(KeyFilter())
+        for handler in self.log.error_log.handlers:
+            handler.setFormatter(KeylessFormatter(self.log.error_fmt, self.log.datefmt))
         super().init_process()
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:

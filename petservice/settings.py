@@ -225,12 +225,14 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {
-        "request_id": {"()": "petservice.api.logs.RequestIDFilter"},
-        "keys": {"()": "petservice.api.redaction.KeyFilter"},
+    "filters": {"request_id": {"()": "petservice.api.logs.RequestIDFilter"}},
+    "formatters": {
+        "line": {
+            "class": "petservice.api.redaction.KeylessFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+        }
     },
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id", "keys"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         # Django's own handlers would write each line a second time, or mail it.

@@ -20,9 +20,8 @@ def echo(text: str) -> str:
     return f"{shown} and more" if len(text) > _ECHO else shown
 
 
-class KeyFilter(logging.Filter):
-    """Keeps API keys out of the messages of log records."""
+class KeylessFormatter(logging.Formatter):
+    """Writes log lines, tracebacks included, without API keys."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = without_keys(record.getMessage()), None
-        return True
+    def format(self, record: logging.LogRecord) -> str:
+        return without_keys(super().format(record))

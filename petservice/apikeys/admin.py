@@ -121,6 +121,8 @@ class APIKeyAdmin(admin.ModelAdmin):
         super().save_model(request, obj, form, change)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):  # before a look at what the form has made
+            raise PermissionDenied
         return self._once(request, lambda: super(APIKeyAdmin, self).add_view(request, form_url, extra_context))
 
     def _once(self, request: HttpRequest, make: Callable[[], HttpResponse]) -> HttpResponse:

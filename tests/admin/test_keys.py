@@ -1,5 +1,6 @@
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -86,6 +87,18 @@ def test_a_rotation_that_is_sent_again_makes_no_second_successor(admin_client: C
     assert APIKey.objects.count() == 2
     assert plain not in response.content.decode()
     assert "shown only once" in response.content.decode()
+
+
+def test_staff_who_may_not_make_keys_are_not_told_what_a_form_has_made(
+    admin_client: Client, client: Client, django_user_model: Any
+) -> None:
+    admin_client.post(ADD, FORM)
+    client.force_login(django_user_model.objects.create_user("bare", is_staff=True))
+
+    response = client.post(ADD, FORM)
+
+    assert response.status_code == 403
+    assert "Acme" not in response.content.decode() + str(response.cookies)
 
 
 @pytest.mark.parametrize("submission", ["", "x"])

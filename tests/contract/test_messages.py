@@ -1,5 +1,7 @@
 """What a tired client developer reads: what was wrong, where, and what would be right; and no secret."""
 
+import logging
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -120,3 +122,20 @@ def test_message_repeats_no_key_that_was_put_in_the_wrong_place(
     message = ask(api, before + plain)
 
     assert plain[len("pets_test_12345678") :][:4] not in message
+
+
+def test_a_logged_crash_repeats_no_key(api: Client, create_key: Callable[..., str]) -> None:
+    """As the service's own handler writes it, traceback and all."""
+    plain = create_key()
+    (handler,) = (handler for handler in logging.getLogger().handlers if handler.get_name() == "console")
+    try:
+        raise ValueError(plain)
+    except ValueError:
+        record = logging.LogRecord("django", logging.ERROR, "", 0, "Failed: %s", (plain,), sys.exc_info())
+    record.request_id = "-"
+
+    line = handler.format(record)
+
+    assert line.count(plain[:18] + "…") == 2
+    assert "ValueError" in line
+    assert plain[18:22] not in line
