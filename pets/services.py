@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
+from pets import origin
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
 
@@ -21,9 +22,9 @@ class IdempotencyKeyInUseError(Exception):
     """A request with the same key is under way."""
 
 
-def create_pet(*, name: str, tag: str | None = None) -> Pet:
-    """A new, available pet."""
-    return Pet.objects.create(name=name, tag=tag)
+def create_pet(*, name: str, tag: str | None = None, created_through: str | None = None) -> Pet:
+    """A new, available pet; `created_through` is one of the texts of pets.origin."""
+    return Pet.objects.create(name=name, tag=tag, created_through=created_through)
 
 
 @transaction.atomic
@@ -45,7 +46,7 @@ def create_pet_once(
     if record is not None:
         record.delete()
     _sweep(now)
-    pet = create_pet(name=name, tag=tag)
+    pet = create_pet(name=name, tag=tag, created_through=origin.of_key(api_key.prefix, api_key.name))
     IdempotencyRecord.objects.create(
         api_key=api_key, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
     )

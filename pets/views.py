@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from pets import schema, services
+from pets import origin, schema, services
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
@@ -40,8 +40,11 @@ class PetViewSet(APIViewSet):
         serializer = CreatePetRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         fields = serializer.validated_data
-        if idempotency_key is None or not isinstance(request.auth, APIKey):
-            pet, is_new = services.create_pet(**fields), True
+        if not isinstance(request.auth, APIKey):  # staff, in the browsable API
+            pet, is_new = services.create_pet(**fields, created_through=origin.of_staff(str(request.user))), True
+        elif idempotency_key is None:
+            created_through = origin.of_key(request.auth.prefix, request.auth.name)
+            pet, is_new = services.create_pet(**fields, created_through=created_through), True
         else:
             pet, is_new = _create_once(request.auth, idempotency_key, fields)
         headers = {"Location": request.build_absolute_uri(reverse("pet", args=[pet.id]))}

@@ -2,6 +2,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
+from pets.any_case import AnyCase
 from pets.fields import PetIDField, new_pet_id
 from petservice.api.text import is_blank
 
@@ -31,8 +32,16 @@ class Pet(models.Model):
     )
     status = models.CharField(max_length=9, choices=Status, default=Status.AVAILABLE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_through = models.CharField(max_length=255, null=True, editable=False)  # see pets.origin
 
     class Meta:
+        # What staff look for, so that each of the admin's lists reads no more of the table than it shows.
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="pets_pet_created"),
+            models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
+            models.Index(AnyCase("tag"), "created_at", "id", name="pets_pet_tag"),
+            models.Index(AnyCase("name"), "id", name="pets_pet_name"),
+        ]
         constraints = [
             models.CheckConstraint(condition=~models.Q(name=""), name="pets_pet_name_not_empty"),
             models.CheckConstraint(condition=~models.Q(tag=""), name="pets_pet_tag_not_empty"),

@@ -2,8 +2,10 @@
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, date, datetime
 from io import StringIO
 
 import pytest
@@ -17,8 +19,8 @@ from hypothesis import strategies as st
 
 from pets.fields import new_pet_id
 from pets.models import Pet
-from store.models import InventoryCounter
-from store.services import inventory_counts, reconcile_inventory
+from store.models import DayCounter, InventoryCounter
+from store.services import inventory_counts, pets_created_per_day, reconcile_inventory
 
 STATUSES = Pet.Status.values
 NONE = dict.fromkeys(STATUSES, 0)
@@ -28,6 +30,16 @@ Write = Callable[[int, str, str], object]
 
 def full_count() -> dict[str, int]:
     return NONE | dict(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
+
+
+def full_count_by_day() -> dict[date, int]:
+    return dict(Counter(created_at.date() for created_at in Pet.objects.values_list("created_at", flat=True)))
+
+
+def assert_exact() -> None:
+    days = pets_created_per_day(date(2020, 1, 1), date(2030, 1, 1))
+    assert inventory_counts() == full_count()
+    assert {day: count for day, count in days.items() if count} == full_count_by_day()
 
 
 class ProvokedError(Exception):
@@ -74,6 +86,12 @@ def bulk_update(pick: int, status: str, other: str) -> None:
     for number, pet in enumerate(pets):
         pet.status = (status, other)[number % 2]
     Pet.objects.bulk_update(pets, ["status", "name"])
+
+
+def change_days(pick: int, status: str, other: str) -> None:
+    for number, pk in enumerate(_some(pick)):
+        # The last moment of a day in UTC, which is another day elsewhere.
+        Pet.objects.filter(pk=pk).update(created_at=datetime(2026, 1, 1 + number, 23, 59, 59, tzinfo=UTC))
 
 
 def queryset_update(pick: int, status: str, other: str) -> None:
@@ -131,6 +149,7 @@ WRITES: list[Write] = [
     save,
     save_under_another_id,
     bulk_update,
+    change_days,
     queryset_update,
     update_of_something_else,
     instance_delete,
@@ -160,10 +179,10 @@ def test_any_sequence_of_writes_leaves_the_counts_equal_to_a_full_count(steps: l
             with suppress(ProvokedError), transaction.atomic():
                 for write, *arguments in inner:
                     write(*arguments)
-                assert inventory_counts() == full_count(), "inside the transaction"
+                assert_exact()
                 if rolled_back:
                     raise ProvokedError
-        assert inventory_counts() == full_count()
+        assert_exact()
 
 
 @pytest.mark.django_db
@@ -173,7 +192,7 @@ def test_a_write_is_counted(write: Write) -> None:
 
     write(1, "available", "sold")
 
-    assert inventory_counts() == full_count()
+    assert_exact()
 
 
 @pytest.mark.django_db
@@ -246,7 +265,7 @@ def test_concurrent_writers_neither_fail_nor_miscount() -> None:
 
     assert failures == []
     assert Pet.objects.exists()
-    assert inventory_counts() == full_count()
+    assert_exact()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -375,7 +394,7 @@ def test_reconcile_finds_an_error_mends_it_and_says_so() -> None:
         "pending: 0 (mended; the kept count was 5)",
         "sold: 1",
     ]
-    assert inventory_counts() == full_count()
+    assert_exact()
 
 
 @pytest.mark.django_db
@@ -397,3 +416,46 @@ def test_counting_works_on_after_mending() -> None:
     Pet.objects.filter(name="Rex").delete()
 
     assert inventory_counts() == full_count() == NONE | {"pending": 1}
+
+
+@pytest.mark.django_db
+def test_reconcile_mends_the_counts_of_days() -> None:
+    for day in (1, 1, 2):
+        Pet.objects.create(name="Rex", created_at=datetime(2026, 11, day, tzinfo=UTC))
+    DayCounter.objects.filter(day=date(2026, 11, 1)).delete()
+    DayCounter.objects.create(day=date(2026, 11, 3), count=7)
+
+    assert reconcile().splitlines()[3:] == [
+        "created on 2026-11-01: 2 (mended; the kept count was 0)",
+        "created on 2026-11-03: 0 (mended; the kept count was 7)",
+    ]
+    assert_exact()
+
+
+@pytest.mark.django_db
+def test_each_day_asked_for_has_a_count() -> None:
+    Pet.objects.create(name="Rex", created_at=datetime(2026, 11, 2, tzinfo=UTC))
+
+    assert pets_created_per_day(date(2026, 11, 1), date(2026, 11, 3)) == {
+        date(2026, 11, 1): 0,
+        date(2026, 11, 2): 1,
+        date(2026, 11, 3): 0,
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_with_pets_of_the_first_version_counts_on_after_its_migration() -> None:
+    """As in an upgrade; in a new database the pets' later migrations run before the triggers are there."""
+    call_command("migrate", "store", "0002", verbosity=0)
+    call_command("migrate", "pets", "0001", verbosity=0)
+    columns = "INSERT INTO pets_pet (id, name, status, created_at) VALUES (%s, 'Rex', 'pending', %s)"
+    with connection.cursor() as cursor:
+        for day in (1, 1, 2):
+            cursor.execute(columns, [new_pet_id(), datetime(2026, 11, day, tzinfo=UTC)])
+
+    call_command("migrate", verbosity=0)
+
+    assert_exact()
+    Pet.objects.create(name="Tom")
+    assert_exact()
+    assert inventory_counts() == {"available": 1, "pending": 3, "sold": 0}

@@ -1,0 +1,82 @@
+"""Text compared without regard to case, by what an index can find."""
+
+import itertools
+import re
+from typing import Any
+
+from django.db import connection
+from django.db.models import CharField, Expression, F, Func, Q, Value
+from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
+
+# Sorts after all that follows a prefix: the last code point, which Unicode keeps free.
+_LAST = chr(0x10FFFF)
+# How many letters beyond ASCII are looked up in both cases, each of which doubles the number of ranges.
+_MOST_LETTERS = 5
+
+
+class AnyCase(Func):
+    """A text so that "Rex" and "rEX" are equal, and so that texts with a common beginning are neighbours.
+
+    SQLite knows the case of ASCII letters only, which `starts_with` and `equals` make up for.
+    """
+
+    arity = 1
+    output_field = CharField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="%(expressions)s COLLATE NOCASE", **context)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        # In "C" a range of code points is a range of the index, whatever the database's language.
+        return self.as_sql(compiler, connection, template='UPPER(%(expressions)s) COLLATE "C"', **context)
+
+
+def starts_with(field: str, text: str) -> Q:
+    """The condition that `field` begins with `text`, which is not empty."""
+    beginning, rest_matters = _indexed_part(text)
+    found = Q()
+    for spelling in _spellings(beginning):
+        found |= Q(GreaterThanOrEqual(AnyCase(F(field)), _any_case(spelling))) & Q(
+            LessThan(AnyCase(F(field)), _any_case(spelling + _LAST))
+        )
+    if rest_matters:
+        found &= Q(**{f"{field}__iregex": f"^{re.escape(text)}"})
+    return found
+
+
+def equals(field: str, text: str) -> Q:
+    """The condition that `field` is `text`, which is not empty."""
+    beginning, rest_matters = _indexed_part(text)
+    if rest_matters:
+        return starts_with(field, text) & Q(**{f"{field}__iregex": rf"^{re.escape(text)}\Z"})
+    found = Q()
+    for spelling in _spellings(beginning):
+        found |= Q(Exact(AnyCase(F(field)), _any_case(spelling)))
+    return found
+
+
+def _any_case(text: str) -> Expression:
+    return AnyCase(Value(text))
+
+
+def _cases(character: str) -> list[str]:
+    """A letter beyond ASCII in both cases; anything else as it is."""
+    cases = {character, character.lower(), character.upper()} if not character.isascii() else {character}
+    return sorted(case for case in cases if len(case) == 1)
+
+
+def _indexed_part(text: str) -> tuple[str, bool]:
+    """The beginning of `text` that is looked up in all its spellings, and whether there is more of it to compare."""
+    letters = 0
+    for position, character in enumerate(text):
+        letters += len(_cases(character)) > 1
+        if letters > _MOST_LETTERS and connection.vendor == "sqlite":
+            return text[:position], True
+    return text, False
+
+
+def _spellings(text: str) -> list[str]:
+    """`text` in the cases that the database does not see as one."""
+    if connection.vendor != "sqlite":
+        return [text]
+    return ["".join(characters) for characters in itertools.product(*map(_cases, text))]

@@ -1,0 +1,20 @@
+from django.db import migrations, models
+
+from pets.any_case import AnyCase
+
+
+class Migration(migrations.Migration):
+    dependencies = [("pets", "0001_initial"), ("admin", "0003_logentry_add_action_flag_choices")]
+
+    operations = [
+        # Nullable, so that SQLite adds a column: a table made anew would lose the inventory's triggers.
+        migrations.AddField("pet", "created_through", models.CharField(editable=False, max_length=255, null=True)),
+        migrations.AddIndex("pet", models.Index(fields=["created_at", "id"], name="pets_pet_created")),
+        migrations.AddIndex("pet", models.Index(fields=["status", "created_at", "id"], name="pets_pet_status")),
+        migrations.AddIndex("pet", models.Index(AnyCase("tag"), "created_at", "id", name="pets_pet_tag")),
+        migrations.AddIndex("pet", models.Index(AnyCase("name"), "id", name="pets_pet_name")),
+        # Django's history of the admin has none for what it is asked most: the entries of one record.
+        migrations.RunSQL(
+            "CREATE INDEX pets_history_of_one ON django_admin_log (object_id)", "DROP INDEX pets_history_of_one"
+        ),
+    ]
