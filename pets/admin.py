@@ -6,7 +6,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -92,8 +92,11 @@ class PetPages(admin.ModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term:
             return queryset, False
-        by_id = Q(pk=search_term.lower()) if is_id(search_term.lower()) else Q()
-        return queryset.filter(starts_with("name", search_term) | by_id), False
+        if is_id(search_term.lower()):
+            by_id = queryset.filter(pk=search_term.lower())
+            if by_id.exists():  # asked for apart: together with the name no single index would do
+                return by_id, False
+        return queryset.filter(starts_with("name", search_term)), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """What the filters use, and none of the conditions that Django would take from an address."""

@@ -144,12 +144,13 @@ def _day(text: object) -> date | None:
 
 def tags_starting_with(text: str) -> list[str]:
     """Some tags in use that begin with `text`, in any case, in order; each is one step in the index, not a scan."""
-    pets = Pet.objects.exclude(tag=None).order_by(AnyCase(F("tag")))
+    pets = Pet.objects.order_by(AnyCase(F("tag")))
     if text:
         pets = pets.filter(starts_with("tag", text))
     tags: list[str] = []
     while len(tags) < _MOST_SUGGESTIONS:
-        beyond = pets.filter(GreaterThan(AnyCase(F("tag")), AnyCase(Value(tags[-1])))) if tags else pets
+        last = tags[-1] if tags else ""  # which no tag is
+        beyond = pets.filter(GreaterThan(AnyCase(F("tag")), AnyCase(Value(last))))
         tag = beyond.values_list("tag", flat=True).first()
         if tag is None:
             break

@@ -321,6 +321,12 @@ def test_a_pet_is_found_by_its_id(staff: Client) -> None:
     assert names(staff, q=pet.pk) == names(staff, q=pet.pk.upper()) == ["Rex"]
 
 
+def test_a_pet_is_found_by_a_name_that_looks_like_an_id(staff: Client) -> None:
+    create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
+
+    assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
+
+
 def test_what_was_searched_for_comes_in_the_order_of_names_and_else_the_newest_first(staff: Client) -> None:
     for name in ("rex b", "Rex C", "REX a", "Tom"):
         create_pet(name=name)

@@ -22,7 +22,7 @@ def test_staff_add_a_pet_and_change_its_status_in_the_list(staff_page: Page, sit
     assert inventory(site) == before | {"available": before["available"] + 1}
 
     staff_page.goto("/admin/store/inventoryitem/?q=たま")
-    expect(staff_page.get_by_role("link", name="たま <b>")).to_be_visible()
+    expect(staff_page.get_by_role("link", name="たま <b>", exact=True)).to_be_visible()
     staff_page.locator("select[name=form-0-status]").select_option("sold")
     staff_page.get_by_role("button", name="Save").click()
 
