@@ -64,7 +64,7 @@ class PetPages(admin.ModelAdmin):
 
     form = PetForm
     readonly_fields: ClassVar[Any] = ("id", "created_at", "created_through_api", "created_through_key")
-    list_display: Any = ("name", "tag", "status", "created_at", "created_through_api", "history")
+    list_display: Any = ("name", "tag", "status", "created", "created_through_api", "history")
     list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
     search_fields = ("name",)  # turns the search box on; get_search_results does the searching
     search_help_text = "A whole id, or the beginning of a name, in upper or lower case."
@@ -130,6 +130,10 @@ class PetPages(admin.ModelAdmin):
         key = "created_through_key" if request.user.has_perm("apikeys.view_apikey") else "created_through_api"
         return ("name", "tag", "status", "id", "created_at", key)
 
+    @admin.display(description="created (UTC)")
+    def created(self, pet: Pet) -> str:
+        return f"{pet.created_at:%Y-%m-%d %H:%M}"
+
     @admin.display(description="created through", empty_value="unknown")
     def created_through_api(self, pet: Pet) -> str | None:
         made = origin.read(pet.created_through)
@@ -141,9 +145,9 @@ class PetPages(admin.ModelAdmin):
         if made is None or not made.key_prefix:
             return made and made.name
         keys = reverse("admin:apikeys_apikey_changelist")
-        return format_html('<a href="{}?q={}">{} ({}…)</a>', keys, made.key_prefix, made.name, made.key_prefix)
+        return format_html('<a href="{}?q={}">{}</a>', keys, made.key_prefix, made.name)
 
-    @admin.display(description="")
+    @admin.display(description="history")
     def history(self, pet: Pet) -> str:
         address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
         return format_html('<a href="{}" aria-label="History of {}">History</a>', address, pet.name)
