@@ -147,12 +147,13 @@ def tags_starting_with(text: str) -> list[str]:
     pets = Pet.objects.order_by(AnyCase(F("tag")))
     if text:
         pets = pets.filter(starts_with("tag", text))
-    tags: list[str] = []
+    tags: dict[str, str] = {}  # by what is the same in any case
+    last = ""  # which no tag is
     while len(tags) < _MOST_SUGGESTIONS:
-        last = tags[-1] if tags else ""  # which no tag is
         beyond = pets.filter(GreaterThan(AnyCase(F("tag")), AnyCase(Value(last))))
         tag = beyond.values_list("tag", flat=True).first()
         if tag is None:
             break
-        tags.append(tag)
-    return tags
+        tags.setdefault(tag.casefold(), tag)
+        last = tag
+    return list(tags.values())
