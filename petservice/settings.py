@@ -12,6 +12,7 @@ from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
 from environs import Env, EnvValidationError
 
+from petservice.client_address import Proxies
 from petservice.database import database_settings
 from petservice.secret_key import kept_secret_key
 
@@ -55,6 +56,17 @@ try:
 except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
+
+# gunicorn reads the same variable, with the same default.
+FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
+try:
+    TRUSTED_PROXIES = Proxies.parse(FORWARDED_ALLOW_IPS)
+except ValueError as error:
+    CONFIGURATION_ERRORS.append(
+        f"FORWARDED_ALLOW_IPS={FORWARDED_ALLOW_IPS!r} cannot be read ({error}): name the addresses or networks of "
+        "proxies, for example FORWARDED_ALLOW_IPS=10.0.0.7,10.1.0.0/24"
+    )
+    TRUSTED_PROXIES = Proxies.parse("")
 
 try:
     env.seal()
