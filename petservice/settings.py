@@ -154,6 +154,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
 SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # this service cannot speak for its neighbours
 X_FRAME_OPTIONS = "DENY"
+# Browsers heed it over HTTPS and at loopback addresses only; elsewhere they complain of it on every page.
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
 CSRF_FAILURE_VIEW = "petservice.staff_pages.csrf_failure"
 # What a page may load, sent by PagePolicyMiddleware. Swagger UI and the admin need no more than files of this host and
 # the images inside Swagger UI's style sheet (data:): no script or style in a page's own text, and no eval.
