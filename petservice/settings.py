@@ -5,6 +5,7 @@ mistakes are reported together (petservice.checks) instead of one a start.
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -93,6 +94,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "csp",
+    "axes",
 ]
 
 MIDDLEWARE = [
@@ -108,6 +110,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # Last: it puts the page for a locked-out person in the place of the login's answer, and does no more elsewhere.
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "petservice.urls"
@@ -145,6 +149,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: who is locked out is not compared with any password
+    "django.contrib.auth.backends.ModelBackend",
+]
+# Failed logins are counted for an account from an address: a stranger who guesses locks out neither the account's owner
+# elsewhere nor the others at the same address.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "petservice.logins.counted_address"
+AXES_LOCKOUT_CALLABLE = "petservice.logins.locked_out"
+AXES_HANDLER = "petservice.logins.LoginAttempts"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+# What its log lines leave out. A name may be a password in the wrong field; axes_list_attempts tells the names.
+AXES_SENSITIVE_PARAMETERS = ["username"]
 
 # gunicorn tells the scheme after looking at the proxy's headers, from FORWARDED_ALLOW_IPS only; Django trusts no
 # header of its own. A page that needs HTTPS is refused by TransportMiddleware, never redirected.
@@ -255,5 +278,7 @@ LOGGING = {
         # A client's mistake is the client's to see; only crashes are logged.
         "django.request": {"level": "ERROR"},
         "django.server": {"handlers": [], "propagate": True},
+        # Failed logins and lock-outs, not each step on the way.
+        "axes": {"level": "WARNING"},
     },
 }
