@@ -7,11 +7,13 @@ from rest_framework.renderers import TemplateHTMLRenderer
 
 from petservice.api.errors import safe_methods_only
 from petservice.health import HealthViewSet, ready
+from petservice.logins import LoginForm
 from petservice.pages import front
 
 admin.site.site_title = admin.site.site_header = "Pet service"
 admin.site.index_title = "Back office"
 admin.site.site_url = "/"
+admin.site.login_form = LoginForm
 
 docs = SpectacularSwaggerSplitView.as_view(
     url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]
@@ -30,7 +32,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "petservice.api.errors.bad_request"
-handler403 = "petservice.api.errors.permission_denied"
-handler404 = "petservice.api.errors.not_found"
-handler500 = "petservice.api.errors.server_error"
+handler400 = "petservice.staff_pages.bad_request"
+handler403 = "petservice.staff_pages.permission_denied"
+handler404 = "petservice.staff_pages.not_found"
+handler500 = "petservice.staff_pages.server_error"
