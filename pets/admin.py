@@ -73,6 +73,7 @@ class PetPages(admin.ModelAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # they count the whole table
     sortable_by = ()
+    list_per_page = 50
 
     class Media:
         css = {"all": ["pets/admin.css"]}

@@ -8,12 +8,12 @@ from django.contrib.admin import ListFilter
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import F, QuerySet, Value
-from django.db.models.lookups import GreaterThan
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.any_case import AnyCase, equals, starts_with
+from pets.any_case import AnyCase, equals, ranges
 from pets.models import Pet
 
 # Pets beyond are not counted and have no page: to see them, staff narrow the list down.
@@ -144,16 +144,13 @@ def _day(text: object) -> date | None:
 
 def tags_starting_with(text: str) -> list[str]:
     """Some tags in use that begin with `text`, in any case, in order; each is one step in the index, not a scan."""
-    pets = Pet.objects.order_by(AnyCase(F("tag")))
-    if text:
-        pets = pets.filter(starts_with("tag", text))
     tags: dict[str, str] = {}  # by what is the same in any case
-    last = ""  # which no tag is
-    while len(tags) < _MOST_SUGGESTIONS:
-        beyond = pets.filter(GreaterThan(AnyCase(F("tag")), AnyCase(Value(last))))
-        tag = beyond.values_list("tag", flat=True).first()
-        if tag is None:
-            break
-        tags.setdefault(tag.casefold(), tag)
-        last = tag
+    field = AnyCase(F("tag"))
+    for first, end in ranges(text):
+        pets = Pet.objects.order_by(field).values_list("tag", flat=True).filter(LessThan(field, end))
+        # One lower bound at a time: SQLite would begin each step at the first of two.
+        tag = pets.filter(GreaterThanOrEqual(field, first)).first()
+        while tag is not None and len(tags) < _MOST_SUGGESTIONS:
+            tags.setdefault(tag.casefold(), tag)
+            tag = pets.filter(GreaterThan(field, AnyCase(Value(tag)))).first()
     return list(tags.values())

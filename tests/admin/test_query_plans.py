@@ -117,3 +117,25 @@ def test_the_history_of_a_pet_is_found_among_all_entries_by_an_index(admin_clien
     plan = plan_of(str(LogEntry.objects.filter(object_id=pet.pk).values("pk").query).replace(pet.pk, f"'{pet.pk}'"))
 
     assert "pets_history_of_one" in plan
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL gathers its statistics itself")
+def test_a_search_is_led_by_the_name_whatever_else_is_asked_for(admin_client: Client) -> None:
+    create_pet(name="Rex")
+
+    for query in (
+        "?q=re&status__exact=available",
+        "?q=re&created_from=2026-01-01",
+        "?q=re&status__exact=available&p=1",
+    ):
+        for asked in queries_about("pets_pet", admin_client, PETS + query):
+            assert "pets_pet_name" in plan_of(asked), asked
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the names are those of SQLite's internal table")
+def test_the_written_statistics_are_of_indexes_that_exist(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT idx FROM sqlite_stat1 WHERE idx NOT IN (SELECT name FROM sqlite_master)")
+        assert cursor.fetchall() == []
+        cursor.execute("SELECT count(*) FROM sqlite_stat1")
+        assert cursor.fetchone() > (0,)
