@@ -1,0 +1,94 @@
+"""A day at work without a mouse: everything is reached with Tab, chosen with letters, and done with Enter or Space."""
+
+import re
+
+import httpx
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_pets import make
+from tests.conftest import Service
+
+
+def reach(page: Page, target: Locator) -> None:
+    """Press Tab until the focus is on `target`; fails when it has been everywhere."""
+    expect(target).to_have_count(1)
+    for _ in range(400):
+        if target.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {target}")
+
+
+def write(page: Page, label: str, text: str) -> None:
+    """Replace what is in the field with this label."""
+    reach(page, page.get_by_label(label, exact=True))
+    page.keyboard.press("Control+A")
+    page.keyboard.type(text)
+
+
+def press(page: Page, role: str, name: str | re.Pattern[str]) -> None:
+    """Press the button, or follow the link, of this name."""
+    reach(page, page.get_by_role(role, name=name, exact=isinstance(name, str)))  # type: ignore[arg-type]
+    page.keyboard.press("Enter")
+
+
+def test_a_day_at_work(page: Page, site: Service) -> None:
+    def status(key: str) -> int:
+        return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code
+
+    (pet,) = make(site, {"name": "Keyboard", "tag": "dog"})
+    page.goto("/admin/")
+    write(page, "Username:", "staff")
+    write(page, "Password:", "a long one")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Back office")).to_be_visible()
+
+    # A key: made, used, rotated, revoked.
+    page.goto("/admin/apikeys/apikey/add/")
+    write(page, "Name:", "Acme's web shop")
+    press(page, "button", "Save")
+    expect(page.get_by_role("heading", name="API key created")).to_be_visible()
+    first = page.get_by_label("API key", exact=True).input_value()
+    assert status(first) == 200
+    press(page, "link", "Its settings")
+    expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
+    press(page, "link", "Rotate")
+    expect(page.get_by_label("The old key works for another")).to_be_visible()
+    press(page, "button", "Rotate")
+    expect(page.get_by_role("heading", name="API key created")).to_be_visible()
+    second = page.get_by_label("API key", exact=True).input_value()
+    press(page, "link", "Its settings")
+    expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
+    press(page, "link", "Revoke")
+    expect(page.get_by_role("heading", name=re.compile("Revoke .*\\?"))).to_be_visible()
+    press(page, "button", "Revoke")
+    expect(page.get_by_text("Revoked Acme's web shop")).to_be_visible()
+    assert [status(first), status(second)] == [200, 401]
+
+    # A pet: found, edited.
+    page.goto("/admin/pets/pet/")
+    reach(page, page.locator("#searchbar"))
+    page.keyboard.type("keyb")
+    page.keyboard.press("Enter")
+    expect(page.locator("#result_list tbody tr")).to_have_count(1)
+    press(page, "link", "Keyboard")
+    expect(page.get_by_label("Tag:", exact=True)).to_be_visible()
+    write(page, "Tag:", "hound")
+    press(page, "button", "Save")
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+
+    # Its status: changed in the list, then in bulk.
+    page.goto("/admin/store/inventoryitem/?q=keyb")
+    reach(page, page.locator("select[name=form-0-status]"))
+    page.keyboard.type("s")
+    press(page, "button", "Save")
+    expect(page.get_by_text("1 pet changed.")).to_be_visible()
+    reach(page, page.locator("#action-toggle"))
+    page.keyboard.press("Space")
+    reach(page, page.get_by_label("Action:"))
+    page.keyboard.type("Mark as p")
+    press(page, "button", re.compile("Go|Run"))
+    expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
+
+    with site.client(site.create_key()) as client:
+        assert client.get(f"/v1/pets/{pet}").json()["tag"] == "hound"
