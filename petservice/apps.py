@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin_apps
 from django.core.checks import Tags, register
 from django.db.models.signals import post_migrate
 
@@ -16,3 +17,10 @@ class PetserviceConfig(AppConfig):
         register(checks.check_tls_files, Tags.security)
         # By the last app's turn the permissions of all of them exist.
         post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")
+
+
+class BackOfficeConfig(admin_apps.AdminConfig):
+    """Django's admin, with our site in the place of its own."""
+
+    default = False  # "petservice" in INSTALLED_APPS is the app above
+    default_site = "petservice.admin_site.BackOffice"

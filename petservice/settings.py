@@ -71,7 +71,7 @@ INSTALLED_APPS = [
     "petservice.apikeys",
     "pets",
     "store",
-    "django.contrib.admin",
+    "petservice.apps.BackOfficeConfig",  # django.contrib.admin, with a site of our own
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -9,10 +9,6 @@ from petservice.api.errors import safe_methods_only
 from petservice.health import HealthViewSet, ready
 from petservice.pages import front
 
-admin.site.site_title = admin.site.site_header = "Pet service"
-admin.site.index_title = "Back office"
-admin.site.site_url = "/"
-
 docs = SpectacularSwaggerSplitView.as_view(
     url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]
 )
