@@ -71,12 +71,13 @@ INSTALLED_APPS = [
     "petservice.apikeys",
     "pets",
     "store",
-    "petservice.apps.BackOfficeConfig",  # django.contrib.admin, with a site of our own
+    "petservice.apps.BackOfficeConfig",  # django.contrib.admin, with a front page of our own
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
