@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from django.db import connection
-from django.db.models import CharField, Expression, F, Func, Q, Value
+from django.db.models import CharField, F, Func, Q, Value
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 # Sorts after all that follows a prefix: the last code point, which Unicode keeps free.
@@ -33,30 +33,32 @@ class AnyCase(Func):
 
 def starts_with(field: str, text: str) -> Q:
     """The condition that `field` begins with `text`, which is not empty."""
-    beginning, rest_matters = _indexed_part(text)
     found = Q()
-    for spelling in _spellings(beginning):
-        found |= Q(GreaterThanOrEqual(AnyCase(F(field)), _any_case(spelling))) & Q(
-            LessThan(AnyCase(F(field)), _any_case(spelling + _LAST))
-        )
-    if rest_matters:
+    for first, end in ranges(text):
+        found |= Q(GreaterThanOrEqual(AnyCase(F(field)), first)) & Q(LessThan(AnyCase(F(field)), end))
+    if not _is_all_indexed(text):
         found &= Q(**{f"{field}__iregex": f"^{re.escape(text)}"})
     return found
 
 
 def equals(field: str, text: str) -> Q:
     """The condition that `field` is `text`, which is not empty."""
-    beginning, rest_matters = _indexed_part(text)
-    if rest_matters:
+    if not _is_all_indexed(text):
         return starts_with(field, text) & Q(**{f"{field}__iregex": rf"^{re.escape(text)}\Z"})
     found = Q()
-    for spelling in _spellings(beginning):
-        found |= Q(Exact(AnyCase(F(field)), _any_case(spelling)))
+    for spelling in _spellings(text):
+        found |= Q(Exact(AnyCase(F(field)), AnyCase(Value(spelling))))
     return found
 
 
-def _any_case(text: str) -> Expression:
-    return AnyCase(Value(text))
+def ranges(text: str) -> list[tuple[AnyCase, AnyCase]]:
+    """Where to look for what begins with `text`: from each first value on, below each second.
+
+    With many letters beyond ASCII, on SQLite, it is what begins like them.
+    """
+    return [
+        (AnyCase(Value(spelling)), AnyCase(Value(spelling + _LAST))) for spelling in _spellings(text[: _indexed(text)])
+    ]
 
 
 def _cases(character: str) -> list[str]:
@@ -65,14 +67,18 @@ def _cases(character: str) -> list[str]:
     return sorted(case for case in cases if len(case) == 1)
 
 
-def _indexed_part(text: str) -> tuple[str, bool]:
-    """The beginning of `text` that is looked up in all its spellings, and whether there is more of it to compare."""
+def _indexed(text: str) -> int:
+    """The length of the beginning of `text` that is looked up in all its spellings."""
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
         if letters > _MOST_LETTERS and connection.vendor == "sqlite":
-            return text[:position], True
-    return text, False
+            return position
+    return len(text)
+
+
+def _is_all_indexed(text: str) -> bool:
+    return _indexed(text) == len(text)
 
 
 def _spellings(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from petservice import dashboard
+from petservice.logins import LoginForm
 
 
 class BackOffice(admin.AdminSite):
@@ -15,6 +16,7 @@ class BackOffice(admin.AdminSite):
     site_title = site_header = "Pet service"
     index_title = "Back office"
     site_url = "/"
+    login_form = LoginForm
     # Of another name than Django's, whose pages of one app extend that one.
     index_template = "petservice/back_office.html"
 

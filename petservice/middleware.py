@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
+from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
 
@@ -75,7 +75,10 @@ class PagePolicyMiddleware(CSPMiddleware):
 
 
 class TransportMiddleware:
-    """Refuses plain HTTP where HTTPS is required, before anything of the request is looked at, and foreign hosts."""
+    """Refuses plain HTTP where HTTPS is required, before anything of the request is looked at; then foreign hosts.
+
+    And forms in another encoding than UTF-8, which browsers do not send: some hold what no database can store.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -93,4 +96,6 @@ class TransportMiddleware:
         except DisallowedHost:
             message = "The Host header names a host that this service does not serve: use its documented address."
             return HttpResponse(message, status=400) if _is_page(request) else error_response(400, message)
+        if _is_page(request) and (request.encoding or "utf-8").lower() != "utf-8":
+            raise BadRequest("The form is not in UTF-8.")
         return self.get_response(request)

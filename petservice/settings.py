@@ -5,6 +5,7 @@ mistakes are reported together (petservice.checks) instead of one a start.
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -12,6 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
 from environs import Env, EnvValidationError
 
+from petservice.client_address import Proxies
 from petservice.database import database_settings
 from petservice.secret_key import kept_secret_key
 
@@ -56,6 +58,17 @@ except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
 
+# gunicorn reads the same variable, with the same default.
+FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
+try:
+    TRUSTED_PROXIES = Proxies.parse(FORWARDED_ALLOW_IPS)
+except ValueError as error:
+    CONFIGURATION_ERRORS.append(
+        f"FORWARDED_ALLOW_IPS={FORWARDED_ALLOW_IPS!r} cannot be read ({error}): name the addresses or networks of "
+        "proxies, for example FORWARDED_ALLOW_IPS=10.0.0.7,10.1.0.0/24"
+    )
+    TRUSTED_PROXIES = Proxies.parse("")
+
 try:
     env.seal()
 except EnvValidationError as error:
@@ -82,6 +95,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "csp",
+    "axes",
 ]
 
 MIDDLEWARE = [
@@ -97,6 +111,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # Last: it puts the page for a locked-out person in the place of the login's answer, and does no more elsewhere.
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "petservice.urls"
@@ -134,6 +150,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: who is locked out is not compared with any password
+    "django.contrib.auth.backends.ModelBackend",
+]
+# Failed logins are counted for an account from an address: a stranger who guesses locks out neither the account's owner
+# elsewhere nor the others at the same address.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "petservice.logins.counted_address"
+AXES_LOCKOUT_CALLABLE = "petservice.logins.locked_out"
+AXES_HANDLER = "petservice.logins.LoginAttempts"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+# What its log lines leave out. A name may be a password in the wrong field; axes_list_attempts tells the names.
+AXES_SENSITIVE_PARAMETERS = ["username"]
 
 # gunicorn tells the scheme after looking at the proxy's headers, from FORWARDED_ALLOW_IPS only; Django trusts no
 # header of its own. A page that needs HTTPS is refused by TransportMiddleware, never redirected.
@@ -143,6 +178,9 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
 SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # this service cannot speak for its neighbours
 X_FRAME_OPTIONS = "DENY"
+# Browsers heed it over HTTPS and at loopback addresses only; elsewhere they complain of it on every page.
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
+CSRF_FAILURE_VIEW = "petservice.staff_pages.csrf_failure"
 # What a page may load, sent by PagePolicyMiddleware. Swagger UI and the admin need no more than files of this host and
 # the images inside Swagger UI's style sheet (data:): no script or style in a page's own text, and no eval.
 CONTENT_SECURITY_POLICY = {
@@ -241,5 +279,7 @@ LOGGING = {
         # A client's mistake is the client's to see; only crashes are logged.
         "django.request": {"level": "ERROR"},
         "django.server": {"handlers": [], "propagate": True},
+        # Failed logins and lock-outs, not each step on the way.
+        "axes": {"level": "WARNING"},
     },
 }

@@ -26,7 +26,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "petservice.api.errors.bad_request"
-handler403 = "petservice.api.errors.permission_denied"
-handler404 = "petservice.api.errors.not_found"
-handler500 = "petservice.api.errors.server_error"
+handler400 = "petservice.staff_pages.bad_request"
+handler403 = "petservice.staff_pages.permission_denied"
+handler404 = "petservice.staff_pages.not_found"
+handler500 = "petservice.staff_pages.server_error"

@@ -122,22 +122,3 @@ def safe_methods_only(view: Callable[[HttpRequest], HttpResponseBase]) -> Callab
         return view(request) if request.method in ("GET", "HEAD") else standard_error_response(404)
 
     return safe_view
-
-
-# Django's error views (handler400 and its kin in petservice.urls).
-
-
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return standard_error_response(400)
-
-
-def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return standard_error_response(403)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return standard_error_response(404)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    return standard_error_response(500)

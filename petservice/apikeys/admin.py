@@ -82,7 +82,7 @@ class APIKeyAdmin(admin.ModelAdmin):
     list_filter = (StateFilter, UseFilter, "environment", "access")
     search_fields = ("name", "prefix__startswith")
     search_help_text = "Part of the name, or the beginning of a key."
-    search_length = keys.PREFIX_LENGTH
+    search_length = keys.PREFIX_LENGTH  # a whole key that is pasted in gets into no address
     actions = ("revoke_selected",)
     show_full_result_count = False
     list_select_related = ("created_by",)

@@ -1,0 +1,141 @@
+"""However many pets there are, no page of the admin reads more of them than it shows: each query is led by an index."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from pets.changelist import MOST_COUNTED
+from pets.services import create_pet
+
+PETS = reverse("admin:pets_pet_changelist")
+INVENTORY = reverse("admin:store_inventoryitem_changelist")
+QUERIES = [
+    "",
+    "?p=1",
+    "?q=re",
+    "?q=ж",
+    "?q={id}",
+    "?q=01890a5d-ac96-774b-bcce-b302099a8057",
+    "?status__exact=sold",
+    "?tag=dog",
+    "?created_from=2026-11-01&created_to=2026-11-30",
+    "?status__exact=sold&created_from=2026-11-01",
+    "?tag=dog&created_from=2026-11-01",
+]
+
+
+@pytest.fixture
+def pages() -> list[str]:
+    pet = create_pet(name="Rex", tag="dog")
+    lists = [address + query.format(id=pet.pk) for address in (PETS, INVENTORY) for query in QUERIES]
+    one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
+    return [reverse("admin:index"), *lists, f"{PETS}tags/?q=d", f"{PETS}tags/", *one]
+
+
+@pytest.fixture
+def only_indexes(db: None) -> Iterator[None]:
+    """PostgreSQL scans and sorts what is small, as the tables of tests are; not here, unless there is no other way."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_sort = off")
+        yield
+
+
+def queries_about(table: str, client: Client, address: str) -> list[str]:
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert client.get(address).status_code == 200, address
+    return [query["sql"] for query in captured if re.search(rf'(FROM|JOIN) "{table}"', query["sql"])]
+
+
+def plan_of(query: str) -> str:
+    explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{explain} {query}".replace("%", "%%"))
+        return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+
+def plans(client: Client, pages: list[str], table: str) -> dict[str, str]:
+    """The plan of each query about the table that these pages send."""
+    return {query: plan_of(query) for address in pages for query in queries_about(table, client, address)}
+
+
+@pytest.mark.parametrize("table", ["pets_pet", "django_admin_log"])
+def test_no_query_scans_a_table(admin_client: Client, pages: list[str], only_indexes: None, table: str) -> None:
+    found = plans(admin_client, pages, table)
+
+    assert found
+    whole = rf"SCAN {table}(?! USING)|Seq Scan on {table}"
+    assert {query: plan for query, plan in found.items() if re.search(whole, plan)} == {}
+
+
+def test_whatever_is_looked_for_is_looked_up(admin_client: Client, pages: list[str], only_indexes: None) -> None:
+    found = plans(admin_client, pages, "pets_pet")
+
+    conditional = {query: plan for query, plan in found.items() if " WHERE " in query}
+    assert conditional
+    assert {query: plan for query, plan in conditional.items() if not re.search("SEARCH|Index Cond", plan)} == {}
+
+
+def test_lists_are_read_in_their_order_and_not_sorted(
+    admin_client: Client, pages: list[str], only_indexes: None
+) -> None:
+    found = plans(admin_client, pages, "pets_pet")
+
+    assert found
+    # What several spellings find together, on SQLite, is sorted, but no more than that.
+    ordered = {query: plan for query, plan in found.items() if "MULTI-INDEX OR" not in plan}
+    assert {query: plan for query, plan in ordered.items() if re.search("USE TEMP B-TREE|Sort", plan)} == {}
+
+
+def test_nothing_is_counted_beyond_what_the_lists_tell(admin_client: Client, pages: list[str]) -> None:
+    asked = [query for address in pages for query in queries_about("pets_pet", admin_client, address)]
+
+    counts = [query for query in asked if "COUNT(" in query]
+    assert counts
+    assert [query for query in counts if f"LIMIT {MOST_COUNTED + 1}" not in query] == []
+
+
+def test_a_search_is_not_led_astray_by_what_it_searches_for(admin_client: Client) -> None:
+    create_pet(name="Rex")
+
+    for term in ("%", "_", "'", "%s", "\\", '"'):
+        assert admin_client.get(PETS, {"q": term}).context["cl"].result_count == 0
+
+
+def test_the_history_of_a_pet_is_found_among_all_entries_by_an_index(admin_client: Client, only_indexes: None) -> None:
+    pet = create_pet(name="Rex")
+
+    plan = plan_of(str(LogEntry.objects.filter(object_id=pet.pk).values("pk").query).replace(pet.pk, f"'{pet.pk}'"))
+
+    assert "pets_history_of_one" in plan
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL gathers its statistics itself")
+def test_a_search_is_led_by_the_name_whatever_else_is_asked_for(admin_client: Client) -> None:
+    create_pet(name="Rex")
+
+    for query in (
+        "?q=re&status__exact=available",
+        "?q=re&created_from=2026-01-01",
+        "?q=re&status__exact=available&p=1",
+    ):
+        for asked in queries_about("pets_pet", admin_client, PETS + query):
+            assert "pets_pet_name" in plan_of(asked), asked
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the names are those of SQLite's internal table")
+def test_the_written_statistics_are_of_indexes_that_exist(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT idx FROM sqlite_stat1 WHERE idx NOT IN (SELECT name FROM sqlite_master)")
+        assert cursor.fetchall() == []
+        cursor.execute("SELECT count(*) FROM sqlite_stat1")
+        assert cursor.fetchone() > (0,)

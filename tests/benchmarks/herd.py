@@ -1,0 +1,68 @@
+"""Any number of pets for measurements: names, tags, statuses and days as a shop has them, the same in every run."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection, transaction
+
+from pets import origin
+from pets.models import Pet
+
+_SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
+_CYRILLIC = [consonant + vowel for consonant in "бвгдклмнрст" for vowel in "аоу"]
+_TAGS = 5000
+_DAYS = 60
+_COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
+
+
+def fill(number: int) -> None:
+    """Write `number` pets, and an entry in the history for every tenth, into an empty database."""
+    now = datetime.now(UTC)
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA cache_size = -1000000")  # kibibytes: the indexes grow everywhere at once
+    names = ", ".join(_COLUMNS)
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY pets_pet ({names}) FROM STDIN") as copy:
+                for row in _rows(number, now):
+                    copy.write_row(row)
+        else:
+            # Django's own executemany would write each statement into a log of its own.
+            connection.connection.executemany(
+                f"INSERT INTO pets_pet ({names}) VALUES (?, ?, ?, ?, ?, ?)",
+                ((*row[:4], row[4].strftime("%Y-%m-%d %H:%M:%S.%f"), row[5]) for row in _rows(number, now)),
+            )
+    user = get_user_model().objects.create_superuser("staff", password="a long one")
+    content_type = ContentType.objects.get_for_model(Pet)
+    entry = {"user": user, "content_type": content_type, "action_flag": CHANGE, "change_message": "Tag changed."}
+    ids = Pet.objects.order_by("pk").values_list("pk", flat=True)[: number // 10]
+    LogEntry.objects.bulk_create(
+        (LogEntry(object_id=pk, object_repr="Rex", **entry) for pk in ids.iterator()), batch_size=1000
+    )
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":  # whose own daemon does it in time
+            cursor.execute("VACUUM ANALYZE")
+
+
+def _rows(number: int, now: datetime) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
+    choose = random.Random(1)
+    for position in range(number):
+        created_at = now - timedelta(days=_DAYS) * (1 - position / number)
+        syllables = _CYRILLIC if choose.random() < 0.1 else _SYLLABLES
+        name = "".join(choose.choices(syllables, k=choose.randrange(2, 5))).capitalize()
+        tag = f"Tag {int(choose.paretovariate(0.5)) % _TAGS}" if choose.random() < 0.8 else None
+        status = choose.choices(Pet.Status.values, (70, 10, 20))[0]
+        yield _id(created_at, choose), name, tag, status, created_at, origin.of_key("pets_test_Ab12Cd34", "Acme")
+
+
+def _id(created_at: datetime, choose: random.Random) -> str:
+    """A UUIDv7 of that time (RFC 9562, 5.7)."""
+    value = int(created_at.timestamp() * 1000) << 80 | choose.getrandbits(80)
+    value = value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62
+    text = f"{value:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

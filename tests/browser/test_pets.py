@@ -1,0 +1,81 @@
+"""Staff at work on pets, in a real browser."""
+
+from playwright.sync_api import Page, expect
+
+from tests.conftest import Service
+
+
+def make(site: Service, *pets: dict[str, str]) -> list[str]:
+    """Create pets through the API; their ids."""
+    with site.client(site.create_key()) as client:
+        return [client.post("/v1/pets", json=pet).json()["id"] for pet in pets]
+
+
+def test_a_pet_is_edited_and_its_history_tells(staff_page: Page, site: Service) -> None:
+    (pet,) = make(site, {"name": " Rex\nthe second ", "tag": "dog"})
+    staff_page.goto(f"/admin/pets/pet/{pet}/change/")
+    staff_page.get_by_label("Tag:").fill("hound")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page.get_by_text("was changed successfully")).to_be_visible()
+
+    with site.client(site.create_key()) as client:
+        assert client.get(f"/v1/pets/{pet}").json() == {"id": pet, "name": " Rex\nthe second ", "tag": "hound"}
+    staff_page.goto(f"/admin/pets/pet/{pet}/history/")
+    expect(staff_page.locator("#change-history tbody tr")).to_have_count(1)
+    expect(staff_page.get_by_text("Tag changed from “dog” to “hound”.")).to_be_visible()
+
+
+def test_the_second_of_two_editors_is_told_and_may_then_overwrite(staff_page: Page, site: Service) -> None:
+    (pet,) = make(site, {"name": "Rex", "tag": "dog"})
+    second = staff_page.context.new_page()
+    for page, tag in ((staff_page, "hound"), (second, "wolf")):
+        page.goto(f"/admin/pets/pet/{pet}/change/")
+        page.get_by_label("Tag:").fill(tag)
+    for page in (staff_page, second):
+        page.get_by_role("button", name="Save", exact=True).click()
+
+    expect(second.get_by_text("someone else changed this to “hound”")).to_be_visible()
+    expect(second.get_by_label("Tag:")).to_have_value("wolf")
+    second.get_by_role("button", name="Save", exact=True).click()
+    expect(second.get_by_text("was changed successfully")).to_be_visible()
+
+    with site.client(site.create_key()) as client:
+        assert client.get(f"/v1/pets/{pet}").json()["tag"] == "wolf"
+
+
+def test_a_status_that_someone_else_changed_is_left_as_it_is(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Contested"})
+    second = staff_page.context.new_page()
+    for page, status in ((staff_page, "sold"), (second, "pending")):
+        page.goto("/admin/store/inventoryitem/?q=contested")
+        page.locator("select[name=form-0-status]").select_option(status)
+    for page in (staff_page, second):
+        page.get_by_role("button", name="Save").click()
+
+    expect(second.get_by_text("someone else has changed it to sold meanwhile")).to_be_visible()
+    expect(second.locator("select[name=form-0-status]")).to_have_value("sold")
+
+
+def test_the_filter_by_tag_suggests_tags_and_keeps_the_search(staff_page: Page, site: Service) -> None:
+    make(site, *({"name": "Tagged", "tag": tag} for tag in ("Żuk-1", "żuk-2", "Żuk-2", "other")), {"name": "Else"})
+    staff_page.goto("/admin/pets/pet/?q=tagged")
+    field = staff_page.get_by_label("Tag", exact=True)
+    field.press_sequentially("ŻUK")
+    expect(staff_page.locator("datalist option")).to_have_count(2)
+
+    field.fill("żuk-2")
+    staff_page.locator("form", has=field).get_by_role("button", name="Filter").click()
+
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(2)
+    expect(staff_page.locator("#searchbar")).to_have_value("tagged")
+    staff_page.get_by_role("link", name="Clear", exact=True).click()
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(4)
+
+
+def test_pets_of_today_are_one_click_away(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Daily"})
+    staff_page.goto("/admin/pets/pet/?q=daily")
+    staff_page.get_by_role("link", name="Today", exact=True).click()
+
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
+    expect(staff_page.get_by_label("From")).not_to_have_value("")

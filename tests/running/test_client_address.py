@@ -1,0 +1,80 @@
+"""Whom X-Forwarded-For makes the client, from where, and what a client can make of it."""
+
+import pytest
+
+from petservice.client_address import Proxies, client_address
+
+PROXY = "10.0.0.1"
+OUTER_PROXY = "10.0.7.7"
+CLIENT = "192.0.2.7"
+FORGED = "203.0.113.66"
+ALLOWED = f"{PROXY},10.0.7.0/24,2001:db8:1::/48"
+
+
+def found(peer: str, forwarded_for: str, allowed: str = ALLOWED) -> str:
+    return str(client_address(peer, forwarded_for, Proxies.parse(allowed)))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "address"),
+    [
+        pytest.param(CLIENT, "", CLIENT, id="no proxy"),
+        pytest.param(PROXY, CLIENT, CLIENT, id="one proxy"),
+        pytest.param(PROXY, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="two proxies"),
+        pytest.param(PROXY, f" {CLIENT} ,{OUTER_PROXY},{PROXY} ", CLIENT, id="blanks and the proxy itself"),
+        pytest.param("2001:db8:1::1", "2001:db8:2::7", "2001:db8:2::7", id="IPv6"),
+        pytest.param(PROXY, "2001:DB8:2:0::7", "2001:db8:2::7", id="IPv6 in another spelling"),
+        pytest.param(PROXY, "::ffff:192.0.2.7", CLIENT, id="IPv4 as IPv6"),
+        pytest.param("::ffff:192.0.2.7", "", CLIENT, id="a socket for both"),
+        pytest.param("fe80::7%eth0", "", "fe80::7", id="with an interface"),
+        pytest.param(PROXY, f"{CLIENT}:4711", CLIENT, id="with a port"),
+        pytest.param(PROXY, "[2001:db8:2::7]:4711", "2001:db8:2::7", id="IPv6 with a port"),
+        pytest.param("", CLIENT, CLIENT, id="unix socket"),
+        pytest.param("", f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
+        pytest.param("", "", "None", id="unix socket of a proxy that tells nothing"),
+        pytest.param(PROXY, "", PROXY, id="a proxy that tells nothing"),
+        pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a proxy that calls itself"),
+    ],
+)
+def test_the_client_is_who_called_the_outermost_trusted_proxy(peer: str, forwarded_for: str, address: str) -> None:
+    assert found(peer, forwarded_for) == address
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "address"),
+    [
+        pytest.param(CLIENT, FORGED, CLIENT, id="without a proxy"),
+        pytest.param(CLIENT, f"{FORGED}, {PROXY}", CLIENT, id="without a proxy, naming one"),
+        pytest.param(PROXY, f"{FORGED}, {CLIENT}", CLIENT, id="through the proxy"),
+        pytest.param(PROXY, f"{FORGED}, {PROXY}, {CLIENT}, {OUTER_PROXY}", CLIENT, id="through two, naming one"),
+        pytest.param("", f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
+    ],
+)
+def test_a_client_that_begins_the_header_itself_gets_no_other_address(
+    peer: str, forwarded_for: str, address: str
+) -> None:
+    assert found(peer, forwarded_for) == address
+
+
+@pytest.mark.parametrize("junk", ["unknown", "_hidden", "", "1.2.3", "1.2.3.4.5", "[", "[]:1", ":", "%", "\0", "é" * 9])
+def test_nothing_left_of_junk_is_believed(junk: str) -> None:
+    assert found(PROXY, f"{FORGED}, {junk}") == PROXY
+    assert found(PROXY, f"{FORGED}, {junk}, {OUTER_PROXY}") == OUTER_PROXY
+    assert found(CLIENT, junk) == CLIENT
+    assert found("", junk) == "None"
+
+
+def test_a_star_believes_every_peer_but_only_the_last_entry_of_the_header() -> None:
+    assert found(FORGED, CLIENT, "*") == CLIENT
+    assert found(PROXY, f"{FORGED}, {CLIENT}", "*") == CLIENT
+    assert found(PROXY, f"{FORGED}, {CLIENT}, {OUTER_PROXY}", f"*,{OUTER_PROXY}") == CLIENT
+
+
+def test_no_proxy_is_believed_where_none_is_named() -> None:
+    assert found("127.0.0.1", FORGED, "") == "127.0.0.1"
+
+
+@pytest.mark.parametrize("text", ["nonsense", "10.0.0.1,,example.com", "10.0.0.1/24", " ", "10.0.0.1 10.0.0.2"])
+def test_what_is_no_list_of_proxies_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"does not appear to be|has host bits set"):
+        Proxies.parse(text)
