@@ -198,6 +198,19 @@ def test_each_day_leads_to_the_pets_of_that_day_and_the_sum_to_those_of_all_days
     assert days.url == f"{pets}?created_from={days.bars[0].day}&created_to={days.bars[-1].day}"
 
 
+def test_each_day_counts_the_pets_that_its_list_shows(admin_client: Client) -> None:
+    first = NOW - 29 * DAY
+    # The first and the last moment of days in UTC.
+    for created_at in (first.replace(hour=0), NOW.replace(hour=0), NOW.replace(hour=0) - timedelta(microseconds=1)):
+        Pet.objects.create(name="Rex", created_at=created_at)
+
+    days = seen_at(NOW).days
+
+    assert [bar.count for bar in days.bars] == [1, *[0] * 27, 1, 1]
+    for count, url in [(days.total, days.url), *((bar.count, bar.url) for bar in days.bars)]:
+        assert admin_client.get(url).context["cl"].result_count == count, url
+
+
 def test_the_drawing_of_the_days_is_told_in_words() -> None:
     now = timezone.now()
     for _ in range(2):
