@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin_apps
 from django.core.checks import Tags, register
 from django.db.models.signals import post_migrate, pre_save
 
@@ -19,3 +20,10 @@ class PetserviceConfig(AppConfig):
         pre_save.connect(
             logins.keep_nothing_sent, sender="axes.AccessAttempt", dispatch_uid="petservice.keep_nothing_sent"
         )
+
+
+class BackOfficeConfig(admin_apps.AdminConfig):
+    """Django's admin, with our site in the place of its own."""
+
+    default = False  # "petservice" in INSTALLED_APPS is the app above
+    default_site = "petservice.admin_site.BackOffice"

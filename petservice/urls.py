@@ -7,13 +7,7 @@ from rest_framework.renderers import TemplateHTMLRenderer
 
 from petservice.api.errors import safe_methods_only
 from petservice.health import HealthViewSet, ready
-from petservice.logins import LoginForm
 from petservice.pages import front
-
-admin.site.site_title = admin.site.site_header = "Pet service"
-admin.site.index_title = "Back office"
-admin.site.site_url = "/"
-admin.site.login_form = LoginForm
 
 docs = SpectacularSwaggerSplitView.as_view(
     url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]

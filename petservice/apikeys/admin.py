@@ -58,12 +58,28 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(APIKey.in_state(APIKey.State(state), timezone.now()))
 
 
+class UseFilter(admin.SimpleListFilter):
+    """By whether a usable key is used at all."""
+
+    title = "use"
+    parameter_name = "use"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return APIKey.Use.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
+        use = self.value()
+        if use is None or use not in APIKey.Use.values:
+            return queryset
+        return queryset.filter(APIKey.in_use(APIKey.Use(use), timezone.now()))
+
+
 @admin.register(APIKey)
 class APIKeyAdmin(admin.ModelAdmin):
     """Create, inspect, rotate and revoke keys. Records are kept: none is deleted, and a revoked one stays as it is."""
 
     list_display = ("name", "prefix", "environment", "access", "state", "created_at", "expires_at", "last_used_at")
-    list_filter = (StateFilter, "environment", "access")
+    list_filter = (StateFilter, UseFilter, "environment", "access")
     search_fields = ("name", "prefix__startswith")
     search_help_text = "Part of the name, or the beginning of a key."
     search_length = keys.PREFIX_LENGTH  # a whole key that is pasted in gets into no address

@@ -10,6 +10,8 @@ from petservice.apikeys import keys
 
 # A key that ends within this time wants a successor.
 SOON = timedelta(days=14)
+# A key that nothing was asked with for longer than this may be one that nobody needs.
+IDLE_AFTER = timedelta(days=90)
 
 
 class APIKeyManager(models.Manager["APIKey"]):
@@ -46,6 +48,10 @@ class APIKey(models.Model):
         EXPIRES_SOON = "soon", "Expires soon"
         EXPIRED = "expired"
         REVOKED = "revoked"
+
+    class Use(models.TextChoices):
+        NEVER = "never", "Never used"
+        IDLE = "idle", f"Not used for {IDLE_AFTER.days} days"
 
     name = models.CharField(max_length=100, help_text="Who uses this key, for example “Acme's web shop”.")
     prefix = models.CharField(max_length=keys.PREFIX_LENGTH, db_index=True, editable=False)
@@ -107,6 +113,18 @@ class APIKey(models.Model):
             cls.State.EXPIRES_SOON: unrevoked & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
             cls.State.ACTIVE: unrevoked & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
         }[state]
+
+    @classmethod
+    def in_use(cls, use: Use, now: datetime) -> models.Q:
+        """The condition for a usable key, neither revoked nor expired, that is used as `use` says."""
+        usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
+        return (
+            usable
+            & {
+                cls.Use.NEVER: models.Q(last_used_at=None),
+                cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
+            }[use]
+        )
 
     @property
     def may_write(self) -> bool:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.admin import APIKeyAdmin
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import IDLE_AFTER, APIKey
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
@@ -139,6 +139,18 @@ def test_the_list_tells_the_state_and_is_filtered_by_it(
     }
 
     assert {label.lower() for label, is_shown in shown.items() if is_shown} == {state}
+
+
+def test_the_list_is_filtered_by_use(admin_client: Client) -> None:
+    for name, last_used_at in {"Now": timezone.now(), "Once": timezone.now() - 2 * IDLE_AFTER, "Never": None}.items():
+        APIKey.objects.create_key(name=name, last_used_at=last_used_at)
+
+    def names(use: str) -> set[str]:
+        return {api_key.name for api_key in admin_client.get(LIST, {"use": use}).context["cl"].result_list}
+
+    assert names("never") == {"Never"}
+    assert names("idle") == {"Once"}
+    assert names("nonsense") == {"Now", "Once", "Never"}
 
 
 def test_a_key_without_a_name_is_refused(admin_client: Client) -> None:

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.apikeys import keys
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import IDLE_AFTER, APIKey
 
 pytestmark = pytest.mark.django_db
 
@@ -182,3 +182,26 @@ def test_a_key_outlives_the_account_that_made_it() -> None:
     staff.delete()
 
     assert APIKey.objects.get().created_by is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "use"),
+    [
+        ({}, "never"),
+        ({"expires_at": NOW + MICROSECOND}, "never"),
+        ({"expires_at": NOW}, None),
+        ({"revoked_at": NOW}, None),
+        ({"last_used_at": NOW}, None),
+        ({"last_used_at": NOW - IDLE_AFTER}, None),
+        ({"last_used_at": NOW - IDLE_AFTER - MICROSECOND}, "idle"),
+        ({"last_used_at": NOW - IDLE_AFTER - MICROSECOND, "expires_at": NOW + MICROSECOND}, "idle"),
+        ({"last_used_at": NOW - IDLE_AFTER - MICROSECOND, "expires_at": NOW}, None),
+        ({"last_used_at": NOW - IDLE_AFTER - MICROSECOND, "revoked_at": NOW}, None),
+    ],
+)
+def test_a_usable_key_is_never_used_or_idle_or_neither(fields: dict[str, datetime], use: str | None) -> None:
+    APIKey.objects.create_key(name="Acme", **fields)
+
+    uses = [one for one in APIKey.Use if APIKey.objects.filter(APIKey.in_use(one, NOW)).exists()]
+
+    assert uses == ([use] if use else [])

@@ -7,6 +7,9 @@ from playwright.sync_api import Page, expect
 
 from tests.conftest import Service
 
+# Where links lead, those in drawings too.
+PATHS = "links => links.map(link => new URL(link.href.baseVal ?? link.href, location).pathname)"
+
 
 def inventory(site: Service) -> dict[str, int]:
     with site.client(site.create_key()) as client:
@@ -122,7 +125,7 @@ def test_every_kind_of_page_keeps_to_the_policy(staff_page: Page, site: Service)
         if kind.startswith("/admin/") and kind not in opened:
             opened.add(kind)
             staff_page.goto(address)
-            waiting += staff_page.locator("a").evaluate_all("links => links.map(link => link.pathname)")
+            waiting += staff_page.locator("a").evaluate_all(PATHS)
 
     for model in ("apikeys/apikey", "auth/group", "auth/user", "pets/pet", "store/inventoryitem"):
         assert {f"/admin/{model}/", f"/admin/{model}/ID/change/", f"/admin/{model}/ID/history/"} <= opened

@@ -1,0 +1,108 @@
+"""The admin's front page in a real browser."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.accessibility import assert_accessible
+from tests.conftest import Service
+
+FILL = """
+from datetime import timedelta
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+now = timezone.now()
+pets = Pet.objects.bulk_create(
+    Pet(name=f"Pet {n}", status=Pet.Status.values[n % 3], created_at=now - timedelta(days=n % 7)) for n in range(50)
+)
+APIKey.objects.create_key(name="Soon", expires_at=now + timedelta(days=1))
+APIKey.objects.create_key(name="Expired", expires_at=now)
+LogEntry.objects.log_actions(get_user_model().objects.first().pk, pets[:2], CHANGE, "Renamed.")
+"""
+
+
+@pytest.fixture
+def dashboard(staff_page: Page, filled: None) -> Page:
+    """The front page of a back office in use, as staff see it."""
+    staff_page.goto("/admin/")
+    return staff_page
+
+
+@pytest.fixture(scope="module")
+def filled(site: Service) -> None:
+    site.manage("shell", "-v", "0", "-c", FILL)
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest, page: Page) -> Iterator[str]:
+    page.emulate_media(color_scheme=request.param)
+    return request.param
+
+
+@pytest.mark.usefixtures("scheme")
+def test_it_is_accessible_in_light_and_in_dark(dashboard: Page) -> None:
+    dashboard.get_by_text("The same as a table").click()
+
+    expect(dashboard.get_by_role("table").get_by_role("row", name=re.compile(r"\d{4} \d+"))).to_have_count(30)
+    assert_accessible(dashboard)
+
+
+@pytest.mark.usefixtures("scheme")
+def test_its_bars_stand_out_from_what_is_behind_them(dashboard: Page) -> None:
+    behind = luminance(color(dashboard.locator("body"), "backgroundColor"))
+    for bar in [*dashboard.locator(".bars .bar").all(), dashboard.locator(".columns .bar").first]:
+        lesser, greater = sorted([behind, luminance(color(bar, "fill"))])
+        assert (greater + 0.05) / (lesser + 0.05) >= 3, "less than WCAG 2.2 asks of graphics (1.4.11)"
+
+
+def color(element: Locator, name: str) -> str:
+    value: str = element.evaluate("(element, name) => getComputedStyle(element)[name]", name)
+    return value
+
+
+def luminance(rgb: str) -> float:
+    """The relative luminance of a colour, as WCAG defines it."""
+    shares = [int(part) / 255 for part in re.findall(r"\d+", rgb)[:3]]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_day_is_reached_with_the_keyboard_is_seen_to_be_and_leads_to_its_pets(dashboard: Page) -> None:
+    today = dashboard.get_by_role("link", name=re.compile(r"^\d+ pets on .* today$"))
+    column = today.locator(".column")
+    expect(column).to_have_css("stroke", "none")
+    for _ in dashboard.get_by_role("link").all():
+        if today.evaluate("link => link === document.activeElement"):
+            break
+        dashboard.keyboard.press("Tab")
+
+    expect(today).to_be_focused()
+    expect(column).not_to_have_css("stroke", "none")
+    dashboard.keyboard.press("Enter")
+    expect(dashboard).to_have_title(re.compile("Select pet to change"))
+
+
+def test_a_day_without_pets_is_clicked_anywhere_in_its_column(dashboard: Page) -> None:
+    drawing = dashboard.locator(".columns svg")
+    drawing.click(position={"x": 3, "y": 3})  # the first day, up where only a full bar would be
+
+    expect(dashboard).to_have_title(re.compile("Select pet to change"))
+
+
+def test_a_status_leads_to_its_pets(dashboard: Page) -> None:
+    dashboard.get_by_role("link", name="Sold").click()
+
+    expect(dashboard).to_have_url(re.compile(r"/admin/store/inventoryitem/\?status__exact=sold$"))
+
+
+@pytest.mark.usefixtures("scheme")
+def test_a_phone_shows_it_in_its_whole_width(dashboard: Page) -> None:
+    dashboard.set_viewport_size({"width": 390, "height": 844})
+
+    assert dashboard.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert_accessible(dashboard)
