@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -42,6 +42,10 @@ class RotateForm(forms.Form):
     )
 
 
+def _day(time: datetime | None) -> str:
+    return f"{time:%Y-%m-%d}" if time else "never"
+
+
 class StateFilter(admin.SimpleListFilter):
     """By what the list shows as the state."""
 
@@ -78,7 +82,7 @@ class UseFilter(admin.SimpleListFilter):
 class APIKeyAdmin(admin.ModelAdmin):
     """Create, inspect, rotate and revoke keys. Records are kept: none is deleted, and a revoked one stays as it is."""
 
-    list_display = ("name", "prefix", "environment", "access", "state", "created_at", "expires_at", "last_used_at")
+    list_display = ("name", "prefix", "access", "state", "created", "expires", "last_used")  # the prefix tells where
     list_filter = (StateFilter, UseFilter, "environment", "access")
     search_fields = ("name", "prefix__startswith")
     search_help_text = "Part of the name, or the beginning of a key."
@@ -103,6 +107,18 @@ class APIKeyAdmin(admin.ModelAdmin):
     @admin.display(description="state")
     def state(self, api_key: APIKey) -> str:
         return str(api_key.state(timezone.now()).label)
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, api_key: APIKey) -> str:
+        return _day(api_key.created_at)
+
+    @admin.display(description="expires", ordering="expires_at")
+    def expires(self, api_key: APIKey) -> str:
+        return _day(api_key.expires_at)
+
+    @admin.display(description="last used", ordering="last_used_at")
+    def last_used(self, api_key: APIKey) -> str:
+        return _day(api_key.last_used_at)
 
     # Who may do what.
 

@@ -40,8 +40,8 @@ class APIKey(models.Model):
         LIVE = "live"
 
     class Access(models.TextChoices):
-        READ_ONLY = "read", "read only"
-        READ_AND_WRITE = "write", "read and write"
+        READ_ONLY = "read", "Read only"
+        READ_AND_WRITE = "write", "Read and write"
 
     class State(models.TextChoices):
         ACTIVE = "active"

@@ -42,4 +42,6 @@ class Command(BaseCommand):
             expires_at=timezone.now() + span if span else None,
         )
         self.stdout.write(plain)
-        self.stderr.write(f"Created {api_key}, {api_key.get_access_display()}. This is the only time the key is shown.")
+        self.stderr.write(
+            f"Created {api_key}, {api_key.get_access_display().lower()}. This is the only time the key is shown."
+        )
