@@ -80,7 +80,7 @@ class InputFilter(ListFilter):
         in_use = any(self.used_parameters.values())
         yield {
             "inputs": [
-                Input(name, label, self.input_type, str(self.used_parameters.get(name, "")))
+                Input(name, label, self.input_type, "" if self.error else str(self.used_parameters.get(name, "")))
                 for name, label in self.labels.items()
             ],
             "others": {name: value for name, value in changelist.params.items() if name not in self.labels},

@@ -66,6 +66,7 @@ class StatusForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["status"].show_hidden_initial = True
+        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # a cell has no label
 
 
 def _as_browsers_send(text: str | None) -> str:

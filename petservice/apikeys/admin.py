@@ -139,6 +139,13 @@ class APIKeyAdmin(admin.ModelAdmin):
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **({} if obj else {"form": NewKeyForm}) | kwargs)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and db_field.name == "expires_at":
+            for widget, part in zip(field.widget.widgets, ("Day", "Time"), strict=True):
+                widget.attrs["aria-label"] = f"{part} of expiry"  # the label that is seen belongs to neither
+        return field
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"environment": settings.ENVIRONMENT, **super().get_changeform_initial_data(request)}
 

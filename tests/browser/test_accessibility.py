@@ -1,0 +1,68 @@
+"""Every page of ours, judged by axe-core in light and in dark."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import assert_accessible
+from tests.browser.test_pets import make
+from tests.conftest import Service
+
+
+@pytest.fixture(params=["light", "dark"], autouse=True)
+def scheme(page: Page, request: pytest.FixtureRequest) -> str:
+    page.emulate_media(color_scheme=request.param)
+    return request.param
+
+
+def test_the_pages_of_a_visitor(page: Page) -> None:
+    for address in ("/", "/admin/login/"):
+        page.goto(address)
+        assert_accessible(page)
+
+
+def test_the_pages_of_pets_and_inventory(staff_page: Page, site: Service) -> None:
+    (pet,) = make(site, {"name": "Axe", "tag": "<b>"})
+    for address in addresses(pet):
+        staff_page.goto(address)
+        assert_accessible(staff_page)
+
+
+def addresses(pet: str) -> Iterator[str]:
+    yield "/admin/"
+    for model in ("pets/pet", "store/inventoryitem"):
+        yield f"/admin/{model}/?q=axe&tag=%3Cb%3E&created_from=yesterday"
+        yield f"/admin/{model}/?q=axe"
+        yield f"/admin/{model}/{pet}/change/"
+        yield f"/admin/{model}/{pet}/history/"
+    yield "/admin/pets/pet/add/"
+    yield f"/admin/pets/pet/{pet}/delete/"
+
+
+def test_forms_that_complain(staff_page: Page) -> None:
+    staff_page.goto("/admin/pets/pet/add/")
+    staff_page.get_by_label("Name:").fill("   ")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page.get_by_text("Please correct the error below.")).to_be_visible()
+
+    assert_accessible(staff_page)
+
+
+def test_the_pages_of_keys(staff_page: Page) -> None:
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    assert_accessible(staff_page)
+    staff_page.get_by_label("Name:").fill("Axe")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page.get_by_label("API key", exact=True)).to_be_visible()
+    assert_accessible(staff_page)
+    staff_page.get_by_role("link", name="Its settings").click()
+    assert_accessible(staff_page)
+    settings = staff_page.url
+    for verb in ("Rotate", "Revoke"):
+        staff_page.goto(settings)
+        staff_page.get_by_role("link", name=verb).click()
+        assert_accessible(staff_page)
+    staff_page.get_by_role("button", name="Revoke").click()
+    expect(staff_page.get_by_text("Revoked Axe")).to_be_visible()
+    assert_accessible(staff_page)  # the list, with a message
