@@ -5,6 +5,7 @@ import re
 import httpx
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_pets import make
 from tests.conftest import Service
 
 # Where links lead, those in drawings too.
@@ -31,6 +32,25 @@ def test_staff_add_a_pet_and_change_its_status_in_the_list(staff_page: Page, sit
 
     expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
     assert inventory(site) == before | {"sold": before["sold"] + 1}
+
+
+def test_the_front_page_follows_a_change_of_status_in_the_list(staff_page: Page, site: Service) -> None:
+    def shown() -> dict[str, str]:
+        staff_page.goto("/admin/")
+        bars = {status: staff_page.locator(f"a[href$='status__exact={status}'] .figure") for status in inventory(site)}
+        return {status: bar.inner_text() for status, bar in bars.items()}
+
+    make(site, {"name": "Watched"})
+    before = inventory(site)
+    assert shown() == {status: f"{count:,}" for status, count in before.items()}
+
+    staff_page.goto("/admin/store/inventoryitem/?q=watched")
+    staff_page.locator("select[name=form-0-status]").select_option("pending")
+    staff_page.get_by_role("button", name="Save").click()
+    expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
+
+    after = before | {"available": before["available"] - 1, "pending": before["pending"] + 1}
+    assert shown() == {status: f"{count:,}" for status, count in after.items()}
 
 
 def test_staff_mark_pets_in_bulk(staff_page: Page, site: Service) -> None:
