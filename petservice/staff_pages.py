@@ -47,8 +47,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     return failure_page(
         403,
         "You may not do this",
-        "Your account has no permission for it, or nobody may do it: a record of an API key, for example, is never "
-        "deleted. Nothing was changed.",
+        "Your account has no permission for it, or it is something that nobody may do. Nothing was changed.",
         "If your work needs it, ask an administrator of this service to give your account the permission.",
         request=request,
     )

@@ -235,3 +235,10 @@ def test_a_leaked_key_pasted_into_the_search_finds_its_record(admin_client: Clie
     found = admin_client.get(LIST, {"q": plain}).context["cl"].result_list
 
     assert list(found) == [record]
+
+
+@pytest.mark.parametrize("page", ["change", "history"])
+def test_the_page_of_a_key_that_does_not_exist_says_so(admin_client: Client, page: str) -> None:
+    response = admin_client.get(reverse(f"admin:apikeys_apikey_{page}", args=[999]), follow=True)
+
+    assert ["Perhaps it was deleted?" in str(message) for message in response.context["messages"]] == [True]
