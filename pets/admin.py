@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from pets.import_export import PetImportExport
 from pets.models import Pet
 from petservice.api.pagination import is_id
 
@@ -41,7 +42,7 @@ class PetSearch(admin.ModelAdmin):
 
 
 @admin.register(Pet)
-class PetAdmin(PetSearch):
+class PetAdmin(PetImportExport, PetSearch):
     """List, find, add, edit and delete pets."""
 
     form = PetForm

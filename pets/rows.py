@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -34,9 +36,11 @@ class Line(NamedTuple):
     number: int
     row: Row | None
     problems: list[str]
+    values: Mapping[str, Any] = {}  # as they are in the file
 
 
 COLUMNS = Row._fields
+KINDS = ("csv", "jsonl")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
 # Those in which anything may be written, a formula too.
@@ -49,6 +53,8 @@ _MOST_NAMED = 5
 # How much is written at a time, in characters.
 _PART = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8 (comma delimited)”."
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BETWEEN_ELEMENTS = re.compile(r"[,\s]*")
 _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
 
 
@@ -139,7 +145,7 @@ def _unknown(columns: Iterable[str]) -> str:
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_through: str) -> Generator[Line]:
-    """The rows of a file of one of KINDS, in constant memory; see `clean` for what they leave out.
+    """The rows of a file of one of KINDS, or of a JSON array if `kind` is "json"; see `clean` for what they leave out.
 
     Where there is no telling rows from each other any more, the last line says so. To be closed before the file is,
     unless it is read to the end.
@@ -149,7 +155,7 @@ def read(file: IO[bytes], kind: str, *, now: datetime, created_through: str) -> 
             if isinstance(values, str):
                 yield Line(number, None, [values])
             else:
-                yield Line(number, *clean(values, now=now, created_through=created_through))
+                yield Line(number, *clean(values, now=now, created_through=created_through), values)
     except _BrokenFileError as error:
         yield Line(error.number, None, [error.problem])
 
@@ -219,15 +225,48 @@ def _read_json_lines(file: IO[bytes]) -> Values:
         if line.isspace():
             continue
         try:
-            values = orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            values = orjson.loads(line.removeprefix(_BYTE_ORDER_MARK))
         except orjson.JSONDecodeError as error:
             yield number, f"not JSON ({error}): write each pet as an object on a line of its own."
         else:
             yield number, values if isinstance(values, dict) else _NOT_AN_OBJECT
 
 
-_READERS: dict[str, Callable[[IO[bytes]], Values]] = {"csv": _read_csv, "jsonl": _read_json_lines}
-KINDS = tuple(_READERS)
+def _read_json(file: IO[bytes]) -> Values:
+    content = file.read().removeprefix(_BYTE_ORDER_MARK)
+    if not content.lstrip().startswith(b"["):
+        yield from _read_json_lines(io.BytesIO(content))
+        return
+    try:
+        pets = orjson.loads(content)
+        numbers = _lines_of_elements(content.decode())
+    except orjson.JSONDecodeError as error:
+        raise _BrokenFileError(error.lineno, f"not JSON ({error}).") from None
+    except RecursionError:  # json gives up a little earlier than orjson
+        raise _BrokenFileError(1, "the pets are nested too deeply.") from None
+    for number, values in zip(numbers, pets, strict=True):
+        yield number, values if isinstance(values, dict) else _NOT_AN_OBJECT
+
+
+def _lines_of_elements(array: str) -> list[int]:
+    """On which line each element of a JSON array begins."""
+    decoder = json.JSONDecoder()
+    numbers: list[int] = []
+    position = array.index("[") + 1
+    number = 1 + array.count("\n", 0, position)
+    while (begin := _BETWEEN_ELEMENTS.match(array, position)) and array[begin.end()] != "]":
+        number += array.count("\n", position, begin.end())
+        numbers.append(number)
+        _, position = decoder.raw_decode(array, begin.end())
+        number += array.count("\n", begin.end(), position)
+    return numbers
+
+
+_READERS: dict[str, Callable[[IO[bytes]], Values]] = {
+    "csv": _read_csv,
+    "jsonl": _read_json_lines,
+    "json": _read_json,  # which takes a memory that holds it
+}
 
 
 # Writing.

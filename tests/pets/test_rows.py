@@ -1,4 +1,5 @@
 import io
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -184,6 +185,34 @@ def test_a_line_that_is_no_object_is_refused(line: str) -> None:
     assert problems(line, "jsonl") == [
         (1, 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.')
     ]
+
+
+def test_a_json_array_is_read_with_the_lines_on_which_its_elements_begin() -> None:
+    array = """\ufeff
+    [ {"name": "Rex"}, {"name":
+        "Tom\\n,["},
+
+      [], {
+        "name": "Mia" }
+      , 1 ]
+    """
+
+    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
+        (2, "Rex"),
+        (2, "Tom\n,["),
+        (5, None),
+        (5, "Mia"),
+        (7, None),
+    ]
+
+
+@pytest.mark.parametrize("array", ["[", "[1,]", '[\n{"name": "Rex"}\n{"name": "Tom"}]', "[" * 2000, "[] []"])
+def test_a_json_array_that_is_none_is_broken(array: str) -> None:
+    assert re.match(r"line \d: not JSON \(", broken(array, "json"))
+
+
+def test_a_json_array_as_deep_as_can_be_is_refused() -> None:
+    assert broken("[" * 1024 + "]" * 1024, "json").startswith("line 1: ")
 
 
 @pytest.mark.parametrize("kind", KINDS)
