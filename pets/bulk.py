@@ -3,14 +3,14 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from tempfile import TemporaryFile
-from typing import Any, Self
+from typing import Self
 
 import orjson
 from django.db import connection, transaction
 
 from pets.fields import new_pet_id
 from pets.models import Pet
-from pets.rows import COLUMNS, Line, Row
+from pets.rows import COLUMNS, Line
 
 # Rows that are inserted, looked up or reported at a time.
 BATCH = 1000
@@ -40,9 +40,23 @@ class CheckedRows:
         problems = [(line.number, problem) for line in lines for problem in line.problems]
         good = [(line.number, line.row) for line in lines if line.row is not None]
         problems += self._repeated([(row.id, number) for number, row in good if row.id is not None])
-        self._file.write(
-            orjson.dumps([(number, _stored(row)) for number, row in good], option=orjson.OPT_APPEND_NEWLINE)
-        )
+        # SQLite has no times: what stands for one is Django's choice. PostgreSQL reads how orjson writes it.
+        stored_time = connection.ops.adapt_datetimefield_value
+        stored = [
+            (
+                number,
+                (
+                    row.id or new_pet_id(),
+                    row.name,
+                    row.tag,
+                    row.status,
+                    stored_time(row.created_at),
+                    row.created_through,
+                ),
+            )
+            for number, row in good
+        ]
+        self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
         self.count += len(good)
         return sorted(problems)
 
@@ -59,13 +73,6 @@ class CheckedRows:
         self._file.seek(0)
         for batch in self._file:
             yield orjson.loads(batch)
-
-
-def _stored(row: Row) -> tuple[Any, ...]:
-    """The values of COLUMNS as the database takes them, text and None."""
-    # SQLite has no times, and what stands for one is Django's; PostgreSQL reads how orjson writes it.
-    created_at = connection.ops.adapt_datetimefield_value(row.created_at)
-    return row.id or new_pet_id(), row.name, row.tag, row.status, created_at, row.created_through
 
 
 def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:

@@ -44,7 +44,7 @@ KINDS = ("csv", "jsonl")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
 # Those in which anything may be written, a formula too.
-_FREE_TEXT = frozenset({"name", "tag", "created_through"})
+_FREE_TEXT = ("name", "tag", "created_through")
 # Longer than any line with a row that can be read: csv refuses cells of more than 131,072 characters. What is longer
 # is read in parts, so that no line fills the memory.
 _LONGEST_LINE = 1 << 20
@@ -67,53 +67,72 @@ def clean(values: Mapping[str, Any], *, now: datetime, created_through: str) -> 
     A pet of which the values tell no time was created at `now`, and one whose maker they pass over in silence through
     `created_through`.
     """
-    problems = []
-    cleaned: dict[str, Any] = {"created_at": now, "status": _AVAILABLE}
-    for column in COLUMNS:
-        value = values.get(column)
-        try:
-            # An empty cell is as good as none.
-            if value is not None and value != "":
-                cleaned[column] = _CLEAN[column](value)
-            elif column not in cleaned:
-                cleaned[column] = None
-        except ValueError as error:
-            problems.append(str(error))
+    try:
+        row = Row._make([check(values.get(column)) for column, check in _CHECKS.items()])
+    except ValueError:
+        return None, list(_problems(values))
+    if row.created_at is None:
+        row = row._replace(created_at=now)
     if "created_through" not in values:
-        cleaned["created_through"] = created_through
-    if values.get("name") in (None, ""):
-        problems.append("name is required.")
-    if not values.keys() <= _CLEAN.keys():
-        problems.append(f"unknown {_unknown(values)}: there are only {', '.join(COLUMNS)}.")
-    return (None if problems else Row(**cleaned)), problems
+        row = row._replace(created_through=created_through)
+    return row, []
 
 
-def _clean_id(value: Any) -> str:
+def _problems(values: Mapping[str, Any]) -> Iterator[str]:
+    for column, check in _CHECKS.items():
+        try:
+            check(values.get(column))
+        except ValueError as error:
+            yield str(error)
+
+
+# Each takes the value of a column, or None or an empty cell where there is none, and returns what is stored for it.
+
+
+def _id(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
     if isinstance(value, str) and is_id(value):
         return value
     raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {echo(str(value))}.")
 
 
-def _text(column: str) -> Callable[[Any], str]:
+def _text(column: str) -> Callable[[Any], str | None]:
     field = TextField()
     field.field_name = column
 
-    def clean_text(value: Any) -> str:
+    def check(value: Any) -> str | None:
+        if value is None or value == "":
+            return None
         try:
             return field.to_internal_value(value)
         except ValidationError as error:
             raise ValueError(error.detail[0]) from None  # type: ignore[index]  # of a field it is a list
 
-    return clean_text
+    return check
 
 
-def _clean_status(value: Any) -> str:
+_given_name = _text("name")
+
+
+def _name(value: Any) -> str:
+    name = _given_name(value)
+    if name is None:
+        raise ValueError("name is required.")
+    return name
+
+
+def _status(value: Any) -> str:
+    if value is None or value == "":
+        return _AVAILABLE
     if value in _STATUSES:
         return str(value)
     raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {echo(str(value))}.")
 
 
-def _clean_created_at(value: Any) -> datetime:
+def _created_at(value: Any) -> datetime | None:
+    if value is None or value == "":
+        return None
     try:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is not None:
@@ -126,18 +145,19 @@ def _clean_created_at(value: Any) -> datetime:
     )
 
 
-_CLEAN: dict[str, Callable[[Any], Any]] = {
-    "id": _clean_id,
-    "name": _text("name"),
+# In the order of Row.
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "id": _id,
+    "name": _name,
     "tag": _text("tag"),
-    "status": _clean_status,
-    "created_at": _clean_created_at,
+    "status": _status,
+    "created_at": _created_at,
     "created_through": _text("created_through"),
 }
 
 
 def _unknown(columns: Iterable[str]) -> str:
-    unknown = [echo(column) for column in columns if column not in _CLEAN]
+    unknown = [echo(column) for column in columns if column not in _CHECKS]
     return ", ".join(unknown[:_MOST_NAMED]) + (" and more" if len(unknown) > _MOST_NAMED else "")
 
 
@@ -194,7 +214,7 @@ def _check_header(header: list[str]) -> None:
     if not _is_utf_8(header) or "\0" in "".join(header):
         raise _BrokenFileError(1, _NOT_UTF_8)
     columns = f"the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}"
-    if not set(header) <= _CLEAN.keys():
+    if not set(header) <= _CHECKS.keys():
         raise _BrokenFileError(1, f"{columns}; not {_unknown(header)}.")
     if "name" not in header or len(set(header)) < len(header):
         raise _BrokenFileError(1, f"{columns}; each once, and name always.")
@@ -205,17 +225,19 @@ def _values(header: list[str], row: list[str], number: int) -> dict[str, Any] | 
         raise _BrokenFileError(number, _NOT_UTF_8)
     if len(row) != len(header):
         return f"{len(row)} cells, where the first line has {len(header)}: text with a comma in it must be in quotes."
-    return {
-        column: (unescape(cell) if column in _FREE_TEXT else cell) for column, cell in zip(header, row, strict=True)
-    }
+    values = dict(zip(header, row, strict=True))
+    for column in _FREE_TEXT:
+        if column in values:
+            values[column] = unescape(values[column])
+    return values
 
 
 def _is_utf_8(cells: Sequence[str]) -> bool:
+    text = "".join(cells)
     try:
-        "".join(cells).encode()
+        return text.isascii() or bool(text.encode())  # which is slower
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _read_json_lines(file: IO[bytes]) -> Values:
@@ -229,7 +251,15 @@ def _read_json_lines(file: IO[bytes]) -> Values:
         except orjson.JSONDecodeError as error:
             yield number, f"not JSON ({error}): write each pet as an object on a line of its own."
         else:
-            yield number, values if isinstance(values, dict) else _NOT_AN_OBJECT
+            yield number, _object(values)
+
+
+def _object(values: Any) -> dict[str, Any] | str:
+    if not isinstance(values, dict):
+        return _NOT_AN_OBJECT
+    if not values.keys() <= _CHECKS.keys():
+        return f"unknown {_unknown(values)}: there are only {', '.join(COLUMNS)}."
+    return values
 
 
 def _read_json(file: IO[bytes]) -> Values:
@@ -245,7 +275,7 @@ def _read_json(file: IO[bytes]) -> Values:
     except RecursionError:  # json gives up a little earlier than orjson
         raise _BrokenFileError(1, "the pets are nested too deeply.") from None
     for number, values in zip(numbers, pets, strict=True):
-        yield number, values if isinstance(values, dict) else _NOT_AN_OBJECT
+        yield number, _object(values)
 
 
 def _lines_of_elements(array: str) -> list[int]:
