@@ -31,6 +31,7 @@ from pets.services import create_pet
 from petservice.api.text import is_blank
 from store.services import inventory_counts, pets_created_per_day
 from tests.conftest import ROOT, fresh_database_url
+from tests.memory import peak_memory
 
 NAMES = ("pets.csv", "pets.jsonl")
 TEXTS = st.text(
@@ -456,18 +457,10 @@ def test_ctrl_c_in_the_middle_leaves_nothing(shell: Shell, terminal: Terminal, t
     assert shell.names() == []
 
 
-# A process begins with the peak of the one that started it, so that must be small.
-MEASURE = """
-import resource, subprocess, sys
-subprocess.run([sys.executable, *sys.argv[1:]], check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-
-
-def peak_memory(shell: Shell, *arguments: object) -> int:
-    """Of a command that succeeds, in KiB."""
-    command = [sys.executable, "-c", MEASURE, "manage.py", *map(str, arguments)]
-    return int(subprocess.run(command, cwd=ROOT, env=shell.environment, capture_output=True, check=True).stdout)
+def peak(shell: Shell, *arguments: object) -> int:
+    """Of a management command, in KiB."""
+    command = [sys.executable, "manage.py", *map(str, arguments)]
+    return peak_memory(command, cwd=ROOT, env=shell.environment)[0]
 
 
 def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Path) -> None:
@@ -480,9 +473,9 @@ def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Pa
             writer.writeheader()
             writer.writerows(pets[: count // 2])
         (tmp_path / "pets.jsonl").write_text("".join(json.dumps(pet) + "\n" for pet in pets[count // 2 :]))
-        peaks["csv"].append(peak_memory(shell, "import_pets", tmp_path / "pets.csv"))
-        peaks["jsonl"].append(peak_memory(shell, "import_pets", tmp_path / "pets.jsonl"))
-        peaks["export"].append(peak_memory(shell, "export_pets", tmp_path / "out.csv"))
+        peaks["csv"].append(peak(shell, "import_pets", tmp_path / "pets.csv"))
+        peaks["jsonl"].append(peak(shell, "import_pets", tmp_path / "pets.jsonl"))
+        peaks["export"].append(peak(shell, "export_pets", tmp_path / "out.csv"))
 
     # In KiB. The rows of the larger files would take at least twice as much.
     assert {what: many - few for what, (few, many) in peaks.items() if many - few > 4096} == {}
