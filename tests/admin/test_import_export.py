@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from pets import import_export
 from pets.fields import new_pet_id
 from pets.import_export import MAX_EXPORTED, MAX_ROWS
 from pets.models import Pet, Upload
@@ -292,6 +293,19 @@ def test_a_confirmation_that_is_sent_again_imports_nothing(staff: Client) -> Non
     assert Pet.objects.count() == 1
 
 
+def test_a_confirmation_that_is_sent_twice_at_once_imports_once(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second has found the upload before the first has imported it."""
+    page = upload(staff, "name\nRex\n")
+    found = Upload.objects.get()
+    confirm(staff, page)
+    monkeypatch.setattr(import_export, "_uploaded", lambda request: found)
+
+    answer = confirm(staff, page)
+
+    assert "This file has been imported already" in answer.content.decode()
+    assert Pet.objects.count() == 1
+
+
 def test_only_who_has_uploaded_a_file_confirms_it(staff: Client, make_staff: MakeStaff) -> None:
     page = upload(staff, "name\nRex\n")
 
@@ -425,6 +439,7 @@ def test_a_list_that_is_too_long_is_not_exported_and_not_counted(staff: Client) 
     assert "The list has more than 10,000 pets." in answer.content.decode()
     assert "export_pets" in answer.content.decode()
     assert not any("COUNT(" in query["sql"] for query in queries)
+    assert [query["sql"] for query in queries if f"LIMIT {MAX_EXPORTED + 1}" in query["sql"]]
 
 
 # Who may do what.
