@@ -67,14 +67,18 @@ def clean(values: Mapping[str, Any], *, now: datetime, created_through: str) -> 
     A pet of which the values tell no time was created at `now`, and one whose maker they pass over in silence through
     `created_through`.
     """
+    value = values.get
     try:
-        row = Row._make([check(values.get(column)) for column, check in _CHECKS.items()])
+        row = Row(
+            _id(value("id")),
+            _name(value("name")),
+            _tag(value("tag")),
+            _status(value("status")),
+            _created_at(value("created_at")) or now,
+            _created_through(value("created_through")) if "created_through" in values else created_through,
+        )
     except ValueError:
         return None, list(_problems(values))
-    if row.created_at is None:
-        row = row._replace(created_at=now)
-    if "created_through" not in values:
-        row = row._replace(created_through=created_through)
     return row, []
 
 
@@ -112,7 +116,7 @@ def _text(column: str) -> Callable[[Any], str | None]:
     return check
 
 
-_given_name = _text("name")
+_given_name, _tag, _created_through = map(_text, _FREE_TEXT)
 
 
 def _name(value: Any) -> str:
@@ -145,14 +149,13 @@ def _created_at(value: Any) -> datetime | None:
     )
 
 
-# In the order of Row.
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "id": _id,
     "name": _name,
-    "tag": _text("tag"),
+    "tag": _tag,
     "status": _status,
     "created_at": _created_at,
-    "created_through": _text("created_through"),
+    "created_through": _created_through,
 }
 
 
@@ -211,7 +214,7 @@ def _read_csv(file: IO[bytes]) -> Values:
 
 
 def _check_header(header: list[str]) -> None:
-    if not _is_utf_8(header) or "\0" in "".join(header):
+    if not _is_utf_8("".join(header)) or "\0" in "".join(header):
         raise _BrokenFileError(1, _NOT_UTF_8)
     columns = f"the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}"
     if not set(header) <= _CHECKS.keys():
@@ -221,19 +224,20 @@ def _check_header(header: list[str]) -> None:
 
 
 def _values(header: list[str], row: list[str], number: int) -> dict[str, Any] | str:
-    if not _is_utf_8(row):
+    text = "".join(row)
+    if not _is_utf_8(text):
         raise _BrokenFileError(number, _NOT_UTF_8)
     if len(row) != len(header):
         return f"{len(row)} cells, where the first line has {len(header)}: text with a comma in it must be in quotes."
     values = dict(zip(header, row, strict=True))
-    for column in _FREE_TEXT:
-        if column in values:
-            values[column] = unescape(values[column])
+    if "'" in text:
+        for column in _FREE_TEXT:
+            if column in values:
+                values[column] = unescape(values[column])
     return values
 
 
-def _is_utf_8(cells: Sequence[str]) -> bool:
-    text = "".join(cells)
+def _is_utf_8(text: str) -> bool:
     try:
         return text.isascii() or bool(text.encode())  # which is slower
     except UnicodeEncodeError:

@@ -19,4 +19,4 @@ def escape(text: str) -> str:
 
 def unescape(cell: str) -> str:
     """The text of which `escape` has made `cell`."""
-    return cell[1:] if cell.startswith("'") and _ESCAPED.match(cell) else cell
+    return cell[1:] if _ESCAPED.match(cell) else cell
