@@ -1,3 +1,4 @@
+import gc
 import sqlite3
 import sys
 import time
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         kind = kind_of(file, options["format"])
         started = time.monotonic()
         try:
-            with CheckedRows() as checked:
+            with _garbage_left(), CheckedRows() as checked:
                 with _opened(file) as source:
                     self._check(source, kind, checked)
                 self._insert(checked)
@@ -76,6 +77,18 @@ def _rows(checked: CheckedRows, bar: Any) -> Iterator[list[list[str | None]]]:
     for batch in checked.batches():
         yield [row for _, row in batch]
         bar.update(len(batch))
+
+
+@contextmanager
+def _garbage_left() -> Iterator[None]:
+    """Without looking for cycles, of which millions of rows make none: that takes a fifth of the time of checking."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager
