@@ -444,7 +444,11 @@ def test_ctrl_c_in_the_middle_leaves_nothing(shell: Shell, terminal: Terminal, t
     path = tmp_path / "pets.jsonl"
     path.write_bytes(many_pets(20_000))
 
-    with shell.start("import_pets", path, stderr=terminal.slave) as process:
+    def heed() -> None:
+        """Programs in the background are started so that they do not."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with shell.start("import_pets", path, stderr=terminal.slave, preexec_fn=heed) as process:
         terminal.started()
         while b"\rImporting: " not in terminal.seen:
             assert terminal.read()
