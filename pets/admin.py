@@ -22,6 +22,7 @@ from pets.changelist import (
     tags_starting_with,
 )
 from pets.forms import PetForm
+from pets.import_export import PetImportExport
 from pets.models import Pet
 from petservice.api.pagination import is_id
 
@@ -212,7 +213,7 @@ def _quoted(value: Any) -> str:
 
 
 @admin.register(Pet)
-class PetAdmin(PetPages):
+class PetAdmin(PetImportExport, PetPages):
     """List, find, add, edit and delete pets."""
 
     actions = (*PetPages.actions, "delete_selected")

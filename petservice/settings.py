@@ -94,6 +94,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "import_export",
     "csp",
     "axes",
 ]

@@ -1,0 +1,29 @@
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Upload(models.Model):
+    """A file of pets between its preview and its import: two requests, which may reach different machines."""
+
+    LIFETIME = timedelta(days=1)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    kind = models.CharField(max_length=5)
+    content = models.BinaryField()
+    digest = models.CharField(max_length=64)  # of what the preview compared the file with; see pets.merging
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    def keep(self, *, digest: str, now: datetime | None = None) -> None:
+        """Store it, or the digest of another preview; those that nobody has confirmed in time go."""
+        self.digest = digest
+        self.created_at = now or timezone.now()
+        self.save()
+        Upload.objects.filter(created_at__lte=self.created_at - self.LIFETIME).delete()

@@ -1,0 +1,71 @@
+"""Staff with a file of pets, in a real browser."""
+
+import csv
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+NAMES = ["Import 狗", "Import <b>", "=Import"]
+
+
+def choose(page: Page, file: Path, *lines: str) -> None:
+    file.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_role("button", name="Preview").click()
+
+
+def test_staff_mend_a_file_and_import_it_and_export_what_they_find(staff_page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    staff_page.goto("/admin/pets/pet/")
+    staff_page.get_by_role("link", name="Import").click()
+    choose(staff_page, file, "name,tag,status", f"{NAMES[0]},dog,", f"{NAMES[1]},,gone", f"'{NAMES[2]},,")
+    expect(
+        staff_page.get_by_text("Line 3: status must be one of available, pending, sold; got 'gone'.")
+    ).to_be_visible()
+
+    choose(staff_page, file, "name,tag,status", f"{NAMES[0]},dog,", f"{NAMES[1]},,sold", f"'{NAMES[2]},,")
+    expect(staff_page.get_by_text("This file has 3 new, 0 changed and 0 unchanged.")).to_be_visible()
+    expect(staff_page.get_by_role("cell", name=NAMES[1], exact=True)).to_be_visible()
+    staff_page.get_by_role("button", name="Confirm import").click()
+    expect(staff_page.get_by_text("Imported 3 new, 0 changed and 0 unchanged.")).to_be_visible()
+
+    staff_page.goto("/admin/pets/pet/?q=Import")
+    for name in NAMES[:2]:
+        expect(staff_page.get_by_role("link", name=name, exact=True)).to_be_visible()
+    staff_page.goto("/admin/pets/pet/")
+    pets = export(staff_page)
+    rows = [pet for pet in pets if "Import" in pet["name"]]
+    assert {pet["name"]: (pet["tag"], pet["status"]) for pet in rows} == {
+        NAMES[0]: ("dog", "available"),
+        NAMES[1]: ("", "sold"),
+        f"'{NAMES[2]}": ("", "available"),
+    }
+
+
+def test_staff_change_pets_in_an_exported_file(staff_page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    staff_page.goto("/admin/pets/pet/import/")
+    choose(staff_page, file, "name,tag", "Exported,dog")
+    staff_page.get_by_role("button", name="Confirm import").click()
+    staff_page.goto("/admin/pets/pet/?q=Exported")
+    (pet,) = export(staff_page)
+
+    staff_page.goto("/admin/pets/pet/import/")
+    choose(staff_page, file, "id,name,tag,status", f"{pet['id']},Exported,hound,sold")
+    expect(staff_page.locator(".import-preview del")).to_have_text(["dog", "available"])
+    expect(staff_page.locator(".import-preview ins")).to_have_text(["hound", "sold"])
+    staff_page.get_by_role("button", name="Confirm import").click()
+
+    expect(staff_page.get_by_text("Imported 0 new, 1 changed and 0 unchanged.")).to_be_visible()
+    staff_page.goto(f"/admin/pets/pet/{pet['id']}/history/")
+    expect(staff_page.get_by_text("Imported: tag from dog to hound, status from available to sold.")).to_be_visible()
+
+
+def export(page: Page) -> list[dict[str, str]]:
+    """The pets of the list, as the file that the browser saves has them."""
+    page.get_by_role("link", name="Export", exact=True).click()
+    page.get_by_label("Format").select_option("CSV")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Submit").click()
+    with download.value.path().open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,249 @@
+import io
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from pets.rows import KINDS, Line, Row, read, write
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+def lines(text: str | bytes, kind: str = "csv") -> list[Line]:
+    content = text.encode() if isinstance(text, str) else text
+    return list(read(io.BytesIO(content), kind, now=NOW, created_through="command x"))
+
+
+def rows(text: str | bytes, kind: str = "csv") -> list[Row | None]:
+    return [line.row for line in lines(text, kind)]
+
+
+def problems(text: str | bytes, kind: str = "csv") -> list[tuple[int, str]]:
+    return [(line.number, problem) for line in lines(text, kind) for problem in line.problems]
+
+
+def broken(text: str | bytes, kind: str = "csv") -> str:
+    """The last problem, after which nothing is read."""
+    number, problem = problems(text, kind)[-1]
+    return f"line {number}: {problem}"
+
+
+NEW = Row(None, "Rex", None, "available", NOW, "command x")
+WHOLE = Row(ID, "Rex", "dog", "sold", NOW, "staff jo")
+
+
+def test_only_the_name_is_needed() -> None:
+    assert rows("name\nRex\n") == rows('{"name": "Rex"}', "jsonl") == [NEW]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_is_read(kind: str) -> None:
+    assert rows(b"".join(write([WHOLE, WHOLE._replace(tag=None, created_through=None)], kind)), kind) == [
+        WHOLE,
+        WHOLE._replace(tag=None, created_through=None),
+    ]
+
+
+def test_columns_come_in_any_order() -> None:
+    text = f"status,tag,name,created_through,created_at,id\nsold,dog,Rex,staff jo,2026-03-01T12:00:00Z,{ID}\n"
+
+    assert rows(text) == [WHOLE]
+
+
+def test_empty_cells_are_as_good_as_none() -> None:
+    assert rows("id,name,tag,status,created_at\n,Rex,,,\n") == [NEW]
+    assert rows('{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}', "jsonl") == [NEW]
+
+
+def test_an_empty_maker_is_kept_as_nothing_known() -> None:
+    unknown = [NEW._replace(created_through=None)]
+
+    assert rows("name,created_through\nRex,\n") == unknown
+    assert rows('{"name": "Rex", "created_through": null}', "jsonl") == unknown
+
+
+def test_a_time_is_understood_with_any_offset() -> None:
+    (row,) = rows("name,created_at\nRex,2026-03-01T14:00:00+02:00\n")
+
+    assert row is not None
+    assert row.created_at == datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2)))
+    assert row.created_at.tzinfo is UTC
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert rows("\ufeffname\nRex\n") == rows('\ufeff{"name": "Rex"}', "jsonl") == [NEW]
+
+
+def test_empty_lines_are_passed_over() -> None:
+    assert rows("name\n\nRex\n\n") == rows('\n{"name": "Rex"}\n\n', "jsonl") == [NEW]
+
+
+def test_lines_are_counted_as_an_editor_does() -> None:
+    assert [line.number for line in lines('name,tag\r\n"Rex\nthe\rfirst",dog\r\nTom,\r\n')] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [
+        ("id", "1", "id must be a UUID in lower case with hyphens, or empty for a new pet; got '1'."),
+        ("id", ID.upper(), "id must be a UUID"),
+        ("name", " \u3000", "name must have at least one character that is not white space."),
+        ("name", "x" * 256, "name must have at most 255 characters; got 256."),
+        ("name", "Re\0x", "name must not contain the NUL character"),
+        ("tag", "x" * 300, "tag must have at most 255 characters; got 300."),
+        ("tag", "  ", "tag must have at least one character that is not white space."),
+        ("status", "Sold", "status must be one of available, pending, sold; got 'Sold'."),
+        ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
+        ("created_at", "yesterday", "created_at must be a time"),
+        ("created_at", "0001-01-01T00:00:00+01:00", "created_at must be a time"),
+        ("created_through", "x" * 256, "created_through must have at most 255 characters; got 256."),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_column_and_line(column: str, value: str, problem: str) -> None:
+    header = "name" if column == "name" else f"name,{column}"
+    row = f'"{value}"' if column == "name" else f'Rex,"{value}"'
+
+    ((number, found),) = problems(f"{header}\n{row}\n")
+
+    assert number == 2
+    assert found.startswith(problem)
+
+
+@pytest.mark.parametrize("value", ["1", "true", "[]", '{"a": 1}', "1.5"])
+@pytest.mark.parametrize("column", ["id", "name", "tag", "status", "created_at", "created_through"])
+def test_json_of_another_type_is_refused(column: str, value: str) -> None:
+    others = "" if column == "name" else '"name": "Rex", '
+
+    ((_, found),) = problems(f'{{{others}"{column}": {value}}}', "jsonl")
+
+    assert found.startswith(f"{column} must be ")
+
+
+def test_all_that_is_wrong_with_a_row_is_told_at_once() -> None:
+    assert [number for number, _ in problems("name,tag,status\n  ,  ,gone\nRex,,\n,,\n")] == [2, 2, 2, 4]
+
+
+def test_a_name_is_required() -> None:
+    assert problems("name,tag\n,dog\n") == [(2, "name is required.")]
+    assert problems('{"tag": "dog"}\n{"name": null}', "jsonl") == [(1, "name is required."), (2, "name is required.")]
+
+
+def test_unknown_columns_are_named() -> None:
+    assert broken("name,tagg\nRex,dog\n") == (
+        "line 1: the first line must name the columns, separated by commas, out of "
+        "id, name, tag, status, created_at, created_through; not 'tagg'."
+    )
+    assert problems('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
+        (1, "unknown 'tagg': there are only id, name, tag, status, created_at, created_through.")
+    ]
+
+
+def test_of_many_unknown_columns_the_first_are_named() -> None:
+    assert broken("a,b,c,d,e,f,name\n").endswith("; not 'a', 'b', 'c', 'd', 'e' and more.")
+
+
+@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,\n", "name;tag\n", "\n"])
+def test_a_header_that_is_none_is_answered_with_the_columns(header: str) -> None:
+    assert "must name the columns, separated by commas, out of id, name, tag, status," in broken(header)
+
+
+@pytest.mark.parametrize("row", ["Rex", "Rex,dog,brown", "Rex, the dog,dog"])
+def test_a_row_with_too_few_or_too_many_cells_is_refused(row: str) -> None:
+    ((number, problem),) = problems(f"name,tag\nTom,cat\n{row}\n")
+
+    assert number == 3
+    assert problem.endswith("cells, where the first line has 2: text with a comma in it must be in quotes.")
+
+
+@pytest.mark.parametrize("rest", ['"Rex', '"Rex\nTom\n', '"Rex"x\n', "x" * 200_000])
+def test_broken_csv_is_refused_with_the_line_on_which_the_row_begins(rest: str) -> None:
+    assert broken(f"name\nTom\n{rest}").startswith("line 3: the CSV is broken (")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "cp1252"])
+def test_another_encoding_is_told_from_utf_8(encoding: str) -> None:
+    assert "Save the file".lower() in broken("name\nTom\nRené\n".encode(encoding)).lower()
+
+
+def test_the_line_that_is_not_utf_8_is_named() -> None:
+    assert broken("name\nTom\nRené\n".encode("latin-1")).startswith("line 3: the text is not UTF-8")
+
+
+@pytest.mark.parametrize("line", ["{", "Rex", '{"name": "\\ud800"}', '{"name": NaN}', b'{"name": "\xe9"}'])
+def test_a_line_that_is_not_json_is_refused(line: str | bytes) -> None:
+    line = line.encode() if isinstance(line, str) else line
+
+    ((number, problem),) = problems(b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl")
+
+    assert number == 2
+    assert problem.startswith("not JSON (")
+
+
+@pytest.mark.parametrize("line", ["[]", '"Rex"', "null", '[{"name": "Rex"}]'])
+def test_a_line_that_is_no_object_is_refused(line: str) -> None:
+    assert problems(line, "jsonl") == [
+        (1, 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.')
+    ]
+
+
+def test_a_json_array_is_read_with_the_lines_on_which_its_elements_begin() -> None:
+    array = """\ufeff
+    [ {"name": "Rex"}, {"name":
+        "Tom\\n,["},
+
+      [], {
+        "name": "Mia" }
+      , 1 ]
+    """
+
+    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
+        (2, "Rex"),
+        (2, "Tom\n,["),
+        (5, None),
+        (5, "Mia"),
+        (7, None),
+    ]
+
+
+@pytest.mark.parametrize("array", ["[", "[1,]", '[\n{"name": "Rex"}\n{"name": "Tom"}]', "[" * 2000, "[] []"])
+def test_a_json_array_that_is_none_is_broken(array: str) -> None:
+    assert re.match(r"line \d: not JSON \(", broken(array, "json"))
+
+
+def test_a_json_array_as_deep_as_can_be_is_refused() -> None:
+    assert broken("[" * 1024 + "]" * 1024, "json").startswith("line 1: ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
+    class Endless(io.RawIOBase):
+        left = 64 << 20
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            size = min(len(buffer), self.left)
+            buffer[:size] = b"," * size
+            self.left -= size
+            return size
+
+    source = Endless()
+
+    (line,) = read(io.BufferedReader(source), kind, now=NOW, created_through="command x")
+
+    assert line.problems
+    assert source.left > 60 << 20
+
+
+def test_formulas_are_escaped_in_csv_and_in_nothing_else() -> None:
+    formula = WHOLE._replace(name="=1+1", tag="-", created_through="@x")
+
+    assert b"'=1+1,'-,sold,2026-03-01T12:00:00+00:00,'@x\r\n" in b"".join(write([formula], "csv"))
+    assert b'"=1+1"' in b"".join(write([formula], "jsonl"))
+
+
+def test_columns_can_be_left_out() -> None:
+    assert b"".join(write([WHOLE], "csv", ("id", "name"))) == f"id,name\r\n{ID},Rex\r\n".encode()
+    assert b"".join(write([WHOLE], "jsonl", ("id", "name"))) == f'{{"id":"{ID}","name":"Rex"}}\n'.encode()
