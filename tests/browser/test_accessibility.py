@@ -1,11 +1,13 @@
 """Every page of ours, judged by axe-core in light and in dark."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import assert_accessible
+from tests.browser.test_import_export import choose
 from tests.browser.test_pets import make
 from tests.conftest import Service
 
@@ -66,3 +68,17 @@ def test_the_pages_of_keys(staff_page: Page) -> None:
     staff_page.get_by_role("button", name="Revoke").click()
     expect(staff_page.get_by_text("Revoked Axe")).to_be_visible()
     assert_accessible(staff_page)  # the list, with a message
+
+
+def test_the_pages_of_files(staff_page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    staff_page.goto("/admin/pets/pet/export/")
+    assert_accessible(staff_page)
+    staff_page.goto("/admin/pets/pet/import/")
+    assert_accessible(staff_page)
+    choose(staff_page, file, "name,status", "Axe,lost")
+    expect(staff_page.get_by_text("Nothing was imported")).to_be_visible()
+    assert_accessible(staff_page)
+    choose(staff_page, file, "name,status", "Axe,sold")
+    expect(staff_page.get_by_role("button", name="Confirm import")).to_be_visible()
+    assert_accessible(staff_page)

@@ -1,6 +1,7 @@
 """A day at work without a mouse: everything is reached with Tab, chosen with letters, and done with Enter or Space."""
 
 import re
+from pathlib import Path
 
 import httpx
 from playwright.sync_api import Locator, Page, expect
@@ -32,7 +33,7 @@ def press(page: Page, role: str, name: str | re.Pattern[str]) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_day_at_work(page: Page, site: Service) -> None:
+def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     def status(key: str) -> int:
         return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code
 
@@ -89,6 +90,20 @@ def test_a_day_at_work(page: Page, site: Service) -> None:
     page.keyboard.type("Mark as p")
     press(page, "button", re.compile("Go|Run"))
     expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
+
+    # A file: refused by line, mended, imported.
+    file = tmp_path / "pets.csv"
+    page.goto("/admin/pets/pet/import/")
+    for line in ("Typed,lost", "Typed,sold"):
+        file.write_text(f"name,status\n{line}\n")
+        reach(page, page.get_by_label("File"))
+        with page.expect_file_chooser() as chooser:
+            page.keyboard.press("Space")
+        chooser.value.set_files(file)
+        press(page, "button", "Preview")
+        expect(page.get_by_text(re.compile("Line 2: status must be|This file has 1 new"))).to_be_visible()
+    press(page, "button", "Confirm import")
+    expect(page.get_by_text("Imported 1 new, 0 changed and 0 unchanged.")).to_be_visible()
 
     with site.client(site.create_key()) as client:
         assert client.get(f"/v1/pets/{pet}").json()["tag"] == "hound"
