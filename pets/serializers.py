@@ -3,17 +3,18 @@ from typing import Any
 from rest_framework import serializers
 
 from pets.models import Pet
+from pets.queries import ShownPet
 from petservice.api.fields import IDField, TextField
 
 
-class PetSerializer(serializers.Serializer[Pet]):
+class PetSerializer(serializers.Serializer[Pet | ShownPet]):
     """A pet as the API shows it."""
 
     id = IDField(help_text="Unique identifier, assigned by the service.")
     name = TextField(help_text="Display name of the pet.")
     tag = TextField(required=False, help_text="Category, for example a kind of animal. Absent if the pet has none.")
 
-    def to_representation(self, instance: Pet) -> dict[str, Any]:
+    def to_representation(self, instance: Pet | ShownPet) -> dict[str, Any]:
         shown = {"id": instance.id, "name": instance.name}
         if instance.tag is not None:
             shown["tag"] = instance.tag

@@ -10,6 +10,9 @@ worker_class = "petservice.gunicorn_worker.JSONErrorWorker"
 # Requests wait for the database, not for Python, when there are several.
 threads = settings.WORKER_THREADS
 
+# The worker above turns what this parser refuses into answers; another one, if it is installed, would just hang up.
+http_parser = "python"
+
 # Longer than the idle time-out of the usual load balancers (60 s) would be safe too, but holds a connection per
 # client; 15 s spans a client's pauses.
 keepalive = 15

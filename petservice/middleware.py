@@ -7,9 +7,13 @@ from typing import Any
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.logs import request_id
@@ -72,6 +76,33 @@ class PagePolicyMiddleware(CSPMiddleware):
 
     def __call__(self, request: HttpRequest) -> Any:
         return super().__call__(request) if _is_page(request) else self.get_response(request)
+
+
+class _ForPages:
+    """Works for pages only: the API knows no sessions, and does not pay for them."""
+
+    get_response: Any
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if _is_page(request) or settings.DEBUG:  # with the browsable API, whose users are staff
+            return super().__call__(request)  # type: ignore[misc]  # of the class that this is mixed into
+        return self.get_response(request)
+
+
+class StaticFilesMiddleware(_ForPages, WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise has no types
+    """Static files."""
+
+
+class PageSessionMiddleware(_ForPages, SessionMiddleware):
+    """Sessions."""
+
+
+class PageUserMiddleware(_ForPages, AuthenticationMiddleware):
+    """Who is logged in."""
+
+
+class PageMessageMiddleware(_ForPages, MessageMiddleware):
+    """Messages to who is logged in."""
 
 
 class TransportMiddleware:

@@ -1,11 +1,11 @@
 """Keyset pagination: the body is the bare array, the next page is in the `Link` header (RFC 8288)."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 
 from petservice.api.errors import BadRequest
@@ -20,7 +20,7 @@ ID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _ID = re.compile(ID_PATTERN, re.ASCII)
 
-ModelT = TypeVar("ModelT", bound=Model)
+RowT = TypeVar("RowT")
 
 
 def is_id(text: str) -> bool:
@@ -46,14 +46,12 @@ class Page:
             raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {echo(after)}.")
         return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)
 
-    def rows(self, queryset: QuerySet[ModelT]) -> tuple[list[ModelT], bool]:
-        """The rows of this page, oldest first, and whether more follow."""
+    def rows(self, fetch: Callable[[str | None, int], list[RowT]]) -> tuple[list[RowT], bool]:
+        """The rows of this page, and whether more follow; `fetch` gives those above an id, at most a number of them."""
         if self.limit == 0:
             return [], False
-        if self.after is not None:
-            queryset = queryset.filter(pk__gt=self.after)
         # One more than asked for tells whether there is a next page, without a count.
-        rows = list(queryset.order_by("pk")[: self.limit + 1])
+        rows = fetch(self.after, self.limit + 1)
         return rows[: self.limit], len(rows) > self.limit
 
     def next_link(self, request: Request, last_id: str) -> str:
@@ -70,4 +68,4 @@ def _bounded(digits: str) -> int:
 
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
     """The headers of an answer with these rows."""
-    return {"Link": page.next_link(request, rows[-1].pk)} if more else {}
+    return {"Link": page.next_link(request, rows[-1].id)} if more else {}

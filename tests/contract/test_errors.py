@@ -66,7 +66,7 @@ def test_crash_in_a_view_is_told_to_the_log_only(
     debug: bool,
 ) -> None:
     settings.DEBUG = debug
-    monkeypatch.setattr(PetViewSet, "get_queryset", crash)
+    monkeypatch.setattr(PetViewSet, "list", crash)
     caplog.handler.addFilter(RequestIDFilter())
 
     reply = client_wire.send("GET", "/v1/pets", filled(WRITE, client_wire.seed))
