@@ -55,13 +55,14 @@ class CompiledQuery:
         places = []
         for example in self._examples:
             if isinstance(example, int):  # a limit, which Django writes into the SQL itself
-                before, _, after = sql.partition(str(example))
-                sql = f"{before}%s{after}"
-                parameters.insert(before.count("%s"), example)
+                before, found, after = sql.partition(str(example))
+                if found:
+                    sql = f"{before}%s{after}"
+                    parameters.insert(before.count("%s"), example)
         for number, example in enumerate(self._examples):
-            found = [place for place, parameter in enumerate(parameters) if parameter == example]
-            if not found:
+            its_places = [place for place, parameter in enumerate(parameters) if parameter == example]
+            if not its_places:
                 raise LookupError(f"{example!r} is no parameter of the query: {sql}")
-            places += [(place, number) for place in found]
+            places += [(place, number) for place in its_places]
         converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
         return _Compiled(sql, parameters, places, compiler, converters)

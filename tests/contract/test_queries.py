@@ -1,0 +1,62 @@
+"""What a request asks of the database: the key, and the work."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from pets.models import Pet
+from pets.services import create_pet
+from petservice.api.queries import CompiledQuery
+from petservice.apikeys.models import APIKey
+
+
+@pytest.fixture
+def client(create_key: Callable[..., str]) -> Client:
+    key = create_key()
+    # Its use is recorded once a minute, which is a query of its own.
+    client = Client(headers={"X-API-Key": key})
+    client.get("/v1/pets")
+    assert APIKey.objects.get().last_used_at
+    return client
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/pets", "/v1/pets?limit=2", "/v1/pets?after={id}", "/v1/pets/{id}", "/v1/store/inventory"]
+)
+def test_a_read_asks_for_the_key_and_for_the_work(client: Client, path: str) -> None:
+    pet = create_pet(name="Rex")
+
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(path.format(id=pet.id)).status_code == 200
+
+    assert ["apikeys_apikey" in query["sql"] for query in asked] == [True, False]
+
+
+def test_a_post_asks_for_the_key_and_writes_the_pet(client: Client) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.post("/v1/pets", {"name": "Rex"}, content_type="application/json").status_code == 201
+
+    assert [query["sql"].split('"')[0] for query in asked] == ["SELECT ", "INSERT INTO "]
+
+
+def test_the_same_query_is_asked_with_each_request_s_own_parameters(client: Client) -> None:
+    pets = [create_pet(name=f"Pet {number}") for number in range(5)]
+
+    for pet in pets:
+        assert client.get(f"/v1/pets/{pet.id}").json()["name"] == pet.name
+    for limit in range(1, 7):
+        assert [pet["name"] for pet in client.get(f"/v1/pets?limit={limit}").json()] == [p.name for p in pets[:limit]]
+    for number, pet in enumerate(pets):
+        page = client.get(f"/v1/pets?limit=2&after={pet.id}").json()
+        assert [found["name"] for found in page] == [p.name for p in pets[number + 1 : number + 3]]
+
+
+@pytest.mark.parametrize("example", ["an id", 987_654_321])
+def test_a_query_that_leaves_a_parameter_out_is_a_mistake_that_shows(db: None, example: str | int) -> None:
+    query = CompiledQuery(lambda example: Pet.objects.values_list("name")[:5], example)
+
+    with pytest.raises(LookupError, match="no parameter of the query"):
+        query.rows(example)
