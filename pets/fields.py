@@ -27,11 +27,16 @@ class PetIDField(models.CharField):
     def db_type(self, connection: Any) -> str:
         return "uuid" if connection.vendor == "postgresql" else "char(36)"
 
-    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
-        return None if value is None else str(value)
+    def get_db_converters(self, connection: Any) -> list[Any]:
+        # Elsewhere it is text already, and a list of pets need not call a function for each.
+        return [_as_text] if connection.vendor == "postgresql" else []
 
     def to_python(self, value: Any) -> str | None:
         # PostgreSQL refuses other text with an error, where a look-up should just find nothing.
         if value is not None and not (isinstance(value, str) and is_id(value)):
             raise ValidationError(f"{value!r} is not the id of a pet.", code="invalid")
         return value
+
+
+def _as_text(value: Any, expression: Any, connection: Any) -> str | None:
+    return None if value is None else str(value)
