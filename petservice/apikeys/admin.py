@@ -128,6 +128,11 @@ class APIKeyAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return False
 
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        if not self.has_view_or_change_permission(request):  # Django looks first whether there is such a key, and tells
+            raise PermissionDenied
+        return super().history_view(request, object_id, extra_context)
+
     # Adding: another form, and an answer that shows the key.
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:

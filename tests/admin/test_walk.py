@@ -75,6 +75,14 @@ def test_staff_open_what_they_may_and_nothing_else(who: str) -> None:
     assert answers == {address: (page, 200 if page in allowed else 403) for address, (page, status) in answers.items()}
 
 
+@pytest.mark.parametrize("page", ["change", "history", "delete"])
+@pytest.mark.parametrize("group", sorted(PET_PAGES | KEY_PAGES))
+def test_staff_are_not_told_which_records_there_are_not_where_they_may_see_none(group: str, page: str) -> None:
+    missing = "01890a5d-ac96-774b-bcce-b302099a8057" if group in PET_PAGES else "4711"
+
+    assert staff().get(reverse(f"admin:{group}_{page}", args=[missing])).status_code == 403
+
+
 def test_the_front_page_opens_for_all_staff() -> None:
     assert staff().get(reverse("admin:index")).status_code == 200
 
