@@ -199,7 +199,8 @@ class PetPages(admin.ModelAdmin):
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         if not self.has_view_or_change_permission(request):  # Django looks first whether there is such a pet, and tells
             raise PermissionDenied
-        entries = LogEntry.objects.filter(object_id=object_id, content_type=ContentType.objects.get_for_model(Pet))
+        pk = object_id if is_id(object_id) else None  # PostgreSQL does not take any text
+        entries = LogEntry.objects.filter(object_id=pk, content_type=ContentType.objects.get_for_model(Pet))
         pages = self.get_paginator(request, entries.select_related("user").order_by("pk"), 100)
         page = pages.get_page(request.GET.get("p", 1))
         context = {

@@ -23,9 +23,7 @@ from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.views.decorators.http import require_POST
 from import_export import admin as import_export
 from import_export.formats import base_formats
 from import_export.forms import ExportForm
@@ -177,11 +175,13 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]
         upload.keep(digest=result.digest)
         return self._page(request, result=result, upload=upload)
 
-    @method_decorator(require_POST)
     def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Imports what the preview has shown, once; shows another preview if it would be something else by now."""
         if not self.has_import_permission(request):
             raise PermissionDenied
+        if request.method != "POST":  # whoever had to log in again, which leads here without the form
+            messages.warning(request, "Nothing was imported: choose the file once more.")
+            return HttpResponseRedirect(reverse("admin:pets_pet_import"))
         upload = _uploaded(request)
         if upload is None:
             return self._back_to_the_list(request, None)

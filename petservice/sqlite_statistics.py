@@ -18,6 +18,7 @@ def statistics(table: str, indexes: dict[str, str]) -> RunPython:
         if schema_editor.connection.vendor != "sqlite":
             return
         schema_editor.execute("ANALYZE sqlite_schema", params=None)  # makes the table
+        forget(apps, schema_editor)  # what someone's own ANALYZE has found
         with schema_editor.connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (%s, %s, %s)",

@@ -11,6 +11,7 @@ import pytest
 from axes.models import AccessAttempt
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
@@ -20,6 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.admin import PetAdmin
+from pets.models import Pet
 from petservice.api.logs import RequestIDFilter
 from tests.conftest import Service, fresh_database_url, running_service
 from tests.running.test_pages import POLICY, policy
@@ -410,6 +412,38 @@ def test_a_login_form_of_another_time_says_so() -> None:
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ada", "password": PASSWORD})
 
     assert_staff_page(response, 403, "This form was not accepted")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "pets/pet/?status__exact=%00",
+        "pets/pet/%00/history/",
+        "apikeys/apikey/?access__exact=%00",
+        "apikeys/apikey/?name__regex=(",
+        "apikeys/apikey/?expires_at__year=99999",
+        "apikeys/apikey/?digest__startswith=0",
+        "apikeys/apikey/add/?expires_at=soon",
+        "auth/user/?username__contains=%00",
+    ],
+)
+def test_an_address_that_cannot_be_meant_is_no_failure_of_the_service(admin_client: Client, address: str) -> None:
+    assert admin_client.get(reverse("admin:index") + address).status_code < 500
+
+
+def test_a_look_up_of_what_has_another_kind_of_id_is_no_failure_of_the_service(admin_client: Client) -> None:
+    of_pets = ContentType.objects.get_for_model(Pet).pk
+
+    assert admin_client.get(f"/admin/r/{of_pets}/1/").status_code == 400
+
+
+def test_a_forged_choice_of_rows_changes_nothing_and_says_so(admin_client: Client) -> None:
+    forged = {"action": "mark_as_sold", "_selected_action": ["nonsense"]}
+
+    response = admin_client.post(reverse("admin:pets_pet_changelist"), forged)
+
+    assert response.status_code == 400
+    assert "Nothing was changed" in response.content.decode()
 
 
 @pytest.mark.parametrize("address", ["nope", "pets/nope/", "pets/pet/1/2", "%00", "<b>", "x" * 5000])

@@ -324,8 +324,11 @@ def test_a_confirmation_of_nothing_leads_back_to_the_list(staff: Client, fields:
     assert answer["Location"] == LIST
 
 
-def test_a_confirmation_is_posted(staff: Client) -> None:
-    assert staff.get(CONFIRM).status_code == 405
+def test_who_had_to_log_in_before_the_confirmation_is_led_to_another_upload(staff: Client) -> None:
+    page = staff.get(CONFIRM, follow=True)
+
+    assert page.redirect_chain == [(IMPORT, 302)]
+    assert "Nothing was imported: choose the file once more." in page.content.decode()
 
 
 @pytest.mark.parametrize("change", [{"name": "Bo"}, {"tag": "cat"}, {"status": "pending"}])

@@ -153,6 +153,11 @@ def test_the_list_is_filtered_by_use(admin_client: Client) -> None:
     assert names("nonsense") == {"Now", "Once", "Never"}
 
 
+def test_conditions_that_no_filter_offers_are_refused(admin_client: Client) -> None:
+    assert admin_client.get(LIST, {"digest__startswith": "0"}).status_code == 400
+    assert admin_client.get(LIST, {"environment__exact": "test"}).status_code == 200
+
+
 def test_a_key_without_a_name_is_refused(admin_client: Client) -> None:
     admin_client.post(ADD, FORM | {"name": ""})
 

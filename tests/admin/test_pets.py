@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -480,4 +481,5 @@ def test_staff_who_may_not_see_keys_see_that_the_api_created_a_pet(pets_of_all_o
         for address in (LIST, INVENTORY, page_of(pet)):
             page = client.get(address).content.decode()
             assert "Acme" not in page
-            assert "key" not in page.replace("keyboard", "").lower()
+            without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token, which may spell anything
+            assert "key" not in without_chance.replace("keyboard", "").lower()

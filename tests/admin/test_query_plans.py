@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from django.urls import reverse
 
 from pets.changelist import MOST_COUNTED
 from pets.services import create_pet
+from petservice.sqlite_statistics import statistics
 
 PETS = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")
@@ -145,3 +147,16 @@ def test_the_written_statistics_are_of_indexes_that_exist(db: None) -> None:
         assert cursor.fetchall() == []
         cursor.execute("SELECT count(*) FROM sqlite_stat1")
         assert cursor.fetchone() > (0,)
+
+
+@sqlite_only
+def test_the_written_statistics_take_the_place_of_those_that_were_gathered(db: None) -> None:
+    with connection.cursor() as cursor:
+        create_pet(name="Rex")
+        cursor.execute("ANALYZE")
+        editor = SimpleNamespace(connection=connection, execute=lambda sql, params: cursor.execute(sql))
+
+        statistics("pets_pet", {"pets_pet_name": "7 5 1"}).code(None, editor)
+
+        cursor.execute("SELECT stat FROM sqlite_stat1 WHERE idx = 'pets_pet_name'")
+        assert cursor.fetchall() == [("7 5 1",)]
