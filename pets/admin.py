@@ -6,7 +6,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -29,6 +29,9 @@ from petservice.api.pagination import is_id
 # One page asks whether to delete the selected pets; it lists them all.
 MOST_DELETED = 500
 _BATCH = 1000
+
+_FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
+_BY_NAME = (AnyCase("name").asc(), "pk")
 
 
 def count_of_pets(number: int) -> str:
@@ -87,7 +90,7 @@ class PetPages(admin.ModelAdmin):
 
     def get_ordering(self, request: HttpRequest) -> Any:
         """Newest first; what has been searched for by its name comes in the order of names."""
-        return (AnyCase("name").asc(), "pk") if request.GET.get("q", "").strip() else ("-created_at", "-pk")
+        return _BY_NAME if request.GET.get("q", "").strip() else ("-created_at", "-pk")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -98,11 +101,22 @@ class PetPages(admin.ModelAdmin):
             by_id = queryset.filter(pk=search_term.lower())
             if by_id.exists():  # asked for apart: together with the name no single index would do
                 return by_id, False
-        return queryset.filter(starts_with("name", search_term)), False
+        by_name = starts_with("name", search_term)
+        if any(request.GET.get(name) for name in _FILTERS):
+            # Else all that begin so would be looked at for what the filters leave, which may be next to nothing.
+            first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MOST_COUNTED + 1]
+            if request.method == "GET" and first.count() > MOST_COUNTED:
+                message = (
+                    f"More than {count_of_pets(MOST_COUNTED)} have names that begin with “{search_term}”. The filters "
+                    "look at the first of them only: search for more of the name, or for no name."
+                )
+                self.message_user(request, message, messages.WARNING)
+            by_name = Q(pk__in=first[:MOST_COUNTED])
+        return queryset.filter(by_name), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """What the filters use, and none of the conditions that Django would take from an address."""
-        return lookup in ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
+        return lookup in _FILTERS
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)

@@ -11,7 +11,7 @@ from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 # Sorts after all that follows a prefix: the last code point, which Unicode keeps free.
 _LAST = chr(0x10FFFF)
 # How many letters beyond ASCII are looked up in both cases, each of which doubles the number of ranges.
-_MOST_LETTERS = 5
+_MOST_LETTERS = 3
 
 
 class AnyCase(Func):

@@ -28,8 +28,9 @@ class PetForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in self._shown_before():
-            current = self.initial[name]
-            if _as_browsers_send(current) != _as_browsers_send(self.data.get(self[name].html_initial_name)):
+            current, shown = self.initial[name], self.data.get(self[name].html_initial_name)
+            # A program that sends no more than it wants to have makes no claim of what was there before.
+            if shown is not None and _as_browsers_send(current) != _as_browsers_send(shown):
                 self._refuse_once(name, current)
             elif name in cleaned and cleaned[name] == _in_one_line(current):
                 cleaned[name] = current  # an input has no line breaks to show, and so cannot send them

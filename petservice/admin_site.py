@@ -6,8 +6,9 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import DataError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 
 from petservice import dashboard
 from petservice.logins import LoginForm
@@ -34,6 +35,11 @@ class BackOffice(admin.AdminSite):
                 raise BadRequest("This is no value for what it was sent as.") from error
 
         return super().admin_view(understood, cacheable)
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if request.method in ("GET", "HEAD"):  # an address that was typed: only the button logs anybody out
+            return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+        return super().logout(request, extra_context)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})

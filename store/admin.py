@@ -51,7 +51,9 @@ class InventoryItemAdmin(PetPages):
         shown, wanted = _chosen(request.POST)
         with transaction.atomic():
             pets = Pet.objects.select_for_update().filter(pk__in=wanted).order_by("pk").in_bulk()
-            stale = [pet for pet in pets.values() if pet.status not in (shown[pet.pk], wanted[pet.pk])]
+            stale = [
+                pet for pet in pets.values() if pet.pk in shown and pet.status not in (shown[pet.pk], wanted[pet.pk])
+            ]
             for pet in stale:
                 message = f"{pet}: someone else has changed it to {pet.status} meanwhile, so it was left as it is."
                 self.message_user(request, message, messages.WARNING)
@@ -65,12 +67,17 @@ class InventoryItemAdmin(PetPages):
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str], dict[str, str]]:
-    """By the pet's id, of the rows in which a status was chosen: the one that the list showed, and the chosen one."""
+    """By the pet's id, of the rows in which a status was chosen: the one that the list showed, and the chosen one.
+
+    A program that sends no more than it wants to have does not say what the list showed.
+    """
     shown, wanted = {}, {}
     for name, pk in post.items():
         row = _ROW.match(name)
         if row and isinstance(pk, str) and is_id(pk):
-            before, chosen = post.get(f"initial-{row[0]}-status", ""), post.get(f"{row[0]}-status", "")
+            before, chosen = post.get(f"initial-{row[0]}-status"), post.get(f"{row[0]}-status", "")
             if chosen != before and chosen in Pet.Status.values:
-                shown[pk], wanted[pk] = before, chosen
+                wanted[pk] = chosen
+                if before is not None:
+                    shown[pk] = before
     return shown, wanted

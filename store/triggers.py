@@ -100,29 +100,29 @@ SQLITE_CREATE_DAYS = [
     """
     CREATE TRIGGER store_days_insert AFTER INSERT ON pets_pet BEGIN
         INSERT INTO store_daycounter (day, count)
-            SELECT date(NEW.created_at), 0
-            WHERE NOT EXISTS (SELECT 1 FROM store_daycounter WHERE day = date(NEW.created_at));
-        UPDATE store_daycounter SET count = count + 1 WHERE day = date(NEW.created_at);
+            SELECT substr(NEW.created_at, 1, 10), 0
+            WHERE NOT EXISTS (SELECT 1 FROM store_daycounter WHERE day = substr(NEW.created_at, 1, 10));
+        UPDATE store_daycounter SET count = count + 1 WHERE day = substr(NEW.created_at, 1, 10);
     END
     """,
     """
     CREATE TRIGGER store_days_delete AFTER DELETE ON pets_pet BEGIN
-        UPDATE store_daycounter SET count = count - 1 WHERE day = date(OLD.created_at);
+        UPDATE store_daycounter SET count = count - 1 WHERE day = substr(OLD.created_at, 1, 10);
     END
     """,
     """
     CREATE TRIGGER store_days_update AFTER UPDATE OF created_at ON pets_pet
-    WHEN date(NEW.created_at) <> date(OLD.created_at) BEGIN
-        UPDATE store_daycounter SET count = count - 1 WHERE day = date(OLD.created_at);
+    WHEN substr(NEW.created_at, 1, 10) <> substr(OLD.created_at, 1, 10) BEGIN
+        UPDATE store_daycounter SET count = count - 1 WHERE day = substr(OLD.created_at, 1, 10);
         INSERT INTO store_daycounter (day, count)
-            SELECT date(NEW.created_at), 0
-            WHERE NOT EXISTS (SELECT 1 FROM store_daycounter WHERE day = date(NEW.created_at));
-        UPDATE store_daycounter SET count = count + 1 WHERE day = date(NEW.created_at);
+            SELECT substr(NEW.created_at, 1, 10), 0
+            WHERE NOT EXISTS (SELECT 1 FROM store_daycounter WHERE day = substr(NEW.created_at, 1, 10));
+        UPDATE store_daycounter SET count = count + 1 WHERE day = substr(NEW.created_at, 1, 10);
     END
     """,
 ]
 SQLITE_FILL_DAYS = [
-    "INSERT INTO store_daycounter (day, count) SELECT date(created_at), count(*) FROM pets_pet GROUP BY 1"
+    "INSERT INTO store_daycounter (day, count) SELECT substr(created_at, 1, 10), count(*) FROM pets_pet GROUP BY 1"
 ]
 SQLITE_DROP_DAYS = [f"DROP TRIGGER store_days_{event}" for event in ("insert", "delete", "update")]
 

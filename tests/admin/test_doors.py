@@ -481,3 +481,10 @@ def test_elsewhere_failures_are_for_programs(client: Client, address: str) -> No
     response = client.get(address)
 
     assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+
+
+def test_typing_the_address_of_the_logout_leads_to_the_front_page_and_logs_nobody_out(admin_client: Client) -> None:
+    response = admin_client.get(reverse("admin:logout"))
+
+    assert (response.status_code, response["Location"]) == (302, INDEX)
+    assert admin_client.get(INDEX).status_code == 200

@@ -148,12 +148,14 @@ def test_whoever_was_told_of_the_change_may_overwrite_it(staff: Client) -> None:
     assert pet.tag == "wolf"
 
 
-def test_a_form_that_does_not_say_what_it_showed_overwrites_nothing(staff: Client) -> None:
+def test_a_program_that_sends_only_what_it_wants_is_taken_at_its_word(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
 
     send(staff, page_of(pet), {"name": "Tom", "tag": "cat", "status": "sold"})
+    assert Pet.objects.values_list("name", "tag", "status").get() == ("Tom", "cat", "sold")
 
-    assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex", "dog", "available")
+    send(staff, INVENTORY, {"form-0-id": pet.pk, "form-0-status": "pending"})
+    assert Pet.objects.values_list("name", "tag", "status").get() == ("Tom", "cat", "pending")
 
 
 # Statuses, in the list and in bulk.
@@ -395,6 +397,23 @@ def test_an_address_does_not_ask_for_an_order_or_a_count_without_an_index(staff:
         create_pet(name=name)
 
     assert names(staff, **query) == ["Max", "Tom"]
+
+
+def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "MOST_COUNTED", 2)
+    for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold")):
+        Pet.objects.create(name=name, status=status)
+
+    page = staff.get(LIST, {"q": "rex", "status__exact": "sold"})
+    assert [pet.name for pet in page.context["cl"].result_list] == ["rex b"]
+    assert ["names that begin with “rex”" in message for message in messages(page)] == [True]
+
+    page = staff.get(LIST, {"q": "rex c", "status__exact": "sold"})
+    assert [pet.name for pet in page.context["cl"].result_list] == ["Rex c"]
+    assert messages(page) == []
+    assert names(staff, q="rex") == ["Rex a", "rex b", "Rex c"]
 
 
 def test_tags_are_suggested_from_those_in_use(staff: Client) -> None:
