@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -46,36 +46,40 @@ def _day(time: datetime | None) -> str:
     return f"{time:%Y-%m-%d}" if time else "never"
 
 
-class StateFilter(admin.SimpleListFilter):
+def _keys(number: int) -> str:
+    return "1 API key" if number == 1 else f"{number:,} API keys"
+
+
+class MomentFilter(admin.SimpleListFilter):
+    """By one of `kinds`, each a condition of the moment."""
+
+    kinds: type[TextChoices]
+    condition: Callable[[Any, datetime], Q]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return self.kinds.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
+        kind = self.value()
+        if kind is None or kind not in self.kinds.values:
+            return queryset
+        return queryset.filter(self.condition(self.kinds(kind), timezone.now()))
+
+
+class StateFilter(MomentFilter):
     """By what the list shows as the state."""
 
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return APIKey.State.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
-        state = self.value()
-        if state is None or state not in APIKey.State.values:
-            return queryset
-        return queryset.filter(APIKey.in_state(APIKey.State(state), timezone.now()))
+    title = parameter_name = "state"
+    kinds = APIKey.State
+    condition = staticmethod(APIKey.in_state)
 
 
-class UseFilter(admin.SimpleListFilter):
+class UseFilter(MomentFilter):
     """By whether a usable key is used at all."""
 
-    title = "use"
-    parameter_name = "use"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return APIKey.Use.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
-        use = self.value()
-        if use is None or use not in APIKey.Use.values:
-            return queryset
-        return queryset.filter(APIKey.in_use(APIKey.Use(use), timezone.now()))
+    title = parameter_name = "use"
+    kinds = APIKey.Use
+    condition = staticmethod(APIKey.in_use)
 
 
 @admin.register(APIKey)
@@ -159,9 +163,9 @@ class APIKeyAdmin(admin.ModelAdmin):
         if not change:
             plain = keys.generate(obj.environment)
             obj.submission = form.cleaned_data["submission"]
-            obj.prefix, obj.digest, obj.created_by = keys.prefix(plain), keys.digest(plain), request.user  # type: ignore[assignment]
+            obj.prefix, obj.digest, obj.created_by = keys.prefix(plain), keys.digest(plain), request.user  # type: ignore[assignment]  # staff
             # For the answer to this very request. Django's messages would put it into a readable cookie.
-            request.plain_key = plain  # type: ignore[attr-defined]
+            request.plain_key = plain  # type: ignore[attr-defined]  # ours
         super().save_model(request, obj, form, change)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -192,7 +196,7 @@ class APIKeyAdmin(admin.ModelAdmin):
             return None  # what the form will refuse
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]
+        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
     @method_decorator(never_cache)
     @sensitive_variables("plain")
@@ -223,11 +227,15 @@ class APIKeyAdmin(admin.ModelAdmin):
     # Ending a key.
 
     @admin.action(description="Revoke selected API keys", permissions=["change"])
-    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> None:
-        usable = [api_key for api_key in queryset if not api_key.is_revoked]
-        for api_key in usable:
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> HttpResponse | None:
+        """Asks whether to revoke the selected keys, and does."""
+        unrevoked = [api_key for api_key in queryset if not api_key.is_revoked]
+        if unrevoked and "confirmed" not in request.POST:
+            return self._confirmation(request, unrevoked, "revoke", form=None)
+        for api_key in unrevoked:
             self._revoke(request, api_key)
-        self.message_user(request, f"Revoked {len(usable)} API key(s).", messages.SUCCESS)
+        self.message_user(request, f"Revoked {_keys(len(unrevoked))}.", messages.SUCCESS)
+        return None
 
     def _revoke(self, request: HttpRequest, api_key: APIKey) -> None:
         api_key.revoke()
@@ -248,7 +256,7 @@ class APIKeyAdmin(admin.ModelAdmin):
                 self._revoke(request, api_key)
                 self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
-        return self._confirmation(request, api_key, "revoke", form=None)
+        return self._confirmation(request, [api_key], "revoke", form=None)
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Asks for the overlap, makes a successor, and shows its key."""
@@ -260,14 +268,14 @@ class APIKeyAdmin(admin.ModelAdmin):
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         if request.method == "POST" and form.is_valid():
             return self._once(request, lambda: self._rotate(request, api_key, form))
-        return self._confirmation(request, api_key, "rotate", form=form)
+        return self._confirmation(request, [api_key], "rotate", form=form)
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: forms.Form) -> HttpResponse:
         try:
             successor, plain = api_key.rotate(created_by=request.user, **form.cleaned_data)
         except ValueError as error:
             form.add_error(None, str(error))
-            return self._confirmation(request, api_key, "rotate", form=form)
+            return self._confirmation(request, [api_key], "rotate", form=form)
         self.log_change(request, api_key, f"Rotated: {successor} follows.")
         self.log_addition(request, successor, f"Follows {api_key}.")
         return self._show_once(request, successor, plain)
@@ -282,11 +290,16 @@ class APIKeyAdmin(admin.ModelAdmin):
             return None
         return api_key
 
-    def _confirmation(self, request: HttpRequest, api_key: APIKey, verb: str, form: forms.Form | None) -> HttpResponse:
+    def _confirmation(
+        self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: forms.Form | None
+    ) -> HttpResponse:
+        what = str(api_keys[0]) if len(api_keys) == 1 else _keys(len(api_keys))
         context = self.admin_site.each_context(request) | {
-            "title": f"{verb.capitalize()} {api_key}?",
+            "title": f"{verb.capitalize()} {what}?",
             "opts": self.opts,
-            "api_key": api_key,
+            "api_key": api_keys[0],
+            "api_keys": api_keys,
+            "is_selection": "action" in request.POST,
             "verb": verb,
             "form": form,
         }

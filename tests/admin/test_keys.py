@@ -175,12 +175,41 @@ def test_revoking_asks_first_and_then_ends_the_key(admin_client: Client) -> None
     assert status_with(plain) == 401
 
 
-def test_keys_are_revoked_in_bulk(admin_client: Client) -> None:
-    made = [APIKey.objects.create_key(name="Acme") for _ in range(2)]
+def test_revoking_in_bulk_asks_first_and_then_ends_the_keys(admin_client: Client) -> None:
+    made = [APIKey.objects.create_key(name=f"Acme <b>{number}") for number in range(3)]
+    chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk for record, _ in made[:2]]}
 
-    admin_client.post(LIST, {"action": "revoke_selected", "_selected_action": [record.pk for record, _ in made]})
+    asked = admin_client.post(LIST, chosen).content.decode()
 
-    assert [status_with(plain) for _, plain in made] == [401, 401]
+    assert [status_with(plain) for _, plain in made] == [200, 200, 200]
+    assert "Revoke 2 API keys?" in asked
+    assert ["Acme &lt;b&gt;0" in asked, "Acme &lt;b&gt;1" in asked, "Acme &lt;b&gt;2" in asked] == [True, True, False]
+
+    hidden = re.findall(r'name="(\w+)" value="([^"]*)"', asked)
+    confirmed = {name: [value for other, value in hidden if other == name] for name, _ in hidden}
+    response = admin_client.post(LIST, confirmed, follow=True)
+
+    assert [status_with(plain) for _, plain in made] == [401, 401, 200]
+    assert [str(message) for message in response.context["messages"]] == ["Revoked 2 API keys."]
+
+
+def test_revoking_in_bulk_what_is_revoked_already_has_nothing_to_ask(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    record.revoke()
+
+    chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk]}
+    response = admin_client.post(LIST, chosen, follow=True)
+
+    assert [str(message) for message in response.context["messages"]] == ["Revoked 0 API keys."]
+
+
+@pytest.mark.parametrize("verb", ["revoke", "rotate"])
+def test_a_page_that_asks_shows_no_more_than_it_asks(admin_client: Client, verb: str) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+
+    page = admin_client.get(reverse(f"admin:apikeys_apikey_{verb}", args=[record.pk])).content.decode()
+
+    assert "None" not in page
 
 
 def test_a_revoked_key_cannot_be_changed(admin_client: Client) -> None:

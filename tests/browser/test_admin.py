@@ -5,6 +5,7 @@ import re
 import httpx
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import assert_accessible
 from tests.browser.test_pets import make
 from tests.conftest import Service
 
@@ -89,6 +90,29 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     staff_page.get_by_role("button", name="Revoke").click()
     expect(staff_page.get_by_text("Revoked Acme's web shop")).to_be_visible()
     assert status(second) == 401
+
+
+def test_keys_are_revoked_in_bulk_after_a_question(staff_page: Page, site: Service) -> None:
+    def choose() -> None:
+        staff_page.locator("#action-toggle").check()
+        staff_page.get_by_label("Action:").select_option(label="Revoke selected API keys")
+        staff_page.get_by_role("button", name=re.compile("Go|Run")).click()
+        expect(staff_page.get_by_role("heading", name="Revoke 2 API keys?")).to_be_visible()
+
+    for _ in range(2):
+        site.manage("create_api_key", "Leaked together")
+    states = staff_page.locator("#result_list .field-state")
+    staff_page.goto("/admin/apikeys/apikey/?q=Leaked")
+    choose()
+    assert_accessible(staff_page)
+    staff_page.get_by_role("link", name="Go back").click()
+    expect(states).to_have_text(["Active", "Active"])
+
+    choose()
+    staff_page.get_by_role("button", name="Revoke").click()
+
+    expect(staff_page.get_by_text("Revoked 2 API keys.")).to_be_visible()
+    expect(states).to_have_text(["Revoked", "Revoked"])
 
 
 def test_a_new_key_is_copied_and_never_shown_again(staff_page: Page, site: Service) -> None:
