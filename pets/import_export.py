@@ -83,7 +83,7 @@ class FormatForm(ExportForm):  # type: ignore[misc]  # the library has no types
         self.fields["format"].choices = [(str(n), f().get_title().upper()) for n, f in enumerate(formats)]
 
 
-class PetResource(ModelResource):  # type: ignore[misc]
+class PetResource(ModelResource):  # type: ignore[misc]  # the library has no types
     """Pets as rows."""
 
     class Meta:
@@ -131,7 +131,7 @@ def _marked(difference: Difference, field: str) -> str:
     return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
-class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]
+class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  # the library has no types
     """Import and export for a ModelAdmin of pets."""
 
     resource_classes = [PetResource]

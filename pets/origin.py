@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 
 class Origin(NamedTuple):
-    """A client's API key, a member of staff or a command, and what it was called then."""
+    """What a member of staff, a command or a client's API key was called then; only a key has a prefix."""
 
-    kind: str
     name: str
     key_prefix: str = ""
 
@@ -32,6 +31,6 @@ def read(text: str | None) -> Origin | None:
         return None
     kind, _, name = text.partition(" ")
     if kind != "key":
-        return Origin(kind, name)
+        return Origin(name)
     key_prefix, _, name = name.partition(" ")
-    return Origin(kind, name, key_prefix)
+    return Origin(name, key_prefix)

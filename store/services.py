@@ -12,14 +12,15 @@ from petservice.api.queries import CompiledQuery
 from store.models import DayCounter, InventoryCounter
 
 Counts = dict[str, int]
+Days = dict[date, int]
+
 _NOTHING = dict.fromkeys(Pet.Status.values, 0)
 _SUMS = CompiledQuery(lambda: InventoryCounter.objects.values_list("status").annotate(Sum("count")))
-Days = dict[date, int]
 
 
 def inventory_counts() -> Counts:
     """The number of pets of each status; costs the same however many pets there are."""
-    return {**_NOTHING, **{status: count for status, count in _SUMS.rows()}}  # noqa: C416  # the rows may be lists
+    return _NOTHING | {status: int(count) for status, count in _SUMS.rows()}
 
 
 def pets_created_per_day(first: date, last: date) -> Days:

@@ -4,6 +4,8 @@ Installed by a migration. A later change of them is a new migration with the new
 constants that an installed database would not see.
 """
 
+from typing import Any
+
 # SQLite has row triggers only, and one writer at a time, so one counter row a status is enough. A count that reaches
 # a missing row from below is not made up: the tables may be emptied in any order.
 SQLITE_CREATE = [
@@ -188,3 +190,9 @@ POSTGRESQL_DROP_DAYS = [
     "DROP FUNCTION store_count_days()",
     "DROP FUNCTION store_add_to_day(date, bigint)",
 ]
+
+
+def execute(schema_editor: Any, *, sqlite: list[str], postgresql: list[str]) -> None:
+    """Run the statements for the database that is being migrated."""
+    for statement in {"sqlite": sqlite, "postgresql": postgresql}[schema_editor.connection.vendor]:
+        schema_editor.execute(statement, params=None)

@@ -4,16 +4,11 @@ from store import triggers
 
 
 def create(apps, schema_editor):
-    _execute(schema_editor, sqlite=triggers.SQLITE_CREATE, postgresql=triggers.POSTGRESQL_CREATE)
+    triggers.execute(schema_editor, sqlite=triggers.SQLITE_CREATE, postgresql=triggers.POSTGRESQL_CREATE)
 
 
 def drop(apps, schema_editor):
-    _execute(schema_editor, sqlite=triggers.SQLITE_DROP, postgresql=triggers.POSTGRESQL_DROP)
-
-
-def _execute(schema_editor, **statements):
-    for statement in statements[schema_editor.connection.vendor]:
-        schema_editor.execute(statement, params=None)
+    triggers.execute(schema_editor, sqlite=triggers.SQLITE_DROP, postgresql=triggers.POSTGRESQL_DROP)
 
 
 class Migration(migrations.Migration):

@@ -4,7 +4,7 @@ from store import triggers
 
 
 def create(apps, schema_editor):
-    _execute(
+    triggers.execute(
         schema_editor,
         sqlite=triggers.SQLITE_CREATE_DAYS + triggers.SQLITE_FILL_DAYS,
         postgresql=triggers.POSTGRESQL_CREATE_DAYS + triggers.POSTGRESQL_FILL_DAYS,
@@ -12,12 +12,7 @@ def create(apps, schema_editor):
 
 
 def drop(apps, schema_editor):
-    _execute(schema_editor, sqlite=triggers.SQLITE_DROP_DAYS, postgresql=triggers.POSTGRESQL_DROP_DAYS)
-
-
-def _execute(schema_editor, **statements):
-    for statement in statements[schema_editor.connection.vendor]:
-        schema_editor.execute(statement, params=None)
+    triggers.execute(schema_editor, sqlite=triggers.SQLITE_DROP_DAYS, postgresql=triggers.POSTGRESQL_DROP_DAYS)
 
 
 class Migration(migrations.Migration):
