@@ -1,51 +1,268 @@
-"""gunicorn's threaded worker, answering in the service's one shape what gunicorn itself refuses."""
+"""gunicorn's event-loop worker, with what a service in the open needs of it: deadlines, limits, and errors in JSON.
 
+It overrides methods that gunicorn does not promise to keep, hence the narrow pin in pyproject.toml; tests/running says
+whether a newer release still does what this relies on.
+"""
+
+import asyncio
+import faulthandler
+import os
 import socket
-import uuid
+import ssl
+import time
+from contextlib import suppress
 from typing import Any
 
-from gunicorn import util
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn import sock
+from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.workers.gasgi import ASGIWorker
 
-from petservice.api.errors import standard_error_response
 from petservice.api.redaction import KeylessFormatter
+from petservice.refusals import refusal
+
+# Seconds for a request to arrive, from its first byte to its last, and in which its client must take some of the
+# answer. A body has the longer the more of it there is, at this many bytes a second; so large uploads are possible.
+REQUEST_DEADLINE = 20
+LEAST_RATE = 16 * 1024
+# Seconds in which a client that is refused may still send before it is cut off. Closed at once, the connection would
+# be reset under a client that still sends, and the answer lost.
+LINGER = 10
+# Seconds, when the worker stops, in which a client may use a kept connection once more and be told that it closes.
+LAST_CALL = 1.5
+# Seconds between two looks at all connections.
+_BEAT = 1.0
 
 
-class JSONErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Requests that never reach Django (no HTTP, too long a line or header, ...) get the error envelope too."""
+class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
+    """A client's connection: gunicorn's, with a deadline, a close that loses no answer, and errors in JSON."""
+
+    # gunicorn's own: whether the connection has ended, or is to end.
+    _closed: bool
+    # When the request that is arriving began; None between requests. A client that connects and says nothing is
+    # as slow as one that stops in the middle.
+    began: float | None = None
+    received = 0
+    # Whether the client has ended its half of the connection.
+    is_half_closed = False
+    # Whether the answer to the request that is arriving has begun.
+    is_answered = False
+    # Since when the client has been taking nothing of the answer, or has been let send what nobody reads.
+    stalled: float | None = None
+    lingering: float | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self.began = time.monotonic()
+        self.worker.connections.add(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.worker.connections.discard(self)
+        self.worker.connection_ended()
+
+    def data_received(self, data: bytes) -> None:
+        if self.lingering is not None:
+            return
+        if self.began is None:
+            self.began = time.monotonic()
+        self.received += len(data)
+        super().data_received(data)
+
+    def eof_received(self) -> bool:
+        # A client may end its half and still read: `curl` does not, `nc -N` and many a script do.
+        self.is_half_closed = True
+        if self.lingering is not None or self._awaiting_request or self._is_ssl:
+            return False
+        if self.began is not None and self._body_receiver is not None:
+            self._body_receiver.signal_disconnect()
+        return True
+
+    def _on_headers_complete(self) -> bool:
+        if self.began is None:  # it came together with the request before
+            self.began = time.monotonic()
+        self.is_answered = False
+        return bool(super()._on_headers_complete())
+
+    def _on_message_complete(self) -> None:
+        self.began = None
+        self.received = 0
+        super()._on_message_complete()
+
+    def pause_writing(self) -> None:
+        self.stalled = time.monotonic()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self.stalled = None
+        super().resume_writing()
+
+    def _will_close(self, request: Any, response_requires_close: bool) -> bool:
+        # What is still to come of the request is nothing to begin the next one with.
+        return (
+            self.began is not None or self.is_half_closed or bool(super()._will_close(request, response_requires_close))
+        )
+
+    def _is_websocket_upgrade(self, request: Any) -> bool:
+        return False  # answered as if it had not asked
+
+    def _send_response_start(self, *args: Any, **options: Any) -> None:
+        self.is_answered = True
+        super()._send_response_start(*args, **options)
+
+    def _send_error_response(self, status: int, message: str, extra_headers: Any = ()) -> None:
+        if self.is_answered:
+            return  # a second answer would be read as that to another request
+        self.is_answered = True
+        self.log.debug("A request was refused with %s: %s", status, message)
+        response = refusal(status)
+        head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\nConnection: close\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in response.items())
+        self._safe_write(f"{head}\r\n".encode("latin-1") + response.content)
+
+    def _close_transport(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self.began is None or not self.received or self.is_half_closed:
+            # Not gunicorn's own, which does not get to this if the client has reset the connection.
+            self.transport.close()
+            return
+        self.lingering = time.monotonic()
+        if self._body_receiver is not None:
+            self._body_receiver.signal_disconnect()
+        try:
+            if self.transport.can_write_eof():
+                self.transport.write_eof()
+            self._resume_reading()
+        except OSError:  # the client has gone already
+            self.transport.abort()
+
+    def close_overdue(self, now: float) -> None:
+        """End the connection if its client takes too long: with an answer if there is something to be answered."""
+        if self.lingering is not None:
+            if now - self.lingering > LINGER:
+                self.transport.abort()
+        elif self.stalled is not None:
+            if now - self.stalled > REQUEST_DEADLINE:
+                self.transport.abort()
+        elif self.began is not None and now - self.began > REQUEST_DEADLINE + self.received / LEAST_RATE:
+            if self.received:
+                self._send_error_response(408, "The request took too long.")
+            self.transport.close()
+            self._closed = True
+
+    def close_idle(self) -> None:
+        """End the connection if no request is under way on it."""
+        if self._awaiting_request and not (self.began is not None and self.received):
+            self._close_transport()
+
+
+class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
+    """Serves on one event loop, and has the application called on its threads (petservice.calls)."""
 
     def init_process(self) -> None:
         # gunicorn logs a line that it cannot read as it came, and the key may be in it.
         for handler in self.log.error_log.handlers:
             handler.setFormatter(KeylessFormatter(self.log.error_fmt, self.log.datefmt))
+        self.connections: set[Connection] = set()
+        # Those that have been accepted; a TLS handshake counts, too.
+        self._open = 0
+        self._listens = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Here, because a failure ends the start. Later gunicorn would go on without TLS.
+        self._tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
+        # gunicorn keeps what it finds on the class that asks, and looks for it on its own one.
+        ASGIProtocol._check_h1c_protocol_available()
         super().init_process()
 
-    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
-        # gunicorn decides what kind of failure it is, and logs it; only what it would write is replaced.
-        refusal = _Refusal()
-        super().handle_error(req, refusal, addr, exc)
-        response = standard_error_response(refusal.status)
-        head = (
-            f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\nConnection: close\r\n"
-            "Content-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-            f"X-Request-ID: {uuid.uuid4().hex}\r\nContent-Length: {len(response.content)}\r\n\r\n"
-        )
+    async def _serve(self) -> None:
+        self._stopping = asyncio.Event()
+        for listener in self.sockets:
+            listener.sock.setblocking(False)
+        while self.alive and self.ppid == os.getppid():
+            # A call that stands still stops the heart: gunicorn's `timeout` holds for it, too.
+            if all(threads.standstill() < 2 * _BEAT for threads in self.asgi.threads):
+                self.notify()
+            now = time.monotonic()
+            for connection in list(self.connections):
+                connection.close_overdue(now)
+            self._listen()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _BEAT)
+        await self._stop()
+
+    def _listen(self) -> None:
+        """Accept connections up to the limit, and leave the others to the kernel's queue, or to another worker."""
+        listens = self.alive and self._open < self.cfg.worker_connections
+        if listens != self._listens:
+            self._listens = listens
+            for listener in self.sockets:
+                if listens:
+                    self.loop.add_reader(listener.sock, self._accept, listener.sock)
+                else:
+                    self.loop.remove_reader(listener.sock)
+
+    def _accept(self, listener: socket.socket) -> None:
+        # One at a time: a worker that took all that wait would leave none to the others.
         try:
-            util.write_nonblock(client, head.encode("ascii") + response.content)
-        except OSError:
-            self.log.debug("A refused client had gone already.")
+            accepted, _ = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:  # too many open files, say; tried again at the next beat
+            self.log.error("No connection could be accepted: %s", error)
+            self._listens = False
+            for other in self.sockets:
+                self.loop.remove_reader(other.sock)
+            return
+        accepted.setblocking(False)
+        self._open += 1
+        self._listen()
+        task = self.loop.create_task(self._connect(accepted))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
+    async def _connect(self, accepted: socket.socket) -> None:
+        timeout = REQUEST_DEADLINE if self._tls else None
+        try:
+            await self.loop.connect_accepted_socket(
+                lambda: Connection(self), accepted, ssl=self._tls, ssl_handshake_timeout=timeout
+            )
+        except (OSError, asyncio.CancelledError):  # no TLS, or gone before the handshake
+            accepted.close()
+            self.connection_ended()
 
-class _Refusal:
-    """Stands in for the socket and keeps the status of what gunicorn writes to it."""
+    def connection_ended(self) -> None:
+        """Make room for another."""
+        self._open -= 1
+        self._listen()
 
-    status = 400
+    async def _stop(self) -> None:
+        """Let requests that run finish, and tell clients that come once more that the connection closes."""
+        self.alive = False
+        self._listens = True
+        self._listen()
+        began = time.monotonic()
+        while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
+            if not self.connections and not any(threads.are_busy for threads in self.asgi.threads):
+                break
+            self.notify()
+            for connection in list(self.connections):
+                if elapsed > LAST_CALL:
+                    connection.close_idle()
+                connection.close_overdue(time.monotonic())
+            await asyncio.sleep(0.05)
+        for listener in self.sockets:
+            listener.sock.close()
 
-    def sendall(self, sent: bytes) -> None:
-        self.status = int(sent.split(b" ", 2)[1])
+    def handle_exit_signal(self) -> None:
+        super().handle_exit_signal()
+        self._stopping.set()
 
-    def gettimeout(self) -> float:
-        return 0.0
+    def handle_quit_signal(self) -> None:
+        super().handle_quit_signal()
+        self._stopping.set()
 
-    def __getattr__(self, name: str) -> Any:  # setblocking and what the access log asks for
-        return lambda *args: None
+    def handle_abort_signal(self) -> None:
+        # gunicorn's, before it kills a worker whose heart has stopped. This shows where it hangs.
+        faulthandler.dump_traceback(all_threads=True)
+        super().handle_abort_signal()

@@ -24,10 +24,17 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SECTIONS = ("/admin/", "/static/")
 # To be read: any other method than GET and HEAD is answered in JSON as well.
 PAGES = ("/", "/docs")
+HEALTH = "/v1/health"
+READINESS = "/ready"
 # Load balancers probe these by address, without a name, and often without TLS.
-PROBES = ("/v1/health", "/ready")
+PROBES = (HEALTH, READINESS)
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+
+
+def request_identity(sent: str) -> str:
+    """The id of a request: the one that its client sent, if it is one, or else a new one."""
+    return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
 def _is_page(request: HttpRequest) -> bool:
@@ -43,8 +50,7 @@ class EnvelopeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        sent = request.headers.get("X-Request-ID", "")
-        identity = sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+        identity = request_identity(request.headers.get("X-Request-ID", ""))
         token = request_id.set(identity)
         try:
             response = self.get_response(request)

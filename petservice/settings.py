@@ -32,8 +32,13 @@ REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
 if REQUIRE_HTTPS is None:
     REQUIRE_HTTPS = True
 
-# Threads of one worker process: the most requests it answers, and the most connections it opens, at once.
-WORKER_THREADS = 4
+# Threads of one worker process on which Django is called; each has a connection to the database of its own.
+# Two that read and two that write: of two calls that wait for the database one can go on. More would only take the
+# interpreter's lock from each other. Apart, because on SQLite writers queue for seconds behind an import.
+READ_THREADS = 2
+WRITE_THREADS = 2
+# A staff member's export holds one until its client has most of it.
+PAGE_THREADS = 3
 
 SECRET_KEY = env.str("SECRET_KEY", "")
 if not SECRET_KEY and not LIVE:
@@ -52,8 +57,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
 
 DATABASE_URL = env.str("DATABASE_URL", "")
 try:
-    # Two above the threads: the admin's export and a readiness probe never queue behind the API for long.
-    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=WORKER_THREADS + 2)}
+    # One more: the readiness probe has a thread to itself.
+    _THREADS = READ_THREADS + WRITE_THREADS + PAGE_THREADS + 1
+    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=_THREADS)}
 except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}

@@ -21,6 +21,10 @@ class JSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
+        headers = parser_context["request"].META if parser_context else {}
+        # Of what is declared to be too large, nothing is read.
+        if "HTTP_TRANSFER_ENCODING" not in headers and int(headers.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
+            raise _too_large()
         # One byte more tells a body that is too large from one that just fits, however it was declared.
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
@@ -28,10 +32,10 @@ class JSONParser(BaseParser):
             raise BadRequest(
                 "The body could not be read: it ended early, or its chunks are malformed. Send it again."
             ) from None
-        if parser_context and _is_cut_short(body, parser_context["request"].META):
+        if headers and _is_cut_short(body, headers):
             raise BadRequest("The body is shorter than its Content-Length: send it again, whole.")
         if len(body) > MAX_BODY_BYTES:
-            raise BadRequest(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
+            raise _too_large()
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -41,6 +45,10 @@ class JSONParser(BaseParser):
         if not isinstance(value, dict):
             raise BadRequest('The body must be a JSON object, for example {"name": "Rex"}.')
         return value
+
+
+def _too_large() -> BadRequest:
+    return BadRequest(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
 
 
 def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:

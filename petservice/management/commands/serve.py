@@ -45,7 +45,7 @@ class Command(BaseCommand):
         self.stdout.flush()
         command = [sys.executable, "-m", "gunicorn", "--config", "python:petservice.gunicorn_conf"]
         command += ["--bind", bind] if bind else []
-        os.execv(sys.executable, [*command, "petservice.wsgi:application"])  # noqa: S606  # no shell, no foreign input
+        os.execv(sys.executable, [*command, "petservice.asgi:application"])  # noqa: S606  # no shell, no foreign input
 
     @transaction.atomic
     def _set_up_on_first_use(self, bind: str | None) -> None:
