@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,21 +121,24 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_service(folder: Path, *, port: int | None = None, **variables: str) -> Iterator[Service]:
+def running_service(
+    folder: Path, *, port: int | None = None, command: Sequence[str] = ("manage.py", "serve"), **variables: str
+) -> Iterator[Service]:
     """`manage.py serve` on a free loopback port, stopped at the end; its database and log are in `folder`."""
     port = port or free_port()
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
     log = folder / "log"
     with log.open("a") as output:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"],
+            [sys.executable, *command, "--bind", f"127.0.0.1:{port}"],
             cwd=ROOT,
             env=environment,
             stdout=output,
             stderr=output,
             text=True,
         )
-    service = Service(f"http://127.0.0.1:{port}", process, log, environment)
+    scheme = "https" if "TLS_CERTFILE" in variables else "http"
+    service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment)
     try:
         wait_until(lambda: process.poll() is not None or _answers(service.url))
         if process.poll() is not None:
@@ -157,7 +160,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/v1/health", trust_env=False).status_code == 200
+        return httpx.get(f"{url}/v1/health", trust_env=False, verify=False).status_code == 200
     except httpx.TransportError:
         return False
 

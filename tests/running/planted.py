@@ -1,0 +1,61 @@
+"""The service with a few planted paths beside its own, which wait, fail, stream and tell what they were given.
+
+They speak to a test through the folder that PLANTED names: it sees a file there, or puts one.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from petservice import gunicorn_worker
+from petservice.asgi import Application
+from petservice.asgi import wsgi_application as service
+
+FOLDER = Path(os.environ["PLANTED"])
+MEBIBYTE = b"x" * 2**20
+# What a test can wait for.
+gunicorn_worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", gunicorn_worker.REQUEST_DEADLINE))
+
+
+class Export:
+    """More than any buffer takes; leaves a file when it is closed."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter([MEBIBYTE] * 64)
+
+    def close(self) -> None:
+        (FOLDER / "export-closed").touch()
+
+
+def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """The planted paths, or else the service."""
+    path = environ["PATH_INFO"].removeprefix("/v1")
+    answer: Iterable[bytes] = [b"{}"]
+    if path == "/held":  # until the test says so
+        (FOLDER / f"held-{time.monotonic_ns()}").touch()
+        while not (FOLDER / "released").exists():
+            time.sleep(0.01)
+    elif path == "/hanging":
+        time.sleep(3600)
+    elif path == "/crash":
+        raise RuntimeError("the planted cause")
+    elif path == "/export":
+        answer = Export()
+    elif path == "/breaking-export":
+        answer = (MEBIBYTE[: 2**20 // (3 - number)] for number in range(9))
+    elif path == "/environ":
+        told = {name: value for name, value in environ.items() if isinstance(value, str)}
+        answer = [json.dumps(told | {"body": len(environ["wsgi.input"].read())}).encode()]
+    else:
+        return service(environ, start_response)
+    headers = [("Content-Type", "application/json")]
+    start_response(
+        "200 OK", [*headers, ("Content-Length", str(len(answer[0])))] if isinstance(answer, list) else headers
+    )
+    return answer
+
+
+application = Application(wsgi)

@@ -1,0 +1,240 @@
+"""Connections as clients use and misuse them, on a running service."""
+
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.conftest import Service, wait_until
+from tests.running.connections import Answer, Client, get, post
+
+PET = b'{"name":"Rex"}'
+MEGABYTES = 10 * 2**20
+
+
+def chunk(content: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(content), content)
+
+
+def assert_refused(answer: Answer, status: int = 400) -> None:
+    assert answer.status == status
+    assert b'{"error":{"code":' in answer.body
+    assert answer.headers["content-type"] == "application/json"
+
+
+def names(service: Service, key: str) -> list[str]:
+    with service.client(key) as client:
+        pets, page = [], "/v1/pets?limit=1000"
+        while page:
+            response = client.get(page)
+            pets += response.json()
+            page = response.links.get("next", {}).get("url", "")
+        return [pet["name"] for pet in pets]
+
+
+@pytest.fixture
+def no_traceback(service: Service) -> object:
+    """Nothing is logged as a crash during the test."""
+    before = service.log.read_text().count("Traceback")
+    yield
+    assert service.log.read_text().count("Traceback") == before
+
+
+def test_many_requests_share_a_connection(service: Service, service_key: str) -> None:
+    with Client(service) as client:
+        for number in range(100):
+            client.send(post(service_key, b'{"name":"%d"}' % number))
+            assert client.answer().body.endswith(b'"name":"%d"}' % number)
+
+
+def test_requests_sent_at_once_are_answered_in_order(service: Service, service_key: str) -> None:
+    numbers = range(40)
+    with Client(service) as client:
+        client.send(*(post(service_key, b'{"name":"%d"}' % number) + get("/v1/health") for number in numbers))
+
+        answers = [(client.answer(), client.answer()) for _ in numbers]
+
+    assert [created.body.rpartition(b":")[2] for created, _ in answers] == [b'"%d"}' % number for number in numbers]
+    assert {(created.status, health.body) for created, health in answers} == {(201, b'{"status":"ok"}')}
+
+
+def test_request_cut_anywhere_is_put_together(service: Service, service_key: str) -> None:
+    request = post(service_key, PET)
+    with Client(service) as client:
+        for place in range(1, len(request), 7):
+            client.send(request[:place])
+            client.send(request[place:])
+            assert client.answer().status == 201
+
+
+def test_half_a_request_behind_a_whole_one_is_completed(service: Service, service_key: str) -> None:
+    request = post(service_key, PET)
+    with Client(service) as client:
+        client.send(request, request[:40])
+        assert client.answer().status == 201
+        client.send(request[40:])
+        assert client.answer().status == 201
+
+
+@pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/docs", "/static/admin/css/base.css"])
+def test_head_leaves_the_connection_usable(service: Service, target: str) -> None:
+    with Client(service) as client:
+        client.send(get(target, method="HEAD"), get("/v1/health"))
+        assert client.answer(to_head=True).headers["content-length"] != "0"
+        assert client.answer().body == b'{"status":"ok"}'
+
+
+# Bodies.
+
+
+@pytest.mark.parametrize("head", ["declared", "chunked"])
+def test_refusal_of_a_huge_body_can_be_read(service: Service, service_key: str, head: str) -> None:
+    with Client(service) as client:
+        if head == "declared":
+            client.send(post(service_key, b"", length=MEGABYTES))
+        else:
+            lines = [f"X-API-Key: {service_key}".encode(), b"Content-Type: application/json"]
+            client.send(get("/v1/pets", *lines, b"Transfer-Encoding: chunked", method="POST"), b"%x\r\n" % MEGABYTES)
+        # As most clients do: first send it all, then read.
+        client.send(b"x" * MEGABYTES)
+
+        answer = client.answer()
+
+        assert_refused(answer)
+        assert b"too large" in answer.body
+        assert answer.headers["connection"] == "close"
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.is_closed()
+
+
+def test_client_is_told_to_continue_before_its_body_is_awaited(service: Service, service_key: str) -> None:
+    with Client(service) as client:
+        client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
+        assert client.answer().status == 100
+        client.send(PET)
+        assert client.answer().status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "length", "status"), [("/v1/pets", 64 * 1024 + 1, 401), ("/v1/pets", 2**40, 401), ("/v1/health", 5, 404)]
+)
+def test_client_is_not_told_to_continue_where_nothing_is_read(
+    service: Service, path: str, length: int, status: int
+) -> None:
+    with Client(service) as client:
+        client.send(get(path, b"Expect: 100-continue", b"Content-Length: %d" % length, method="POST"))
+        if path == "/v1/health":
+            assert client.answer().status == 100  # a wrong method is Django's to refuse
+            client.send(b"x" * length)
+        assert_refused(client.answer(), status)
+
+
+def test_malformed_chunk_behind_the_answer_gets_no_second_one(service: Service) -> None:
+    with Client(service) as client:
+        client.send(get("/v1/health", b"Transfer-Encoding: chunked"))
+        assert client.answer().headers["connection"] == "close"
+        client.send(b"no chunk\r\n")
+        assert client.is_closed()
+
+
+def test_upload_larger_than_memory_is_read_whole(service: Service) -> None:
+    """The form lacks its token, so it is refused; but only after the last byte."""
+    with Client(service) as client:
+        client.send(get("/admin/login/", b"Content-Length: 3000000", b"Expect: 100-continue", method="POST"))
+        assert client.answer().status == 100
+        client.send(b"x" * 2_999_999)
+        client.socket.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.answer()
+        client.socket.settimeout(30)
+        client.send(b"x")
+        assert client.answer().status == 403
+
+
+# Clients that leave.
+
+
+@pytest.mark.usefixtures("no_traceback")
+def test_client_that_leaves_within_its_body_creates_nothing(service: Service, service_key: str) -> None:
+    for leave in (lambda client: client.socket.shutdown(socket.SHUT_WR), lambda client: None):
+        with Client(service) as client:
+            client.send(post(service_key, b'{"name":"left early"}', length=100))
+            leave(client)
+    with Client(service) as client:
+        client.send(get("/v1/health"))
+        assert client.answer().status == 200
+
+    assert "left early" not in names(service, service_key)
+
+
+@pytest.mark.usefixtures("no_traceback")
+def test_pet_of_a_client_that_does_not_wait_for_its_answer_is_created(service: Service, service_key: str) -> None:
+    with Client(service) as client:
+        client.send(post(service_key, b'{"name":"left behind"}'))
+
+    wait_until(lambda: "left behind" in names(service, service_key))
+
+
+@pytest.mark.usefixtures("no_traceback")
+def test_clients_that_reset_their_connections_harm_nobody(service: Service, service_key: str) -> None:
+    linger_not = b"\1\0\0\0\0\0\0\0"  # close by a reset
+    for request in (b"", b"GET /v1", get("/v1/pets"), post(service_key, PET), get("/static/admin/css/base.css")):
+        for _ in range(10):
+            with Client(service) as client:
+                client.send(request)
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_not)
+
+    with Client(service) as client:
+        client.send(get("/v1/health"))
+        assert client.answer().status == 200
+
+
+# What a header may claim.
+
+
+def test_header_with_an_underscore_is_no_key(service: Service, service_key: str) -> None:
+    with Client(service) as client:
+        client.send(get("/v1/pets", f"X_API_Key: {service_key}".encode()))
+        assert_refused(client.answer(), 401)
+
+
+@pytest.mark.parametrize("target", ["http://localhost/v1/health", "/v1/health#top", "/v1/he%61lth", "/v1/health?x#y?z"])
+def test_other_spellings_of_an_address_lead_to_the_same(service: Service, target: str) -> None:
+    with Client(service) as client:
+        client.send(get(target))
+        assert client.answer().body == b'{"status":"ok"}'
+
+
+def test_asking_for_another_protocol_changes_nothing(service: Service) -> None:
+    for protocol in (b"websocket", b"h2c"):
+        with Client(service) as client:
+            client.send(get("/v1/health", b"Upgrade: " + protocol, b"Connection: Upgrade, HTTP2-Settings"))
+            assert client.answer().body == b'{"status":"ok"}'
+
+
+def test_refused_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:
+    for request in (f"GET /v1/pets?{service_key}", f"X-API-Key: {service_key}", f"GET / HTTP/1.1\r\n{service_key}"):
+        with Client(service) as client:
+            client.send(request.encode(), b"\r\n\r\n")
+            assert_refused(client.answer())
+            client.socket.shutdown(socket.SHUT_WR)
+            assert client.is_closed()
+
+    assert service_key not in service.log.read_text()
+
+
+def test_many_clients_at_once_get_their_own_answers(service: Service, service_key: str) -> None:
+    ready = threading.Barrier(20)
+
+    def use(number: int) -> bool:
+        with Client(service) as client:
+            ready.wait()
+            answers = []
+            for turn in range(20):
+                client.send(post(service_key, b'{"name":"%d-%d"}' % (number, turn)))
+                answers.append(client.answer().body.endswith(b'"name":"%d-%d"}' % (number, turn)))
+            return all(answers)
+
+    with ThreadPoolExecutor(20) as pool:
+        assert all(pool.map(use, range(20)))
