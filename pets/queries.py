@@ -1,35 +1,30 @@
 """What the API reads of pets: the three columns that it shows."""
 
-from typing import NamedTuple
+from typing import cast
 
 from django.db.models import QuerySet
 
 from pets.models import Pet
 from petservice.api.queries import CompiledQuery
 
-
-class ShownPet(NamedTuple):
-    """A pet as the API shows it."""
-
-    id: str
-    name: str
-    tag: str | None
-
+# Its id, name and tag.
+ShownPet = tuple[str, str, str | None]
+_COLUMNS = ("id", "name", "tag")
 
 # Of no pet: an id, and a limit, that occur in the queries for nothing else.
 _ID, _LIMIT = "00000000-0000-7000-8000-000000000000", 987_654_321
 
 
 def _one(pet_id: str) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.filter(pk=pet_id).values_list(*ShownPet._fields)
+    return Pet.objects.filter(pk=pet_id).values_list(*_COLUMNS)
 
 
 def _first(limit: int) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.order_by("pk").values_list(*ShownPet._fields)[:limit]
+    return Pet.objects.order_by("pk").values_list(*_COLUMNS)[:limit]
 
 
 def _after(after: str, limit: int) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.filter(pk__gt=after).order_by("pk").values_list(*ShownPet._fields)[:limit]
+    return Pet.objects.filter(pk__gt=after).order_by("pk").values_list(*_COLUMNS)[:limit]
 
 
 _ONE = CompiledQuery(_one, _ID)
@@ -40,11 +35,10 @@ _AFTER = CompiledQuery(_after, _ID, _LIMIT)
 def pet(pet_id: str) -> ShownPet | None:
     """The pet with this id, or None."""
     for row in _ONE.rows(pet_id):
-        return ShownPet._make(row)
+        return cast(ShownPet, row)
     return None
 
 
 def pets_after(after: str | None, limit: int) -> list[ShownPet]:
     """Pets with ids above `after`, by default all, oldest first; at most `limit`."""
-    rows = _FIRST.rows(limit) if after is None else _AFTER.rows(after, limit)
-    return [ShownPet._make(row) for row in rows]
+    return cast(list[ShownPet], _FIRST.rows(limit) if after is None else _AFTER.rows(after, limit))

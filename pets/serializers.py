@@ -7,18 +7,18 @@ from pets.queries import ShownPet
 from petservice.api.fields import IDField, TextField
 
 
-class PetSerializer(serializers.Serializer[Pet | ShownPet]):
+class PetSerializer(serializers.Serializer[ShownPet]):
     """A pet as the API shows it."""
 
     id = IDField(help_text="Unique identifier, assigned by the service.")
     name = TextField(help_text="Display name of the pet.")
     tag = TextField(required=False, help_text="Category, for example a kind of animal. Absent if the pet has none.")
 
-    def to_representation(self, instance: Pet | ShownPet) -> dict[str, Any]:
-        shown = {"id": instance.id, "name": instance.name}
-        if instance.tag is not None:
-            shown["tag"] = instance.tag
-        return shown
+    def to_representation(self, instance: ShownPet) -> dict[str, Any]:
+        pet_id, name, tag = instance
+        if tag is None:
+            return {"id": pet_id, "name": name}
+        return {"id": pet_id, "name": name, "tag": tag}
 
 
 class CreatePetRequestSerializer(serializers.Serializer[Pet]):

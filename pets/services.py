@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
-from pets import origin
 from pets.models import IdempotencyRecord, Pet
-from petservice.apikeys.models import APIKey
+from petservice.api.queries import CompiledInsert
 
 IDEMPOTENCY_PERIOD = timedelta(hours=24)
 # How many old records each new one takes away, so that they go without a daemon.
 _SWEEP = 10
+_INSERT = CompiledInsert(Pet)
 
 
 class IdempotencyKeyReusedError(Exception):
@@ -24,21 +24,30 @@ class IdempotencyKeyInUseError(Exception):
 
 def create_pet(*, name: str, tag: str | None = None, created_through: str | None = None) -> Pet:
     """A new, available pet; `created_through` is one of the texts of pets.origin."""
-    return Pet.objects.create(name=name, tag=tag, created_through=created_through)
+    pet = Pet(name=name, tag=tag, created_through=created_through)
+    _INSERT.write(pet)
+    return pet
 
 
 @transaction.atomic
 def create_pet_once(
-    *, api_key: APIKey, idempotency_key: str, name: str, tag: str | None = None, now: datetime | None = None
+    *,
+    api_key_id: int,
+    idempotency_key: str,
+    name: str,
+    tag: str | None = None,
+    created_through: str | None = None,
+    now: datetime | None = None,
 ) -> tuple[Pet, bool]:
-    """The pet that `api_key` has created with this key within IDEMPOTENCY_PERIOD, or a new one; and whether it is new.
+    """The pet that the client with this API key has created with this idempotency key within IDEMPOTENCY_PERIOD, or a
+    new one; and whether it is new.
 
     The pet of an earlier request is as it was answered then, not as it may be now. The pet and its record are
     written together or not at all. Raises IdempotencyKeyReusedError and IdempotencyKeyInUseError.
     """
     now = now or timezone.now()
-    _claim(api_key, idempotency_key)
-    record = IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).first()
+    _claim(api_key_id, idempotency_key)
+    record = IdempotencyRecord.objects.filter(api_key_id=api_key_id, key=idempotency_key).first()
     if record is not None and record.created_at > now - IDEMPOTENCY_PERIOD:
         if (record.name, record.tag) != (name, tag):
             raise IdempotencyKeyReusedError
@@ -46,20 +55,20 @@ def create_pet_once(
     if record is not None:
         record.delete()
     _sweep(now)
-    pet = create_pet(name=name, tag=tag, created_through=origin.of_key(api_key.prefix, api_key.name))
+    pet = create_pet(name=name, tag=tag, created_through=created_through)
     IdempotencyRecord.objects.create(
-        api_key=api_key, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
+        api_key_id=api_key_id, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
     )
     return pet, True
 
 
-def _claim(api_key: APIKey, idempotency_key: str) -> None:
+def _claim(api_key_id: int, idempotency_key: str) -> None:
     """Keep others out until the transaction ends. SQLite lets only one writer in anyway; here the others queue."""
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [f"idempotency:{idempotency_key}", api_key.pk]
+            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [f"idempotency:{idempotency_key}", api_key_id]
         )
         (claimed,) = cursor.fetchone()
     if not claimed:

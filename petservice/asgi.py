@@ -1,7 +1,7 @@
-"""Django for gunicorn's event loop: requests are read and answers sent on the loop, and Django is called on threads.
+"""Django for gunicorn's event loop: requests are read and answers sent on the loop, and Django is called from it.
 
-The loop reads each request whole before it hands it over, so a slow client holds no thread. Django itself stays
-synchronous: run on the loop it would open a connection to the database for every request.
+The loop reads each request whole before it calls, so a slow client holds up nobody. The API is called on the loop's own
+thread, in lanes (petservice.lanes); whatever may compute or wait for long, on threads (petservice.calls).
 """
 
 import asyncio
@@ -18,11 +18,14 @@ from petservice.wsgi import application as wsgi_application
 # The import above sets Django up, which those below need.
 # isort: split
 from django.conf import settings
+from django.db import connection
 from django.http import HttpResponse
 
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
-from petservice.calls import WSGI, Call, CallThreads
+from petservice.calls import Call, CallThreads
+from petservice.handler import API, Handler
+from petservice.lanes import Lanes
 from petservice.middleware import HEALTH, READINESS, request_identity
 from petservice.refusals import completed, refusal
 
@@ -38,20 +41,27 @@ UPLOAD_MEMORY = 256 * 1024
 
 
 class Application:
-    """The ASGI application around a WSGI one."""
+    """The ASGI application around Django's handler."""
 
-    def __init__(self, wsgi: WSGI) -> None:
-        self._wsgi = wsgi
-        # What reads the API never queues behind what waits to write, the API never behind a page, and the readiness
-        # probe behind none of them.
-        self._reads = CallThreads("reads", settings.READ_THREADS)
-        self._writes = CallThreads("writes", settings.WRITE_THREADS)
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._is_on_sqlite = connection.vendor == "sqlite"
+        # What reads never queues behind what waits to write.
+        self._reads = Lanes(settings.READ_LANES)
+        self._writes = Lanes(settings.WRITE_LANES)
+        # Nor a page behind what waits to write on a thread, nor the readiness probe behind a page.
+        self._writing = CallThreads("writing", settings.WRITE_THREADS)
         self._pages = CallThreads("pages", settings.PAGE_THREADS)
         self._probe = CallThreads("probe", 1)
-        self.threads = (self._reads, self._writes, self._pages, self._probe)
+        self.threads = (self._writing, self._pages, self._probe)
         # The health check touches nothing: its answer is always the same, but for the request id. So it is asked for
-        # once, and then given on the loop, where no busy thread is in its way.
-        self._health = {scheme: health_answer(wsgi, scheme) for scheme in ("http", "https")}
+        # once, and then given at once.
+        self._health = {scheme: health_answer(handler, scheme) for scheme in ("http", "https")}
+
+    def close(self) -> None:
+        """Let go of what is kept between calls."""
+        self._reads.close()
+        self._writes.close()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         environ = wsgi_environ(scope)
@@ -72,7 +82,7 @@ class Application:
 
     async def _call(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
         path = environ["PATH_INFO"]
-        is_api = path.startswith("/v1/")
+        is_api = path.startswith(API)
         if "HTTP_TRANSFER_ENCODING" in environ or environ.get("CONTENT_LENGTH", "0") != "0":
             try:
                 environ["wsgi.input"] = await (_api_body if is_api else _upload)(environ, receive)
@@ -80,11 +90,15 @@ class Application:
                 response = completed(error_response(400, str(error)))
                 await _send_response(send, response, environ["REQUEST_METHOD"])
                 return
-        if is_api:
-            threads = self._reads if environ["REQUEST_METHOD"] in ("GET", "HEAD") else self._writes
+        if not is_api:
+            await Call(self._handler, environ).answer(self._probe if path == READINESS else self._pages, receive, send)
+        elif self._is_on_sqlite and "HTTP_IDEMPOTENCY_KEY" in environ:
+            # A transaction of several statements, which may have to wait for the one lock of all writers.
+            await Call(self._handler, environ).answer(self._writing, receive, send)
         else:
-            threads = self._probe if path == READINESS else self._pages
-        await Call(self._wsgi, environ).answer(threads, receive, send)
+            method = environ["REQUEST_METHOD"]
+            lanes = self._reads if method in ("GET", "HEAD") else self._writes
+            await _send_response(send, await lanes.call(self._handler.api_answer, environ), method)
 
 
 class _RefusedError(Exception):
@@ -186,24 +200,24 @@ def _variable(header: bytes) -> str:
     return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
 
 
-def health_answer(wsgi: WSGI, scheme: str) -> tuple[Headers, bytes]:
+def health_answer(handler: Handler, scheme: str) -> tuple[Headers, bytes]:
     """What the health check answers: its headers, but for the request id, and its body."""
     scope = {
         **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
         **{"http_version": "1.1", "server": None, "client": None, "headers": []},
     }
-    given: list[tuple[str, str]] = []
-    answer = wsgi(wsgi_environ(scope), lambda status, headers: given.extend(headers))
-    body = b"".join(answer)
-    answer.close()  # type: ignore[attr-defined]  # Django's responses have it
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given if name != "X-Request-ID"]
-    return headers, body
+    answer = handler.api_answer(wsgi_environ(scope))
+    return [header for header in _encoded(answer) if header[0] != b"X-Request-ID"], answer.content
 
 
 async def _send_response(send: Send, response: HttpResponse, method: str) -> None:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
-    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    await send({"type": "http.response.start", "status": response.status_code, "headers": _encoded(response)})
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else response.content})
+
+
+def _encoded(response: HttpResponse) -> Headers:
+    cookies = (("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*response.items(), *cookies)]
 
 
 application = Application(wsgi_application)

@@ -12,10 +12,9 @@ EXAMPLE = "postgres://user:password@db.example.com:5432/petservice"
 _LIBPQ_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
-def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, Any]:
+def database_settings(url: str, *, data_dir: Path) -> dict[str, Any]:
     """Django's settings for the database that `url` names; an empty one means SQLite in `data_dir`.
 
-    `pool_size` is the most PostgreSQL connections that one process opens.
     Raises ValueError, with a sentence that says what to write, for any other engine or a malformed URL.
     """
     if not url:
@@ -25,7 +24,7 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
         # Without the third stroke it names a host, not a file.
         return _sqlite(Path(url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else ""))
     if scheme in ("postgres", "postgresql"):
-        return _postgresql(url, pool_size)
+        return _postgresql(url)
     raise ValueError(
         f"DATABASE_URL begins with {scheme + '://' if scheme else 'no scheme'!r}, but only SQLite and PostgreSQL are "
         f"supported: leave it out for SQLite, or write for example {EXAMPLE}"
@@ -55,7 +54,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
     }
 
 
-def _postgresql(url: str, pool_size: int) -> dict[str, Any]:
+def _postgresql(url: str) -> dict[str, Any]:
     try:
         # libpq's own reading of the URL knows several hosts, sockets and its options.
         options: dict[str, Any] = {name: str(value) for name, value in conninfo_to_dict(url).items()}
@@ -66,11 +65,10 @@ def _postgresql(url: str, pool_size: int) -> dict[str, Any]:
     if not settings["NAME"]:
         raise ValueError(f"DATABASE_URL names no database; write for example {EXAMPLE}")
     options.setdefault("application_name", "petservice")
-    options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 5}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "petservice.postgresql",
         **settings,
-        "CONN_MAX_AGE": 0,  # the pool keeps the connections
-        "CONN_HEALTH_CHECKS": True,  # one that died with its server is replaced before a request meets it
+        "CONN_MAX_AGE": None,  # each thread keeps its own, so there are no more than threads
+        "CONN_HEALTH_CHECKS": True,  # one that died with its server is replaced before a page meets it
         "OPTIONS": options,
     }

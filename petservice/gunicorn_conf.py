@@ -1,10 +1,14 @@
 """gunicorn's settings. GUNICORN_CMD_ARGS, WEB_CONCURRENCY, PORT and FORWARDED_ALLOW_IPS go before these, as ever."""
 
+import gc
 import os
+from typing import Any
 
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
 worker_class = "petservice.gunicorn_worker.EventLoopWorker"
+# Loaded once, and the memory shared by the workers. What a new release brings, a restart loads.
+preload_app = True
 # Of one worker; those beyond it wait in the kernel's queue.
 worker_connections = 1000
 # gunicorn_h1c or nothing: the Python parser would cost more than everything else of gunicorn.
@@ -13,9 +17,6 @@ http_parser = "fast"
 asgi_loop = "asyncio"
 # Django knows no start-up and shutdown messages.
 asgi_lifespan = "off"
-
-# The worker above turns what this parser refuses into answers; another one, if it is installed, would just hang up.
-http_parser = "python"
 
 # Longer than the idle time-out of the usual load balancers (60 s) would be safe too, but holds a connection per
 # client; 15 s spans a client's pauses.
@@ -35,3 +36,10 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 limit_request_line = 8190
 
 errorlog = "-"
+
+
+def when_ready(server: Any) -> None:
+    """Before the workers begin as copies of this process: what has been loaded stays, so no collector need look at it
+    again and again, and writing to it would end that the memory is shared."""
+    gc.collect()
+    gc.freeze()

@@ -9,10 +9,12 @@ import faulthandler
 import os
 import socket
 import ssl
+import sys
 import time
 from contextlib import suppress
 from typing import Any
 
+import uuid_utils
 from gunicorn import sock
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
@@ -29,6 +31,8 @@ LEAST_RATE = 16 * 1024
 LINGER = 10
 # Seconds, when the worker stops, in which a client may use a kept connection once more and be told that it closes.
 LAST_CALL = 1.5
+# Seconds after which a thread lets another run, the loop's for example: Python's own 5 ms are long beside a request.
+SWITCH_INTERVAL = 0.001
 # Seconds between two looks at all connections.
 _BEAT = 1.0
 
@@ -173,6 +177,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
         # gunicorn keeps what it finds on the class that asks, and looks for it on its own one.
         ASGIProtocol._check_h1c_protocol_available()
+        # Else all workers would go on with what the process that they are copies of has for random numbers.
+        uuid_utils.reseed_rng()
+        sys.setswitchinterval(SWITCH_INTERVAL)
         super().init_process()
 
     async def _serve(self) -> None:
@@ -251,6 +258,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
                     connection.close_idle()
                 connection.close_overdue(time.monotonic())
             await asyncio.sleep(0.05)
+        self.asgi.close()
         for listener in self.sockets:
             listener.sock.close()
 

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
@@ -37,8 +36,8 @@ class HealthViewSet(APIViewSet):
     authentication_classes = ()
     permission_classes = ()
 
-    def retrieve(self, request: Request) -> Response:
-        return Response({"status": "ok"})
+    def retrieve(self, request: Request) -> HttpResponse:
+        return self.answer({"status": "ok"})
 
 
 @safe_methods_only

@@ -1,19 +1,15 @@
 """What happens to every request before and after its view: identity, transport, and the one shape of answers."""
 
+import os
 import re
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
-from django.contrib.auth.middleware import AuthenticationMiddleware
-from django.contrib.messages.middleware import MessageMiddleware
-from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.logs import request_id
@@ -29,12 +25,13 @@ READINESS = "/ready"
 # Load balancers probe these by address, without a name, and often without TLS.
 PROBES = (HEALTH, READINESS)
 
+_KNOWN_HOSTS = 100
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 def request_identity(sent: str) -> str:
     """The id of a request: the one that its client sent, if it is one, or else a new one."""
-    return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+    return sent if _REQUEST_ID.fullmatch(sent) else os.urandom(16).hex()
 
 
 def _is_page(request: HttpRequest) -> bool:
@@ -50,7 +47,7 @@ class EnvelopeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        identity = request_identity(request.headers.get("X-Request-ID", ""))
+        identity = request_identity(request.META.get("HTTP_X_REQUEST_ID", ""))
         token = request_id.set(identity)
         try:
             response = self.get_response(request)
@@ -64,9 +61,7 @@ class EnvelopeMiddleware:
         return response
 
     def _as_api_answer(self, response: HttpResponseBase) -> HttpResponseBase:
-        rendered_by_api = hasattr(response, "accepted_renderer")
-        is_json = response.headers.get("Content-Type", "").startswith("application/json")
-        if response.status_code >= 400 and not rendered_by_api and not is_json:
+        if response.status_code >= 400 and not _is_of_api(response):
             # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
             response = standard_error_response(response.status_code)
         response.headers.pop("Allow", None)  # REST framework's; it promises OPTIONS, and no answer here is a 405
@@ -77,38 +72,15 @@ class EnvelopeMiddleware:
         return response
 
 
+def _is_of_api(response: HttpResponseBase) -> bool:
+    return hasattr(response, "accepted_renderer") or response.headers["Content-Type"].startswith("application/json")
+
+
 class PagePolicyMiddleware(CSPMiddleware):
     """Sends the Content-Security-Policy with every page; the API's answers are no pages, and do not pay for it."""
 
     def __call__(self, request: HttpRequest) -> Any:
         return super().__call__(request) if _is_page(request) else self.get_response(request)
-
-
-class _ForPages:
-    """Works for pages only: the API knows no sessions, and does not pay for them."""
-
-    get_response: Any
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if _is_page(request) or settings.DEBUG:  # with the browsable API, whose users are staff
-            return super().__call__(request)  # type: ignore[misc]  # of the class that this is mixed into
-        return self.get_response(request)
-
-
-class StaticFilesMiddleware(_ForPages, WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise has no types
-    """Static files."""
-
-
-class PageSessionMiddleware(_ForPages, SessionMiddleware):
-    """Sessions."""
-
-
-class PageUserMiddleware(_ForPages, AuthenticationMiddleware):
-    """Who is logged in."""
-
-
-class PageMessageMiddleware(_ForPages, MessageMiddleware):
-    """Messages to who is logged in."""
 
 
 class TransportMiddleware:
@@ -119,6 +91,8 @@ class TransportMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+        # Clients send the same few again and again.
+        self._known_hosts: set[str | None] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info in PROBES:
@@ -129,10 +103,17 @@ class TransportMiddleware:
             )
             return HttpResponseForbidden(message) if _is_page(request) else error_response(403, message)
         try:
-            request.get_host()
+            self._check_host(request)
         except DisallowedHost:
             message = "The Host header names a host that this service does not serve: use its documented address."
             return HttpResponse(message, status=400) if _is_page(request) else error_response(400, message)
         if _is_page(request) and (request.encoding or "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
         return self.get_response(request)
+
+    def _check_host(self, request: HttpRequest) -> None:
+        host = request.META.get("HTTP_HOST")
+        if host not in self._known_hosts:
+            request.get_host()
+            if len(self._known_hosts) < _KNOWN_HOSTS:
+                self._known_hosts.add(host)

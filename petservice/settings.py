@@ -32,14 +32,6 @@ REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
 if REQUIRE_HTTPS is None:
     REQUIRE_HTTPS = True
 
-# Threads of one worker process on which Django is called; each has a connection to the database of its own.
-# Two that read and two that write: of two calls that wait for the database one can go on. More would only take the
-# interpreter's lock from each other. Apart, because on SQLite writers queue for seconds behind an import.
-READ_THREADS = 2
-WRITE_THREADS = 2
-# A staff member's export holds one until its client has most of it.
-PAGE_THREADS = 3
-
 SECRET_KEY = env.str("SECRET_KEY", "")
 if not SECRET_KEY and not LIVE:
     try:
@@ -57,12 +49,19 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
 
 DATABASE_URL = env.str("DATABASE_URL", "")
 try:
-    # One more: the readiness probe has a thread to itself.
-    _THREADS = READ_THREADS + WRITE_THREADS + PAGE_THREADS + 1
-    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=_THREADS)}
+    DATABASES = {"default": database_settings(DATABASE_URL, data_dir=DATA_DIR)}
 except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
+
+# Of one worker process: calls of the API at a time. On PostgreSQL each has a connection of its own, on SQLite those
+# that write wait together for one commit.
+READ_LANES = 3
+WRITE_LANES = 3 if DATABASES["default"]["ENGINE"] == "petservice.postgresql" else 64
+# Threads for what writes to SQLite in several statements.
+WRITE_THREADS = 2
+# Threads for pages. A staff member's export holds one until its client has most of it.
+PAGE_THREADS = 3
 
 # gunicorn reads the same variable, with the same default.
 FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
@@ -112,14 +111,19 @@ MIDDLEWARE = [
     "petservice.middleware.PagePolicyMiddleware",
     "petservice.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "petservice.middleware.StaticFilesMiddleware",
-    "petservice.middleware.PageSessionMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "petservice.middleware.PageUserMiddleware",
-    "petservice.middleware.PageMessageMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Last: it puts the page for a locked-out person in the place of the login's answer, and does no more elsewhere.
     "axes.middleware.AxesMiddleware",
+]
+# The API's part of it (petservice.handler).
+API_MIDDLEWARE = [
+    "petservice.middleware.EnvelopeMiddleware",
+    "petservice.middleware.TransportMiddleware",
 ]
 
 ROOT_URLCONF = "petservice.urls"

@@ -1,10 +1,12 @@
+from django.http import HttpResponse
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from petservice.api.viewsets import APIViewSet
 from store import schema
 from store.serializers import InventorySerializer
 from store.services import inventory_counts
+
+_shown = InventorySerializer().to_representation
 
 
 @schema.inventory
@@ -13,5 +15,5 @@ class InventoryViewSet(APIViewSet):
 
     serializer_class = InventorySerializer
 
-    def retrieve(self, request: Request) -> Response:
-        return Response(InventorySerializer(inventory_counts()).data)
+    def retrieve(self, request: Request) -> HttpResponse:
+        return self.answer(_shown(inventory_counts()))

@@ -18,23 +18,30 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
+from django.test import Client, client
 
 from petservice.apikeys.models import APIKey
+from petservice.handler import ShortWay
 from tests.described import assert_described
+
+
+class ClientHandler(ShortWay, client.ClientHandler):
+    """The test client's way to the views is the service's."""
+
+
+client.ClientHandler = ClientHandler  # type: ignore[misc]
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The test database, which PostgreSQL drops only once the pool's connections have really gone."""
+    """The test database, which PostgreSQL drops only once its connections have really gone."""
     yield
     with django_db_blocker.unblock():
         if connection.vendor == "postgresql":
             name = connection.settings_dict["NAME"]
             connection.close()
-            connection.close_pool()
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s"
                 wait_until(lambda: not server.execute(others, [name]).fetchone())

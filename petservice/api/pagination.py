@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from rest_framework.request import Request
 
@@ -57,7 +57,7 @@ class Page:
     def next_link(self, request: Request, last_id: str) -> str:
         """The `Link` header that leads to the page after the one that ends with `last_id`."""
         query = urlencode({"limit": self.limit, "after": last_id})
-        return f'<{request.build_absolute_uri(request.path)}?{query}>; rel="next"'
+        return f'<{absolute_url(request)}?{query}>; rel="next"'
 
 
 def _bounded(digits: str) -> int:
@@ -66,6 +66,13 @@ def _bounded(digits: str) -> int:
     return MAX_LIMIT if len(digits) > len(str(MAX_LIMIT)) else min(int(digits), MAX_LIMIT)
 
 
+def absolute_url(request: Request) -> str:
+    """The address that was asked for, without a query."""
+    # The header, if there was one, has been looked at by TransportMiddleware.
+    host = request.META.get("HTTP_HOST") or request.get_host()
+    return f"{request.scheme}://{host}{quote(request.path)}"
+
+
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
-    """The headers of an answer with these rows."""
-    return {"Link": page.next_link(request, rows[-1].id)} if more else {}
+    """The headers of an answer with these rows, which begin with their ids."""
+    return {"Link": page.next_link(request, rows[-1][0])} if more else {}

@@ -1,13 +1,23 @@
-"""Queries that are asked at every request: worked out by the ORM once, and run from then on with other parameters.
+"""Statements of every request: worked out by the ORM once, and run from then on with other parameters.
 
-Of what the ORM spends on a small query, building it anew is nearly all.
+Of what the ORM spends on a small query nearly all goes into building it anew, and much of the rest into the cursor
+that Django wraps around the driver's. So these go to the driver itself, unless somebody watches Django's cursor.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import QuerySet
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.models import Model, QuerySet
+from django.db.models.sql import InsertQuery
+from psycopg.types.datetime import TimestamptzLoader
+from psycopg.types.string import TextLoader
+
+from petservice.group_commit import group_commit
+from petservice.lanes import current_lane
+
+Rows = Sequence[Sequence[Any]]
 
 
 class _Compiled(NamedTuple):
@@ -28,22 +38,24 @@ class CompiledQuery:
         self._build = build
         self._examples = examples
 
-    def rows(self, *parameters: str | int) -> Sequence[Sequence[Any]]:
+    def rows(self, *parameters: str | int) -> Rows:
         """The rows of the queryset for these parameters."""
         connection = connections[DEFAULT_DB_ALIAS]
-        # Kept with the connection, whose own converters it holds.
-        known = vars(connection).setdefault("compiled_queries", {})
-        compiled = known.get(self)
-        if compiled is None:
-            compiled = known[self] = self._compile(connection)
+        compiled = _kept(connection, self, self._compile)
         values = compiled.parameters
         if parameters:
             values = values.copy()
             for place, number in compiled.places:
                 values[place] = parameters[number]
-        with connection.cursor() as cursor:
-            cursor.execute(compiled.sql, values)
-            rows: Sequence[Sequence[Any]] = cursor.fetchall()
+        rows: Rows
+        try:
+            rows = _run(connection, compiled.sql, values).fetchall()
+        except OperationalError:
+            # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
+            if connection.in_atomic_block or connection.is_usable():
+                raise
+            connection.close()
+            rows = _run(connection, compiled.sql, values).fetchall()
         if compiled.converters:
             return list(compiled.compiler.apply_converters(rows, compiled.converters))
         return rows
@@ -64,5 +76,73 @@ class CompiledQuery:
             if not its_places:
                 raise LookupError(f"{example!r} is no parameter of the query: {sql}")
             places += [(place, number) for place in its_places]
-        converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
+        converters = {}
+        if connection.vendor != "postgresql":  # whose driver converts by itself, see _postgresql_cursor
+            converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
         return _Compiled(sql, parameters, places, compiler, converters)
+
+
+class CompiledInsert:
+    """The insertion of one record of `model`, whose key is known before; sends no signals."""
+
+    def __init__(self, model: type[Model]) -> None:
+        self._model = model
+        self._fields = model._meta.concrete_fields
+
+    def write(self, record: Model) -> None:
+        """Insert `record`, in a transaction of its own or in the one under way."""
+        connection: Any = connections[DEFAULT_DB_ALIAS]
+        sql = _kept(connection, self, self._compile)
+        values = [
+            value if type(value) is str or value is None else field.get_db_prep_save(value, connection)
+            for field, value in ((field, getattr(record, field.attname)) for field in self._fields)
+        ]
+        lane = current_lane()
+        if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
+            lane.wait_for(group_commit.insert(sql.replace("%s", "?"), values, lane.loop))
+        else:
+            _run(connection, sql, values)
+        record._state.adding = False
+        record._state.db = DEFAULT_DB_ALIAS
+
+    def _compile(self, connection: Any) -> str:
+        query = InsertQuery(self._model)
+        query.insert_values(self._fields, [self._model()])
+        ((sql, _),) = query.get_compiler(connection=connection).as_sql()
+        return str(sql)
+
+
+def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
+    """What has been compiled for this connection, whose own converters it may hold."""
+    kept = vars(connection).setdefault("compiled_statements", {})
+    compiled = kept.get(statement)
+    if compiled is None:
+        compiled = kept[statement] = compile_(connection)
+    return compiled
+
+
+def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
+    """The cursor that has run the statement."""
+    if connection.connection is None:
+        connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    if connection.queries_logged or connection.execute_wrappers:
+        cursor = connection.cursor()
+        cursor.execute(sql, values)
+        return cursor
+    with connection.wrap_database_errors:
+        if connection.vendor == "sqlite":
+            return connection.connection.execute(sql.replace("%s", "?"), values)
+        return _postgresql_cursor(connection).execute(sql, values, prepare=True)
+
+
+def _postgresql_cursor(connection: Any) -> psycopg.Cursor[Any]:
+    """The connection's cursor for these statements: the server prepares them; ids come as text, times as they are."""
+    raw = connection.connection
+    kept: psycopg.Cursor[Any] | None = vars(connection).get("compiled_cursor")
+    if kept is None or kept.connection is not raw:
+        raw.prepare_threshold = 0
+        kept = connection.compiled_cursor = psycopg.Cursor(raw)
+        kept.adapters.register_loader("uuid", TextLoader)
+        kept.adapters.register_loader("timestamptz", TimestamptzLoader)
+    return kept

@@ -1,19 +1,64 @@
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import orjson
 from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import NotFound
+from rest_framework.parsers import BaseParser
+from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from petservice.api.errors import MESSAGES
 
+JSON = "application/json"
+
 
 class APIViewSet(GenericViewSet[Any]):
-    """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
+    """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it.
+
+    Its parsers, renderers and the like hold nothing of a request, so they are made once and not for each.
+    """
+
+    # No Allow: it would promise OPTIONS, and no answer of the API is a 405.
+    default_response_headers: dict[str, str] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = (request.method or "").lower()
         # The browsable API asks with OPTIONS what a form may hold.
         if method not in self.action_map and not (settings.DEBUG and method == "options"):
             raise NotFound(MESSAGES[404])
-        super().initial(request, *args, **kwargs)
+        if settings.DEBUG:
+            super().initial(request, *args, **kwargs)
+            return
+        # No versions, no throttles, and nothing to negotiate: failures are rendered by the first renderer as well.
+        self.perform_authentication(request)
+        self.check_permissions(request)
+
+    def answer(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+        """`data` in JSON, or where it is switched on in the browsable API."""
+        if settings.DEBUG:
+            return Response(data, status, headers=headers)
+        return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        return _instances(tuple(self.authentication_classes))
+
+    def get_parsers(self) -> list[BaseParser]:
+        return _instances(tuple(self.parser_classes))
+
+    def get_permissions(self) -> Sequence[BasePermission]:
+        return _instances(tuple(self.permission_classes))
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        return _instances(tuple(self.renderer_classes))
+
+
+@cache
+def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
+    return [one() for one in classes]

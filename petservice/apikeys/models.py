@@ -3,10 +3,9 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
-from petservice.api.queries import CompiledQuery
 from petservice.apikeys import keys
 
 # A key that ends within this time wants a successor.
@@ -24,12 +23,6 @@ class APIKeyManager(models.Manager["APIKey"]):
             name=name, environment=environment, prefix=keys.prefix(plain), digest=keys.digest(plain), **fields
         )
         return api_key, plain
-
-    def for_plain_key(self, plain: str) -> "APIKey | None":
-        """The record of a plain key, whatever its state, or None."""
-        for row in _BY_DIGEST.rows(keys.digest(plain)):
-            return APIKey.from_db(DEFAULT_DB_ALIAS, _FIELDS, row)
-        return None
 
 
 class APIKey(models.Model):
@@ -161,7 +154,3 @@ class APIKey(models.Model):
         self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
         self.save(update_fields=["expires_at"])
         return successor, plain
-
-
-_FIELDS = [field.attname for field in APIKey._meta.concrete_fields]
-_BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*_FIELDS), "digest")

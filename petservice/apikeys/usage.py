@@ -1,8 +1,8 @@
-"""When a key was last used: noted while a request is answered, written after the answer has gone out."""
+"""When a key was last used: noted while a request is answered, written at its end."""
 
 import logging
 import sqlite3
-import threading
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,25 +15,27 @@ logger = logging.getLogger(__name__)
 
 RESOLUTION = timedelta(minutes=1)
 
-_noted = threading.local()
+# A key and the time, in the context of the request.
+_noted: ContextVar[tuple[int, datetime] | None] = ContextVar("noted", default=None)
 
 
-def note_use(api_key: APIKey, now: datetime) -> None:
-    """Remember, until the request ends, that `api_key` was used, unless that is recorded finely enough."""
-    if api_key.last_used_at is None or api_key.last_used_at <= now - RESOLUTION:
-        _noted.use = (api_key.pk, now)
+def note_use(pk: int, last_used_at: datetime | None, now: datetime) -> None:
+    """Remember, until the request ends, that the key was used, unless that is recorded finely enough."""
+    if last_used_at is None or last_used_at <= now - RESOLUTION:
+        _noted.set((pk, now))
 
 
 def record_use(**kwargs: Any) -> None:
     """Write what was noted, at the end of the request; gives way to whoever holds the row, and never raises."""
-    pk, now = _noted.__dict__.pop("use", (None, None))
-    if pk is None:
+    use = _noted.get()
+    if use is None:
         return
+    _noted.set(None)
     write = _write_on_sqlite if connection.vendor == "sqlite" else _write
     try:
-        write(pk, now)
+        write(*use)
     except DatabaseError as error:
-        logger.warning("The last use of API key %s was not recorded: %s", pk, error)
+        logger.warning("The last use of API key %s was not recorded: %s", use[0], error)
     finally:
         # Django has ended the request's connection before this; what this opened is given back likewise. A connection
         # with a transaction under way is its owner's to end.
@@ -60,6 +62,9 @@ def _write_on_sqlite(pk: int, now: datetime) -> None:
     (usual,) = database.execute("PRAGMA busy_timeout").fetchone()
     moment, due = (connection.ops.adapt_datetimefield_value(time) for time in (now, now - RESOLUTION))
     database.execute("PRAGMA busy_timeout = 0")
+    if not database.in_transaction:
+        # Not worth waiting for the disk, which would hold up the event loop.
+        database.execute("PRAGMA synchronous = NORMAL")
     try:
         database.execute(
             "UPDATE apikeys_apikey SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
@@ -69,3 +74,5 @@ def _write_on_sqlite(pk: int, now: datetime) -> None:
         logger.debug("The last use of API key %s was not recorded: the database is being written to.", pk)
     finally:
         database.execute(f"PRAGMA busy_timeout = {usual}")
+        if not database.in_transaction:
+            database.execute("PRAGMA synchronous = FULL")

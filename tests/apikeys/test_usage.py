@@ -23,7 +23,7 @@ def last_used_at() -> datetime | None:
 
 def use(api_key: APIKey, now: datetime) -> None:
     """What a request does: note while it is answered, write when it has been."""
-    usage.note_use(api_key, now)
+    usage.note_use(api_key.pk, api_key.last_used_at, now)
     usage.record_use()
 
 

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from django.http import HttpResponse
+
 from petservice import gunicorn_worker
 from petservice.asgi import Application
-from petservice.asgi import wsgi_application as service
+from petservice.handler import Handler
 
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
@@ -30,32 +32,43 @@ class Export:
         (FOLDER / "export-closed").touch()
 
 
-def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+class PlantedHandler(Handler):
     """The planted paths, or else the service."""
-    path = environ["PATH_INFO"].removeprefix("/v1")
-    answer: Iterable[bytes] = [b"{}"]
-    if path == "/held":  # until the test says so
-        (FOLDER / f"held-{time.monotonic_ns()}").touch()
-        while not (FOLDER / "released").exists():
-            time.sleep(0.01)
-    elif path == "/hanging":
-        time.sleep(3600)
-    elif path == "/crash":
-        raise RuntimeError("the planted cause")
-    elif path == "/export":
-        answer = Export()
-    elif path == "/breaking-export":
-        answer = (MEBIBYTE[: 2**20 // (3 - number)] for number in range(9))
-    elif path == "/environ":
-        told = {name: value for name, value in environ.items() if isinstance(value, str)}
-        answer = [json.dumps(told | {"body": len(environ["wsgi.input"].read())}).encode()]
-    else:
-        return service(environ, start_response)
-    headers = [("Content-Type", "application/json")]
-    start_response(
-        "200 OK", [*headers, ("Content-Length", str(len(answer[0])))] if isinstance(answer, list) else headers
-    )
-    return answer
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        path = environ["PATH_INFO"]
+        answer: Iterable[bytes] = [b"{}"]
+        if path == "/held":  # until the test says so
+            (FOLDER / f"held-{time.monotonic_ns()}").touch()
+            while not (FOLDER / "released").exists():
+                time.sleep(0.01)
+        elif path == "/hanging":
+            time.sleep(3600)
+        elif path == "/export":
+            answer = Export()
+        elif path == "/breaking-export":
+            answer = (MEBIBYTE[: 2**20 // (3 - number)] for number in range(9))
+        elif path == "/environ":
+            answer = [told(environ)]
+        else:
+            return super().__call__(environ, start_response)
+        length = [("Content-Length", str(len(answer[0])))] if isinstance(answer, list) else []
+        start_response("200 OK", [("Content-Type", "application/json"), *length])
+        return answer
+
+    def api_answer(self, environ: dict[str, Any]) -> HttpResponse:
+        path = environ["PATH_INFO"]
+        if path == "/v1/crash":
+            raise RuntimeError("the planted cause")
+        if path == "/v1/environ":
+            body = told(environ)
+            return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
+        return super().api_answer(environ)
 
 
-application = Application(wsgi)
+def told(environ: dict[str, Any]) -> bytes:
+    texts = {name: value for name, value in environ.items() if isinstance(value, str)}
+    return json.dumps(texts | {"body": len(environ["wsgi.input"].read())}).encode()
+
+
+application = Application(PlantedHandler())

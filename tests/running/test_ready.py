@@ -14,9 +14,6 @@ def answer_without_a_database(get: Callable[[], HttpResponse]) -> HttpResponse:
 
     def call() -> None:
         connection.settings_dict = connection.settings_dict | {"NAME": "no_such_folder/no_such_database"}
-        connection.settings_dict["OPTIONS"] = {
-            name: value for name, value in connection.settings_dict["OPTIONS"].items() if name != "pool"
-        }
         try:
             answers.append(get())
         finally:

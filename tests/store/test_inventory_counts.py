@@ -245,9 +245,6 @@ def test_concurrent_writers_neither_fail_nor_miscount() -> None:
     start = threading.Barrier(WRITERS)
 
     def work(seed: int) -> None:
-        # As many connections as writers, whatever the size of one process's pool.
-        options = {name: value for name, value in connection.settings_dict["OPTIONS"].items() if name != "pool"}
-        connection.settings_dict = connection.settings_dict | {"OPTIONS": options}
         try:
             connection.ensure_connection()
             start.wait()

@@ -1,0 +1,94 @@
+"""Inserts into SQLite from the event loop: those that wait while one transaction is committed share the next.
+
+SQLite lets in one writer at a time, and each commit waits for the disk. Neither may hold up the loop, so a thread does
+it; and since waiting for the disk is most of the work, ten inserts in one transaction cost little more than one.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from django.db import IntegrityError, connection
+
+# Seconds in which others may join an insert: a disk takes longer than that to write one.
+_GATHERING = 0.001
+# Statements of one transaction: so many that readers and other writers never wait long.
+_MOST = 100
+
+
+class _Insert(NamedTuple):
+    sql: str
+    values: Sequence[Any]
+    written: "asyncio.Future[None]"
+
+
+Outcomes = list[Exception | None]
+
+
+class GroupCommit:
+    """Gathers inserts on an event loop, and writes them on a thread."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Insert] = []
+        self._is_writing = False
+        self._batches: SimpleQueue[list[_Insert]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
+
+    def insert(self, sql: str, values: Sequence[Any], loop: asyncio.AbstractEventLoop) -> "asyncio.Future[None]":
+        """Done when the insert is committed, or with the error for which it is not."""
+        written = loop.create_future()
+        if not self._waiting and not self._is_writing:
+            self._loop = loop
+            loop.call_later(_GATHERING, self._hand_over)
+        self._waiting.append(_Insert(sql, values, written))
+        return written
+
+    def _hand_over(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
+            self._thread.start()
+        self._is_writing = True
+        self._batches.put(self._waiting[:_MOST])
+        del self._waiting[:_MOST]
+
+    def _report(self, batch: list[_Insert], outcomes: Outcomes) -> None:
+        self._is_writing = False
+        if self._waiting:
+            self._loop.call_later(_GATHERING, self._hand_over)
+        for insert, error in zip(batch, outcomes, strict=True):
+            if error is None:
+                insert.written.set_result(None)
+            else:
+                insert.written.set_exception(error)
+
+    # On the thread.
+
+    def _work(self) -> None:
+        while True:
+            batch = self._batches.get()
+            outcomes = _write(batch)
+            self._loop.call_soon_threadsafe(self._report, batch, outcomes)
+
+
+def _write(inserts: list[_Insert]) -> Outcomes:
+    """Commit `inserts`, all into the same table; what became of each."""
+    # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
+    head, row = inserts[0].sql.split(" VALUES ")
+    sql = f"{head} VALUES {', '.join([row] * len(inserts))}"
+    try:
+        connection.ensure_connection()
+        with connection.wrap_database_errors:
+            connection.connection.execute(sql, [value for insert in inserts for value in insert.values])
+    except IntegrityError as error:
+        # One breaks a rule, and the others must not suffer for it.
+        return [error] if len(inserts) == 1 else [_write([insert])[0] for insert in inserts]
+    except Exception as error:
+        connection.close_if_unusable_or_obsolete()
+        return [error] * len(inserts)
+    return [None] * len(inserts)
+
+
+group_commit = GroupCommit()

@@ -1,0 +1,150 @@
+"""Calls of synchronous code on the event loop itself, which let others go on while they wait for PostgreSQL.
+
+A call on a thread costs more than what most calls do: two threads take the interpreter's lock from each other at every
+statement. Here calls run on the loop's thread, in greenlets; one that would wait hands the thread back.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from greenlet import getcurrent, greenlet
+
+READ, WRITE = 1, 2
+
+T = TypeVar("T")
+
+
+class Lanes:
+    """A fixed number of lanes, for as many calls at a time; further calls queue."""
+
+    def __init__(self, number: int) -> None:
+        create = partial(connections.create_connection, DEFAULT_DB_ALIAS)
+        first = create()
+        # SQLite is never waited for here, so one connection does for all.
+        is_shared = first.vendor == "sqlite"
+        self._free = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
+        self._queue: deque[asyncio.Future[None]] = deque()
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What `function` returns or raises. It runs to its end, even if nobody waits for that any more."""
+        while not self._free:
+            turn = asyncio.get_running_loop().create_future()
+            self._queue.append(turn)
+            await turn
+        lane = self._free.pop()
+        outcome = lane.begin(partial(function, *arguments))
+        if outcome is None:
+            outcome = await lane.ended
+        value, error = outcome
+        if error is not None:
+            raise error
+        return value
+
+    def release(self, lane: "Lane") -> None:
+        """Let the next call have `lane`."""
+        self._free.append(lane)
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():  # or nobody waits for it any more
+                turn.set_result(None)
+                return
+
+    def close(self) -> None:
+        """Close the connections of the lanes in which nothing runs."""
+        for lane in self._free.copy():
+            self._free.remove(lane)
+            lane.begin(lane.connection.close)
+
+
+Outcome = tuple[Any, BaseException | None]
+
+
+class Lane(greenlet):
+    """Runs one call after the other, all in one context and with one connection to the database."""
+
+    loop: asyncio.AbstractEventLoop
+    # Gets the outcome of a call that has had to wait.
+    ended: asyncio.Future[Outcome]
+
+    def __init__(self, lanes: Lanes, connection: BaseDatabaseWrapper) -> None:
+        super().__init__(self._run)
+        self.gr_context = Context()
+        self.connection = connection
+        self._lanes = lanes
+        self._function: Callable[[], Any]
+        self._outcome: Outcome | None = None
+
+    def begin(self, function: Callable[[], Any]) -> Outcome | None:
+        """The outcome of `function`, or None if it has to wait; then `ended` gets it."""
+        self.loop = asyncio.get_running_loop()
+        self._function, self._outcome = function, None
+        if not self._step():
+            self.ended = self.loop.create_future()
+        return self._outcome
+
+    def go_on(self, *waited_for: Any) -> None:
+        """Run a call that has had to wait until it has to wait again, or ends."""
+        ended = self.ended
+        if self._step(*waited_for) and not ended.done():  # or nobody waits for it any more
+            ended.set_result(cast(Outcome, self._outcome))
+
+    def _step(self, *waited_for: Any) -> bool:
+        # Django refuses to work in a thread whose loop runs. This one does not get on until the call gives way.
+        asyncio._set_running_loop(None)
+        connections[DEFAULT_DB_ALIAS] = self.connection
+        try:
+            self.switch(*waited_for)
+        finally:
+            asyncio._set_running_loop(self.loop)
+        has_ended = self._outcome is not None
+        if has_ended:
+            self._lanes.release(self)
+        return has_ended
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._outcome = self._function(), None
+            except BaseException as error:
+                self._outcome = None, error
+            self._give_way()
+
+    def _give_way(self) -> Any:
+        """Let the loop go on until it goes on with this; gives what it brings."""
+        return self.parent.switch()  # type: ignore[union-attr]  # it has begun, so it has a parent
+
+    # In the call.
+
+    def wait_for_socket(self, descriptor: int, wanted: int) -> int:
+        """Give way until the socket can be read or written, whatever of READ and WRITE is `wanted`; says which."""
+        if wanted & READ:
+            self.loop.add_reader(descriptor, self._ready, descriptor, wanted, READ)
+        if wanted & WRITE:
+            self.loop.add_writer(descriptor, self._ready, descriptor, wanted, WRITE)
+        ready: int = self._give_way()
+        return ready
+
+    def _ready(self, descriptor: int, wanted: int, ready: int) -> None:
+        if wanted & READ:
+            self.loop.remove_reader(descriptor)
+        if wanted & WRITE:
+            self.loop.remove_writer(descriptor)
+        self.go_on(ready)
+
+    def wait_for(self, outcome: asyncio.Future[T]) -> T:
+        """The result of `outcome`, or its exception; gives way until it is there."""
+        outcome.add_done_callback(lambda _: self.go_on())
+        self._give_way()
+        return outcome.result()
+
+
+def current_lane() -> Lane | None:
+    """The lane in which this is called, if it is."""
+    current = getcurrent()
+    return current if isinstance(current, Lane) else None

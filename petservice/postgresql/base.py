@@ -1,0 +1,51 @@
+"""Django's PostgreSQL, which lets other calls on the event loop go on while it waits for the server."""
+
+from functools import partial
+from select import POLLIN, POLLOUT, poll
+from time import monotonic
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base
+
+from petservice.lanes import READ, WRITE, Lane, current_lane
+
+# Milliseconds. Nearly every answer is there sooner, and giving way costs more than such a wait.
+PATIENCE = 2
+
+
+class Connection(psycopg.Connection[Any]):
+    # Whether the last answer came soon enough to wait for the next one.
+    _is_prompt = True
+
+    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        """psycopg's, which runs a generator that yields what to wait for."""
+        lane = current_lane()
+        if lane is None or arguments or options:
+            return super().wait(gen, *arguments, **options)
+        try:
+            wanted = next(gen)
+            while True:
+                wanted = gen.send(self._wait_in(lane, wanted))
+        except StopIteration as end:
+            return end.value
+
+    def _wait_in(self, lane: Lane, wanted: int) -> int:
+        descriptor = self.pgconn.socket
+        if self._is_prompt:
+            poller = poll()
+            poller.register(descriptor, (POLLIN if wanted & READ else 0) | (POLLOUT if wanted & WRITE else 0))
+            for _, event in poller.poll(PATIENCE):
+                return READ if wanted & READ and event & ~POLLOUT else WRITE
+        began = monotonic()
+        ready = lane.wait_for_socket(descriptor, wanted)
+        self._is_prompt = monotonic() - began < PATIENCE / 1000
+        return ready
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
+        connect = partial(Connection.connect, **conn_params)
+        lane = current_lane()
+        # On a thread: a name server that does not answer would hold up the loop.
+        return connect() if lane is None else lane.wait_for(lane.loop.run_in_executor(None, connect))

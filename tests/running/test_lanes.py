@@ -1,0 +1,165 @@
+"""Calls on the event loop: each runs to its end, none holds up the others, and a lost connection fails nobody."""
+
+import asyncio
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, connections
+
+from pets.models import Pet
+from pets.services import create_pet
+from petservice.lanes import Lanes
+from store.services import inventory_counts
+from tests.conftest import fresh_database_url, running_service
+from tests.running.connections import Client, get, post
+
+only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
+only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL is waited for in the lane")
+
+
+@pytest.fixture(autouse=True)
+def connection_of_this_thread() -> Iterator[None]:
+    """Lanes leave theirs in its place: in a worker the loop's thread has none of its own."""
+    own = connections[DEFAULT_DB_ALIAS]
+    yield
+    connections[DEFAULT_DB_ALIAS] = own
+
+
+_kept: ContextVar[int] = ContextVar("kept", default=0)
+
+
+def count() -> int:
+    _kept.set(_kept.get() + 1)
+    return _kept.get()
+
+
+def fail() -> None:
+    raise ValueError("the planted cause")
+
+
+def sleep(seconds: float) -> str:
+    """Wait for the server, which sleeps."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", [seconds])
+    return "slept"
+
+
+def test_a_call_gives_what_the_function_gives() -> None:
+    async def calls() -> None:
+        lanes = Lanes(1)
+        assert await lanes.call(pow, 2, 5) == 32
+        with pytest.raises(ValueError, match="the planted cause"):
+            await lanes.call(fail)
+        assert await lanes.call(pow, 2, 6) == 64
+
+    asyncio.run(calls())
+
+
+def test_context_variables_stay_in_their_lane() -> None:
+    async def calls() -> None:
+        lanes = Lanes(1)
+        assert [await lanes.call(count) for _ in range(3)] == [1, 2, 3]
+        assert _kept.get() == 0
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_waits_lets_others_go_on() -> None:
+    async def calls() -> list[str]:
+        lanes = Lanes(2)
+        ended: list[str] = []
+        slow = asyncio.ensure_future(lanes.call(sleep, 0.5))
+        slow.add_done_callback(lambda _: ended.append("slow"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+            await lanes.call(sleep, 0.001)
+            ended.append("quick")
+        await slow
+        lanes.close()
+        return ended
+
+    assert asyncio.run(calls()) == ["quick"] * 20 + ["slow"]
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_calls_beyond_the_lanes_queue() -> None:
+    async def calls() -> None:
+        lanes = Lanes(2)
+        assert await asyncio.gather(*(lanes.call(sleep, 0.01) for _ in range(20))) == ["slept"] * 20
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
+    def write() -> None:
+        sleep(0.2)
+        create_pet(name="Rex")
+
+    async def calls() -> None:
+        lanes = Lanes(1)
+        left = asyncio.ensure_future(lanes.call(write))
+        queued = asyncio.ensure_future(lanes.call(count))
+        await asyncio.sleep(0.05)
+        left.cancel()
+        queued.cancel()
+        assert await lanes.call(Pet.objects.count) == 1
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_inserts_that_wait_together_are_all_written() -> None:
+    async def calls() -> None:
+        lanes = Lanes(64)
+        names = [f"Pet {number}" for number in range(300)]
+        made = await asyncio.gather(*(lanes.call(lambda name=name: create_pet(name=name)) for name in names))
+        assert [pet.name for pet in made] == names
+
+    asyncio.run(calls())
+
+    assert Pet.objects.count() == inventory_counts()["available"] == 300
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
+    async def calls() -> list[Any]:
+        lanes = Lanes(64)
+        names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
+        return await asyncio.gather(
+            *(lanes.call(lambda name=name: create_pet(name=name)) for name in names), return_exceptions=True
+        )
+
+    made = asyncio.run(calls())
+
+    assert [isinstance(outcome, IntegrityError) for outcome in made] == [number % 10 == 0 for number in range(50)]
+    assert Pet.objects.count() == 45
+
+
+@only_on_postgresql
+def test_connections_that_died_while_idle_fail_no_request(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
+        key = service.create_key()
+        for _ in range(3):
+            with Client(service) as client, psycopg.connect(url, autocommit=True) as server:
+                for _ in range(10):
+                    client.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
+                    assert client.answer().status == 200
+                    client.send(post(key, b'{"name":"Rex"}'))
+                    assert client.answer().status == 201
+                server.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
