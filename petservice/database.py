@@ -65,6 +65,7 @@ def _postgresql(url: str) -> dict[str, Any]:
     if not settings["NAME"]:
         raise ValueError(f"DATABASE_URL names no database; write for example {EXAMPLE}")
     options.setdefault("application_name", "petservice")
+    options.setdefault("connect_timeout", "5")  # seconds; a server that is away must not hold a call for long
     return {
         "ENGINE": "petservice.postgresql",
         **settings,

