@@ -9,7 +9,6 @@ Name some of these to have them alone.
 """
 
 import argparse
-import asyncio
 import json
 import logging
 import os
@@ -65,11 +64,13 @@ class Seeded(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What wrk tells, and the CPU that the service took."""
+    """What wrk tells, and the CPU that the service took; latencies in milliseconds."""
 
     requests: int
     seconds: float
     cpu: float
+    median: float
+    p99: float
 
     @property
     def rate(self) -> float:
@@ -117,22 +118,29 @@ def proportional_size(service: Service) -> float:
     return sum(int(found[1]) for text in files if (found := re.search(r"^Pss: +(\d+) kB", text, re.M))) / 1024
 
 
-def load(service: Service, seeded: Seeded, operation: str, seconds: int, script: Path) -> Load:
-    """Ask as fast as the service answers, from CONNECTIONS connections."""
-    script.write_text(
-        'wrk.method = "POST"\nwrk.body = \'{"name": "Rex", "tag": "dog"}\'\n'
-        'wrk.headers["Content-Type"] = "application/json"\n'
-    )
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-H", f"X-API-Key: {seeded.key}"]
-    command += ["-s", str(script)] if operation == "post" else []
+def load(
+    service: Service, seeded: Seeded, operation: str, seconds: int, script: Path, pause: float | None = None
+) -> Load:
+    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses of `pause` ms on average."""
+    lines = []
+    if operation == "post":
+        lines += ['wrk.method = "POST"', """wrk.body = '{"name": "Rex", "tag": "dog"}'"""]
+        lines += ['wrk.headers["Content-Type"] = "application/json"']
+    if pause is not None:
+        lines += [f"function delay() return math.random(0, {2 * pause:.0f}) end"]
+    script.write_text("\n".join(lines))
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
+    command += ["-H", f"X-API-Key: {seeded.key}", service.url + seeded.paths()[operation]]
     began = cpu(service)
-    told = subprocess.run(
-        [*command, service.url + seeded.paths()[operation]], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    assert "Non-2xx" not in told and "Socket errors" not in told, told  # noqa: PT018
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    spent = cpu(service) - began
+    assert "Non-2xx" not in told, told
+    assert "Socket errors" not in told, told
     counted = re.search(r"(\d+) requests in ([\d.]+)s", told)
     assert counted, told
-    return Load(int(counted[1]), float(counted[2]), cpu(service) - began)
+    units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+    parts = {at: float(number) * units[unit] for at, number, unit in re.findall(r"(50|99)% +([\d.]+)(us|ms|s)", told)}
+    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"])
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
@@ -149,43 +157,6 @@ def flat(name: str, folder: Path, rounds: int) -> None:
         for operation in both[0].paths():
             few, many = (statistics.median(times[operation, size]) for size in (FEW, MANY))
             print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{many / few:8.2f}", flush=True)
-
-
-def percentiles(latencies: list[float]) -> tuple[float, float]:
-    """The median and the 99th percentile."""
-    cuts = statistics.quantiles(latencies, n=100)
-    return cuts[49], cuts[98]
-
-
-async def ask(service: Service, seeded: Seeded, path: str, rate: float | None, seconds: float) -> list[float]:
-    """Milliseconds of each answer; at `rate` a second in all, each counted from when it was due, or one by one."""
-    address = httpx.URL(service.url)
-    request = f"GET {path} HTTP/1.1\r\nHost: {address.host}\r\nX-API-Key: {seeded.key}\r\n\r\n".encode()
-    latencies: list[float] = []
-    begin = time.monotonic()
-
-    async def client(number: int) -> None:
-        reader, writer = await asyncio.open_connection(address.host, address.port)
-        turn = 0
-        due = begin
-        while due < begin + seconds:
-            if rate:
-                due = begin + (turn * CONNECTIONS + number) / rate
-                await asyncio.sleep(max(0.0, due - time.monotonic()))
-            else:
-                due = time.monotonic()
-            turn += 1
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200"), head
-            length = re.search(rb"content-length: (\d+)", head, re.I)
-            assert length, head
-            await reader.readexactly(int(length[1]))
-            latencies.append((time.monotonic() - due) * 1000)
-        writer.close()
-
-    await asyncio.gather(*(client(number) for number in range(CONNECTIONS)))
-    return latencies
 
 
 @contextmanager
@@ -214,29 +185,29 @@ def staff_on_heavy_pages(service: Service) -> Iterator[list[int]]:
 
 
 def latency(name: str, folder: Path, rounds: int) -> None:
+    script = folder / "load.lua"
     with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
         print(f"\n{name}, milliseconds{'':30}{'median':>8}{'p99':>8}{'ratio':>8}")
-        for operation in ("get one", "list 100"):
-            load(service, seeded, operation, 1, folder / "post.lua")
-            saturated = load(service, seeded, operation, 4, folder / "post.lua").rate
-            results = [
-                percentiles(asyncio.run(ask(service, seeded, seeded.paths()[operation], saturated / 2, 5)))
-                for _ in range(rounds)
-            ]
-            median, p99 = (statistics.median(column) for column in zip(*results, strict=True))
-            label = f"{operation} at {saturated / 2:.0f} a second"
+
+        def row(label: str, loads: list[Load]) -> None:
+            median = statistics.median(one.median for one in loads)
+            p99 = statistics.median(one.p99 for one in loads)
             print(f"{label:{len(name) + 44}}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+
+        for operation in ("get one", "list 100"):
+            load(service, seeded, operation, 1, script)
+            half = load(service, seeded, operation, 4, script).rate / 2
+            loads = [load(service, seeded, operation, 5, script, CONNECTIONS / half * 1000) for _ in range(rounds)]
+            rate = statistics.median(one.rate for one in loads)
+            row(f"{operation}, {rate:.0f} a second of {2 * half:.0f}", loads)
         alone, beside, pages = [], [], 0
         for _ in range(rounds):
-            path = seeded.paths()["get one"]
-            alone.append(percentiles(asyncio.run(ask(service, seeded, path, 300, 5))))
+            alone.append(load(service, seeded, "get one", 5, script, 20))
             with staff_on_heavy_pages(service) as loaded:
-                beside.append(percentiles(asyncio.run(ask(service, seeded, path, 300, 5))))
+                beside.append(load(service, seeded, "get one", 5, script, 20))
             pages += loaded[0]
-        with_pages = f"  beside {pages / rounds / 5:.0f} pages a second"
-        for label, results in (("get one at 300 a second", alone), (with_pages, beside)):
-            median, p99 = (statistics.median(column) for column in zip(*results, strict=True))
-            print(f"{label:{len(name) + 44}}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+        row(f"get one, {statistics.median(one.rate for one in alone):.0f} a second", alone)
+        row(f"  beside {pages / rounds / 5:.0f} pages a second", beside)
 
 
 def memory(name: str, folder: Path, rounds: int) -> None:
