@@ -7,6 +7,8 @@ it; and since waiting for the disk is most of the work, ten inserts in one trans
 import asyncio
 import threading
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -69,22 +71,24 @@ class GroupCommit:
     def _work(self) -> None:
         while True:
             batch = self._batches.get()
-            outcomes = _write(batch)
+            # A statement writes to one table.
+            groups = groupby(batch, key=attrgetter("sql"))
+            outcomes = [outcome for sql, inserts in groups for outcome in _write(sql, [*inserts])]
             self._loop.call_soon_threadsafe(self._report, batch, outcomes)
 
 
-def _write(inserts: list[_Insert]) -> Outcomes:
-    """Commit `inserts`, all into the same table; what became of each."""
-    # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
-    head, row = inserts[0].sql.split(" VALUES ")
-    sql = f"{head} VALUES {', '.join([row] * len(inserts))}"
+def _write(sql: str, inserts: list[_Insert]) -> Outcomes:
+    """Commit `inserts`, which have the same SQL; what became of each."""
     try:
+        # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
+        head, row = sql.split(" VALUES ")
+        all_rows = f"{head} VALUES {', '.join([row] * len(inserts))}"
         connection.ensure_connection()
         with connection.wrap_database_errors:
-            connection.connection.execute(sql, [value for insert in inserts for value in insert.values])
+            connection.connection.execute(all_rows, [value for insert in inserts for value in insert.values])
     except IntegrityError as error:
         # One breaks a rule, and the others must not suffer for it.
-        return [error] if len(inserts) == 1 else [_write([insert])[0] for insert in inserts]
+        return [error] if len(inserts) == 1 else [_write(sql, [insert])[0] for insert in inserts]
     except Exception as error:
         connection.close_if_unusable_or_obsolete()
         return [error] * len(inserts)

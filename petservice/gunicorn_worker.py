@@ -162,7 +162,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
 
 class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
-    """Serves on one event loop, and has the application called on its threads (petservice.calls)."""
+    """Serves petservice.asgi's application on one event loop."""
 
     def init_process(self) -> None:
         # gunicorn logs a line that it cannot read as it came, and the key may be in it.

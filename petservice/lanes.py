@@ -5,7 +5,6 @@ statement. Here calls run on the loop's thread, in greenlets; one that would wai
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
@@ -29,14 +28,12 @@ class Lanes:
         # SQLite is never waited for here, so one connection does for all.
         is_shared = first.vendor == "sqlite"
         self._free = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._room = asyncio.Semaphore(number)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What `function` returns or raises. It runs to its end, even if nobody waits for that any more."""
-        while not self._free:
-            turn = asyncio.get_running_loop().create_future()
-            self._queue.append(turn)
-            await turn
+        # Not `async with`: the lane is free when the call has ended, which may be after whoever waits for it has left.
+        await self._room.acquire()
         lane = self._free.pop()
         outcome = lane.begin(partial(function, *arguments))
         if outcome is None:
@@ -49,14 +46,10 @@ class Lanes:
     def release(self, lane: "Lane") -> None:
         """Let the next call have `lane`."""
         self._free.append(lane)
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():  # or nobody waits for it any more
-                turn.set_result(None)
-                return
+        self._room.release()
 
     def close(self) -> None:
-        """Close the connections of the lanes in which nothing runs."""
+        """Close the connections of the lanes in which nothing runs; no call may follow."""
         for lane in self._free.copy():
             self._free.remove(lane)
             lane.begin(lane.connection.close)

@@ -73,7 +73,9 @@ class EnvelopeMiddleware:
 
 
 def _is_of_api(response: HttpResponseBase) -> bool:
-    return hasattr(response, "accepted_renderer") or response.headers["Content-Type"].startswith("application/json")
+    return hasattr(response, "accepted_renderer") or response.headers.get("Content-Type", "").startswith(
+        "application/json"
+    )
 
 
 class PagePolicyMiddleware(CSPMiddleware):

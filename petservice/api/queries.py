@@ -47,12 +47,13 @@ class CompiledQuery:
             values = values.copy()
             for place, number in compiled.places:
                 values[place] = parameters[number]
+        was_connected = connection.connection is not None
         rows: Rows
         try:
             rows = _run(connection, compiled.sql, values).fetchall()
         except OperationalError:
             # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
-            if connection.in_atomic_block or connection.is_usable():
+            if not was_connected or connection.in_atomic_block or connection.is_usable():
                 raise
             connection.close()
             rows = _run(connection, compiled.sql, values).fetchall()

@@ -250,10 +250,12 @@ TABLES: dict[str, Callable[[str, Path, int], None]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
     options = parser.parse_args()
+    if unknown := set(options.tables) - set(TABLES):
+        parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     logging.disable(logging.INFO)  # of the clients
     for table in options.tables or TABLES:
         for name in options.databases:

@@ -1,7 +1,9 @@
 """Calls on the event loop: each runs to its end, none holds up the others, and a lost connection fails nobody."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -146,6 +148,24 @@ def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
 
     assert [isinstance(outcome, IntegrityError) for outcome in made] == [number % 10 == 0 for number in range(50)]
     assert Pet.objects.count() == 45
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards() -> None:
+    async def calls(number: int) -> list[Any]:
+        lanes = Lanes(10)
+        return await asyncio.gather(
+            *(lanes.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
+        )
+
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        failures = asyncio.run(calls(3))
+
+    assert [str(failure) for failure in failures] == ["database is locked"] * 3
+    assert [pet.name for pet in asyncio.run(calls(3))] == ["Rex"] * 3
+    assert Pet.objects.count() == 3
 
 
 @only_on_postgresql
