@@ -6,7 +6,7 @@ it; and since waiting for the disk is most of the work, ten inserts in one trans
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from queue import SimpleQueue
@@ -20,13 +20,13 @@ _GATHERING = 0.001
 _MOST = 100
 
 
+Outcome = Exception | None
+
+
 class _Insert(NamedTuple):
     sql: str
     values: Sequence[Any]
-    written: "asyncio.Future[None]"
-
-
-Outcomes = list[Exception | None]
+    tell: Callable[[Outcome], None]
 
 
 class GroupCommit:
@@ -39,14 +39,14 @@ class GroupCommit:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
 
-    def insert(self, sql: str, values: Sequence[Any], loop: asyncio.AbstractEventLoop) -> "asyncio.Future[None]":
-        """Done when the insert is committed, or with the error for which it is not."""
-        written = loop.create_future()
+    def insert(
+        self, loop: asyncio.AbstractEventLoop, sql: str, values: Sequence[Any], tell: Callable[[Outcome], None]
+    ) -> None:
+        """Insert, and on the loop `tell` None when it is committed, or else the error for which it is not."""
         if not self._waiting and not self._is_writing:
             self._loop = loop
             loop.call_later(_GATHERING, self._hand_over)
-        self._waiting.append(_Insert(sql, values, written))
-        return written
+        self._waiting.append(_Insert(sql, values, tell))
 
     def _hand_over(self) -> None:
         if self._thread is None:
@@ -56,15 +56,12 @@ class GroupCommit:
         self._batches.put(self._waiting[:_MOST])
         del self._waiting[:_MOST]
 
-    def _report(self, batch: list[_Insert], outcomes: Outcomes) -> None:
+    def _report(self, batch: list[_Insert], outcomes: list[Outcome]) -> None:
         self._is_writing = False
         if self._waiting:
             self._loop.call_later(_GATHERING, self._hand_over)
-        for insert, error in zip(batch, outcomes, strict=True):
-            if error is None:
-                insert.written.set_result(None)
-            else:
-                insert.written.set_exception(error)
+        for insert, outcome in zip(batch, outcomes, strict=True):
+            insert.tell(outcome)
 
     # On the thread.
 
@@ -77,7 +74,7 @@ class GroupCommit:
             self._loop.call_soon_threadsafe(self._report, batch, outcomes)
 
 
-def _write(sql: str, inserts: list[_Insert]) -> Outcomes:
+def _write(sql: str, inserts: list[_Insert]) -> list[Outcome]:
     """Commit `inserts`, which have the same SQL; what became of each."""
     try:
         # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.

@@ -130,11 +130,16 @@ class Lane(greenlet):
             self.loop.remove_writer(descriptor)
         self.go_on(ready)
 
-    def wait_for(self, outcome: asyncio.Future[T]) -> T:
-        """The result of `outcome`, or its exception; gives way until it is there."""
-        outcome.add_done_callback(lambda _: self.go_on())
-        self._give_way()
+    def wait_for_thread(self, function: Callable[[], T]) -> T:
+        """What `function` returns or raises on a thread of its own; gives way meanwhile."""
+        outcome = self.loop.run_in_executor(None, function)
+        self.wait(lambda go_on: outcome.add_done_callback(lambda _: go_on()))
         return outcome.result()
+
+    def wait(self, begin: Callable[[Callable[..., None]], object]) -> Any:
+        """Give way until what `begin` is given has been called, on the loop; returns what it was called with."""
+        begin(self.go_on)
+        return self._give_way()
 
 
 def current_lane() -> Lane | None:

@@ -5,6 +5,7 @@ that Django wraps around the driver's. So these go to the driver itself, unless 
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import psycopg
@@ -100,7 +101,9 @@ class CompiledInsert:
         ]
         lane = current_lane()
         if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
-            lane.wait_for(group_commit.insert(sql.replace("%s", "?"), values, lane.loop))
+            error = lane.wait(partial(group_commit.insert, lane.loop, sql.replace("%s", "?"), values))
+            if error is not None:
+                raise error
         else:
             _run(connection, sql, values)
         record._state.adding = False

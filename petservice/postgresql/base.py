@@ -48,4 +48,4 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connect = partial(Connection.connect, **conn_params)
         lane = current_lane()
         # On a thread: a name server that does not answer would hold up the loop.
-        return connect() if lane is None else lane.wait_for(lane.loop.run_in_executor(None, connect))
+        return connect() if lane is None else lane.wait_for_thread(connect)
