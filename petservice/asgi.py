@@ -6,6 +6,7 @@ thread, in lanes (petservice.lanes); whatever may compute or wait for long, on t
 
 import asyncio
 import io
+import logging
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,8 @@ from petservice.lanes import Lanes
 from petservice.middleware import HEALTH, READINESS, request_identity
 from petservice.refusals import completed, refusal
 
+logger = logging.getLogger(__name__)
+
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -47,8 +50,8 @@ class Application:
         self._handler = handler
         self._is_on_sqlite = connection.vendor == "sqlite"
         # What reads never queues behind what waits to write.
-        self._reads = Lanes(settings.READ_LANES)
-        self._writes = Lanes(settings.WRITE_LANES)
+        self._reads = Lanes(settings.READ_LANES, settings.CALL_PATIENCE)
+        self._writes = Lanes(settings.WRITE_LANES, settings.CALL_PATIENCE)
         # Nor a page behind what waits to write on a thread, nor the readiness probe behind a page.
         self._writing = CallThreads("writing", settings.WRITE_THREADS)
         self._pages = CallThreads("pages", settings.PAGE_THREADS)
@@ -98,7 +101,12 @@ class Application:
         else:
             method = environ["REQUEST_METHOD"]
             lanes = self._reads if method in ("GET", "HEAD") else self._writes
-            await _send_response(send, await lanes.call(self._handler.api_answer, environ), method)
+            try:
+                response = await lanes.call(self._handler.api_answer, environ)
+            except TimeoutError as error:
+                logger.error("%s %r failed: %s", method, path, error)
+                response = refusal(500)
+            await _send_response(send, response, method)
 
 
 class _RefusedError(Exception):

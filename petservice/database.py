@@ -66,6 +66,11 @@ def _postgresql(url: str) -> dict[str, Any]:
         raise ValueError(f"DATABASE_URL names no database; write for example {EXAMPLE}")
     options.setdefault("application_name", "petservice")
     options.setdefault("connect_timeout", "5")  # seconds; a server that is away must not hold a call for long
+    # Milliseconds after which a connection is dead whose other side does not even acknowledge what it was sent.
+    options.setdefault("tcp_user_timeout", "5000")
+    if "," in settings["HOST"]:
+        # Of several servers, the one that takes writes: after a promotion, the new one.
+        options.setdefault("target_session_attrs", "read-write")
     return {
         "ENGINE": "petservice.postgresql",
         **settings,

@@ -20,9 +20,13 @@ T = TypeVar("T")
 
 
 class Lanes:
-    """A fixed number of lanes, for as many calls at a time; further calls queue."""
+    """A fixed number of lanes, for as many calls at a time; further calls queue.
 
-    def __init__(self, number: int) -> None:
+    Nobody waits for the database for more than `patience` seconds: neither in the queue nor for a call that has begun.
+    """
+
+    def __init__(self, number: int, patience: float = 5) -> None:
+        self._patience = patience
         create = partial(connections.create_connection, DEFAULT_DB_ALIAS)
         first = create()
         # SQLite is never waited for here, so one connection does for all.
@@ -31,13 +35,23 @@ class Lanes:
         self._room = asyncio.Semaphore(number)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What `function` returns or raises. It runs to its end, even if nobody waits for that any more."""
+        """What `function` returns or raises. It runs to its end, even if nobody waits for that any more.
+
+        Raises TimeoutError if the database takes too long.
+        """
         # Not `async with`: the lane is free when the call has ended, which may be after whoever waits for it has left.
-        await self._room.acquire()
+        if self._room.locked():
+            async with asyncio.timeout(self._patience):
+                await self._room.acquire()
+        else:
+            await self._room.acquire()
         lane = self._free.pop()
         outcome = lane.begin(partial(function, *arguments))
         if outcome is None:
+            # Not ended with the wait for the outcome: whoever waits may leave, and the call must still get to its end.
+            deadline = lane.loop.call_later(self._patience, lane.give_up, lane.ended)
             outcome = await lane.ended
+            deadline.cancel()
         value, error = outcome
         if error is not None:
             raise error
@@ -72,11 +86,14 @@ class Lane(greenlet):
         self._lanes = lanes
         self._function: Callable[[], Any]
         self._outcome: Outcome | None = None
+        # The socket for which a call waits, and for what; None while it does not.
+        self._socket: tuple[int, int] | None = None
+        self._has_given_up = False
 
     def begin(self, function: Callable[[], Any]) -> Outcome | None:
         """The outcome of `function`, or None if it has to wait; then `ended` gets it."""
         self.loop = asyncio.get_running_loop()
-        self._function, self._outcome = function, None
+        self._function, self._outcome, self._has_given_up = function, None, False
         if not self._step():
             self.ended = self.loop.create_future()
         return self._outcome
@@ -86,6 +103,15 @@ class Lane(greenlet):
         ended = self.ended
         if self._step(*waited_for) and not ended.done():  # or nobody waits for it any more
             ended.set_result(cast(Outcome, self._outcome))
+
+    def give_up(self, ended: asyncio.Future[Outcome]) -> None:
+        """End the call that began with `ended` with TimeoutError, if it has not come to its end."""
+        if ended is self.ended and self._outcome is None:
+            self._has_given_up = True
+            if self._socket is not None:
+                self._ready(*self._socket, 0)
+        if not ended.done():
+            ended.set_exception(TimeoutError("The database has not answered in time."))
 
     def _step(self, *waited_for: Any) -> bool:
         # Django refuses to work in a thread whose loop runs. This one does not get on until the call gives way.
@@ -115,7 +141,13 @@ class Lane(greenlet):
     # In the call.
 
     def wait_for_socket(self, descriptor: int, wanted: int) -> int:
-        """Give way until the socket can be read or written, whatever of READ and WRITE is `wanted`; says which."""
+        """Give way until the socket can be read or written, whatever of READ and WRITE is `wanted`; says which.
+
+        Neither, 0, once the call has taken too long.
+        """
+        if self._has_given_up:
+            return 0
+        self._socket = descriptor, wanted
         if wanted & READ:
             self.loop.add_reader(descriptor, self._ready, descriptor, wanted, READ)
         if wanted & WRITE:
@@ -128,6 +160,7 @@ class Lane(greenlet):
             self.loop.remove_reader(descriptor)
         if wanted & WRITE:
             self.loop.remove_writer(descriptor)
+        self._socket = None
         self.go_on(ready)
 
     def wait_for_thread(self, function: Callable[[], T]) -> T:

@@ -58,6 +58,9 @@ except ValueError as error:
 # that write wait together for one commit.
 READ_LANES = 3
 WRITE_LANES = 3 if DATABASES["default"]["ENGINE"] == "petservice.postgresql" else 64
+# Seconds in which a call must have been answered by the database, after as many at most in which it waits for its turn.
+# SQLite itself waits five for another writer, and what comes meanwhile waits for those as well.
+CALL_PATIENCE = 5 if DATABASES["default"]["ENGINE"] == "petservice.postgresql" else 10
 # Threads for what writes to SQLite in several statements.
 WRITE_THREADS = 2
 # Threads for pages. A staff member's export holds one until its client has most of it.

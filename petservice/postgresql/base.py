@@ -2,6 +2,7 @@
 
 from functools import partial
 from select import POLLIN, POLLOUT, poll
+from threading import current_thread, main_thread
 from time import monotonic
 from typing import Any
 
@@ -12,6 +13,11 @@ from petservice.lanes import READ, WRITE, Lane, current_lane
 
 # Milliseconds. Nearly every answer is there sooner, and giving way costs more than such a wait.
 PATIENCE = 2
+
+# What the server ends by itself: of the API, which has such small statements only; and of a page, before the time in
+# which its worker would be replaced. Commands may take their time.
+LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
+LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 
 
 class Connection(psycopg.Connection[Any]):
@@ -39,13 +45,24 @@ class Connection(psycopg.Connection[Any]):
                 return READ if wanted & READ and event & ~POLLOUT else WRITE
         began = monotonic()
         ready = lane.wait_for_socket(descriptor, wanted)
+        if not ready:
+            # Whatever comes now is no answer to the next question.
+            self.close()
+            raise psycopg.OperationalError("The database has not answered in time.")
         self._is_prompt = monotonic() - began < PATIENCE / 1000
         return ready
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
-        connect = partial(Connection.connect, **conn_params)
         lane = current_lane()
+        if lane is not None:
+            limits = LIMITS_OF_CALLS
+        elif current_thread() is not main_thread():
+            limits = LIMITS_OF_PAGES
+        else:  # a command
+            limits = ""
+        options = f"{limits} {conn_params.get('options', '')}".strip()  # of two that name the same, the later counts
+        connect = partial(Connection.connect, **conn_params | {"options": options})
         # On a thread: a name server that does not answer would hold up the loop.
         return connect() if lane is None else lane.wait_for_thread(connect)

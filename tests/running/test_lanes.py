@@ -2,15 +2,16 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, OperationalError, connection, connections
 
 from pets.models import Pet
 from pets.services import create_pet
@@ -44,9 +45,12 @@ def fail() -> None:
 
 
 def sleep(seconds: float) -> str:
-    """Wait for the server, which sleeps."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_sleep(%s)", [seconds])
+    """Wait for the server, which sleeps; and end as a request does."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(%s)", [seconds])
+    finally:
+        connection.close_if_unusable_or_obsolete()
     return "slept"
 
 
@@ -120,6 +124,59 @@ def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
     asyncio.run(calls())
 
 
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_lane_to_others() -> None:
+    async def calls() -> None:
+        lanes = Lanes(1, patience=0.3)
+        began = time.monotonic()
+        slow = asyncio.ensure_future(lanes.call(sleep, 30))
+        await asyncio.sleep(0.2)
+        with pytest.raises(OperationalError, match="has not answered in time"):
+            await slow
+        assert await lanes.call(sleep, 0.01) == "slept"
+        assert time.monotonic() - began < 10
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again() -> None:
+    def stubborn() -> None:
+        for _ in range(3):
+            with suppress(OperationalError):
+                sleep(30)
+        sleep(30)
+
+    async def calls() -> None:
+        lanes = Lanes(1, patience=0.3)
+        with pytest.raises(TimeoutError, match="has not answered in time"):
+            await lanes.call(stubborn)
+        lanes = Lanes(1, patience=30)
+        assert await lanes.call(sleep, 0.01) == "slept"
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_for_a_lane_for_longer_than_for_the_database() -> None:
+    async def calls() -> None:
+        lanes = Lanes(1, patience=0.5)
+        slow = asyncio.ensure_future(lanes.call(sleep, 0.45))
+        queued = [asyncio.ensure_future(lanes.call(sleep, 0.45)) for _ in range(5)]
+        outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
+        assert outcomes[:2] == ["slept"] * 2
+        assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
+        assert await lanes.call(sleep, 0.01) == "slept"
+        lanes.close()
+
+    asyncio.run(calls())
+
+
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_inserts_that_wait_together_are_all_written() -> None:
@@ -154,7 +211,7 @@ def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards() -> None:
     async def calls(number: int) -> list[Any]:
-        lanes = Lanes(10)
+        lanes = Lanes(10, patience=10)
         return await asyncio.gather(
             *(lanes.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
         )
