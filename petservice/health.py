@@ -1,7 +1,6 @@
 """For load balancers: does the process run, and can it work?"""
 
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
@@ -10,6 +9,7 @@ from rest_framework.request import Request
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
+from petservice.migrated import lacking, missing_migrations
 
 
 @extend_schema_view(
@@ -44,10 +44,9 @@ class HealthViewSet(APIViewSet):
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration, else 503."""
     try:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        missing = missing_migrations()
     except DatabaseError:
         return error_response(503, "The database does not answer.")
     if missing:
-        return error_response(503, f"The database lacks {len(missing)} migration(s): run `python manage.py migrate`.")
+        return error_response(503, lacking(missing))
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

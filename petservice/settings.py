@@ -113,6 +113,7 @@ MIDDLEWARE = [
     # Before whatever may refuse a page: the refusal is a page as well.
     "petservice.middleware.PagePolicyMiddleware",
     "petservice.middleware.TransportMiddleware",
+    "petservice.middleware.SchemaMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -127,6 +128,7 @@ MIDDLEWARE = [
 API_MIDDLEWARE = [
     "petservice.middleware.EnvelopeMiddleware",
     "petservice.middleware.TransportMiddleware",
+    "petservice.middleware.SchemaMiddleware",
 ]
 
 ROOT_URLCONF = "petservice.urls"

@@ -32,6 +32,7 @@ class ClientHandler(ShortWay, client.ClientHandler):
 client.ClientHandler = ClientHandler  # type: ignore[misc]
 
 ROOT = Path(__file__).resolve().parent.parent
+SERVE = ("manage.py", "serve", "--migrate")
 
 
 @pytest.fixture(scope="session")
@@ -129,9 +130,9 @@ def free_port() -> int:
 
 @contextmanager
 def running_service(
-    folder: Path, *, port: int | None = None, command: Sequence[str] = ("manage.py", "serve"), **variables: str
+    folder: Path, *, port: int | None = None, command: Sequence[str] = SERVE, **variables: str
 ) -> Iterator[Service]:
-    """`manage.py serve` on a free loopback port, stopped at the end; its database and log are in `folder`."""
+    """`command` on a free loopback port, stopped at the end; its database and log are in `folder`."""
     port = port or free_port()
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
     log = folder / "log"

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 from django.db import connection
 
-from tests.conftest import ROOT, Service, free_port, fresh_database_url, running_service, wait_until
+from tests.conftest import ROOT, SERVE, Service, free_port, fresh_database_url, running_service, wait_until
 
 ACCOUNTS = """
 from django.contrib.auth import get_user_model
@@ -128,25 +129,27 @@ def test_accounts_are_invented_in_the_embedded_database_only(service: Service) -
     assert accounts_and_keys(service)[0] == int(embedded)
 
 
-@pytest.mark.parametrize("database", ["embedded", "of the suite"])
-def test_two_services_that_start_together_both_run_and_make_one_account(tmp_path: Path, database: str) -> None:
+@pytest.mark.parametrize(("database", "number"), [("embedded", 2), ("of the suite", 10)])
+def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, database: str, number: int) -> None:
     with fresh_database_url(tmp_path) as url:
         url = "" if database == "embedded" else url
-        variables = {"DATABASE_URL": url}
+        variables = {"DATABASE_URL": url, "WEB_CONCURRENCY": "1"}
         data = tmp_path / "data"
         log = tmp_path / "log"
-        ports = [free_port(), free_port()]
+        ports = [free_port() for _ in range(number)]
         environment = os.environ | variables | {"PETSERVICE_DATA_DIR": str(data)}
         processes = []
         with log.open("a") as output:
             for port in ports:
-                command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"]
+                command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
                 processes.append(
                     subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output, text=True)
                 )
         try:
-            wait_until(lambda: log.read_text().count("Listening at") == 2 or any(p.poll() for p in processes))
-            assert [process.poll() for process in processes] == [None, None], log.read_text()
+            wait_until(lambda: log.read_text().count("Listening at") == number or any(p.poll() for p in processes), 120)
+            assert [process.poll() for process in processes] == [None] * number, log.read_text()
+            for port in ports:
+                assert httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False).status_code == 200
             invented = int(not url.startswith("postgres"))
             assert log.read_text().count("    password ") == invented
             service = Service("", processes[0], log, environment)
@@ -158,12 +161,44 @@ def test_two_services_that_start_together_both_run_and_make_one_account(tmp_path
                 process.wait(timeout=40)
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="the embedded database is always migrated")
+def test_a_shared_database_is_migrated_when_that_is_asked_for_and_not_half_served_before(tmp_path: Path) -> None:
+    with (
+        fresh_database_url(tmp_path) as url,
+        running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=url) as service,
+        service.client("pets_test_" + "x" * 49) as client,
+    ):
+        for path in ("/v1/pets", "/v1/store/inventory", "/ready", "/admin/login/"):
+            response = client.get(path)
+            assert response.status_code == (503 if path == "/ready" else 500)
+            assert re.search(r"The database lacks \d+ migration\(s\): run `python manage.py migrate`", response.text)
+        assert client.get("/v1/health").status_code == 200
+
+        service.manage("migrate")
+
+        wait_until(lambda: client.get("/ready").status_code == 200)
+        wait_until(lambda: client.get("/v1/pets").status_code == 401)
+        assert client.get("/admin/login/").status_code == 200
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="the embedded database has one instance")
+def test_a_later_version_may_have_migrated_further(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('pets', '0999_later', now())")
+        os.kill(service.process.pid, signal.SIGHUP)
+
+        with service.client(service.create_key()) as client:
+            assert client.get("/ready").status_code == 200
+            assert client.get("/v1/pets").status_code == 200
+
+
 # Starts that are refused.
 
 
 def refusal(folder: Path, **variables: str) -> str:
     """What `serve` says when it is started with `variables` and nothing else, and ends for it."""
-    command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{free_port()}"]
+    command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{free_port()}"]
     environment = {"PATH": os.environ["PATH"], "PETSERVICE_DATA_DIR": str(folder)} | variables
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
     said = ended.stdout + ended.stderr

@@ -21,7 +21,7 @@ _LOCK = 7_387_115
 
 
 class Command(BaseCommand):
-    help = "Check the configuration, migrate, set up on first use, and become the web server."
+    help = "Check the configuration, migrate and set up the embedded database, and become the web server."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,13 +30,20 @@ class Command(BaseCommand):
             metavar="ADDRESS",
             help="HOST:PORT or unix:PATH; by default gunicorn's own: 127.0.0.1:8000, or every address at $PORT.",
         )
+        parser.add_argument(
+            "--migrate",
+            action="store_true",
+            help="Migrate a shared database as well; of several instances that start together one does.",
+        )
 
-    def handle(self, *args: Any, bind: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
+        is_embedded = connection.vendor == "sqlite"
         try:
-            with _one_at_a_time():
-                call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-                if connection.vendor == "sqlite" and not settings.LIVE:
-                    self._set_up_on_first_use(bind)
+            if is_embedded or migrate:
+                with _one_at_a_time():
+                    call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+                    if is_embedded and not settings.LIVE:
+                        self._set_up_on_first_use(bind)
         except (DatabaseError, OSError) as error:
             raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
         finally:
@@ -86,7 +93,7 @@ Try it:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Of services that start together on one database one migrates, and the others find it done."""
+    """Of services that start together on one database one migrates, and the others wait and find it done."""
     if connection.vendor == "sqlite":
         # Beside the database: its own lock would be in the way of the migrations' transactions.
         with Path(f"{connection.settings_dict['NAME']}.lock").open("w") as lock:

@@ -1,0 +1,69 @@
+"""A migration must let the version before it go on serving: instances are replaced one after the other."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django_migration_linter import MigrationLinter
+
+from tests.conftest import ROOT
+
+OURS = ["pets", "store", "apikeys", "petservice"]
+# Published before there was anything to serve meanwhile; they build indexes while they lock the table.
+PUBLISHED = ["0002_back_office", "0001_history_indexes"]
+
+pytestmark = [
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="an embedded database has one instance"),
+    pytest.mark.django_db,
+]
+
+
+def lint(**options: Any) -> MigrationLinter:
+    linter = MigrationLinter(
+        path=str(ROOT), include_apps=OURS, ignore_name=PUBLISHED, all_warnings_as_errors=True, no_cache=True, **options
+    )
+    linter.lint_all_migrations()
+    return linter
+
+
+def test_migrations_let_the_version_before_them_serve() -> None:
+    linter = lint()
+
+    linted = linter.nb_valid + linter.nb_erroneous + len(PUBLISHED)
+    assert linted == sum(len([*Path(apps.get_app_config(app).path).glob("migrations/0*.py")]) for app in OURS)
+    assert linter.nb_erroneous == 0
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        'migrations.RemoveField("pet", "tag")',
+        'migrations.RenameField("pet", "tag", "label")',
+        'migrations.AddField("pet", "legs", models.IntegerField(default=4))',
+        'migrations.AlterField("pet", "name", models.CharField(max_length=50))',
+        'migrations.AddIndex("pet", models.Index(fields=["tag", "name"], name="planted"))',
+        'migrations.DeleteModel("IdempotencyRecord")',
+    ],
+)
+def test_a_migration_that_would_break_the_version_before_it_is_refused(
+    operation: str, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "planted_migrations"
+    shutil.copytree(ROOT / "pets" / "migrations", package)
+    last = max(path.stem for path in package.glob("0*.py"))
+    (package / "0999_planted.py").write_text(
+        "from django.db import migrations, models\n\n\n"
+        "class Migration(migrations.Migration):\n"
+        f'    dependencies = [("pets", "{last}")]\n'
+        f"    operations = [{operation}]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for module in [name for name in sys.modules if name.startswith("planted_migrations")]:
+        monkeypatch.delitem(sys.modules, module)
+    settings.MIGRATION_MODULES = {"pets": "planted_migrations"}
+
+    assert lint(include_name=["0999_planted"]).nb_erroneous == 1
