@@ -40,8 +40,9 @@ _BEAT = 1.0
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     """A client's connection: gunicorn's, with a deadline, a close that loses no answer, and errors in JSON."""
 
-    # gunicorn's own: whether the connection has ended, or is to end.
+    # gunicorn's own: whether the connection has ended, or is to end; and its parser.
     _closed: bool
+    _callback_parser: Any
     # When the request that is arriving began; None between requests. A client that connects and says nothing is
     # as slow as one that stops in the middle.
     began: float | None = None
@@ -61,6 +62,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        # It holds methods of this object, which Python's collector of cycles cannot see: neither would ever be freed.
+        self._callback_parser = None
         self.worker.connections.discard(self)
         self.worker.connection_ended()
 

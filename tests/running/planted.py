@@ -3,6 +3,7 @@
 They speak to a test through the folder that PLANTED names: it sees a file there, or puts one.
 """
 
+import gc
 import json
 import os
 import time
@@ -60,6 +61,11 @@ class PlantedHandler(Handler):
         path = environ["PATH_INFO"]
         if path == "/v1/crash":
             raise RuntimeError("the planted cause")
+        if path == "/v1/connections":
+            gc.collect()
+            known = sum(isinstance(one, gunicorn_worker.Connection) for one in gc.get_objects())
+            body = str(known).encode()
+            return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
         if path == "/v1/environ":
             body = told(environ)
             return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})

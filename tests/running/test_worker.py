@@ -271,6 +271,23 @@ def test_connections_beyond_the_limit_wait_for_room(tmp_path: Path, connect: Con
             assert waiting.answer().status == 200
 
 
+ENDED_AFTER = {"whole": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
+
+
+@pytest.mark.parametrize("sent", ENDED_AFTER.values(), ids=ENDED_AFTER)
+def test_connections_that_have_ended_leave_nothing(tmp_path: Path, sent: bytes) -> None:
+    with planted(tmp_path) as service, Client(service) as lasting:
+
+        def known() -> int:
+            lasting.send(get("/v1/connections"))
+            return int(lasting.answer().body)
+
+        for _ in range(20):
+            with Client(service) as client:
+                client.send(sent)
+        wait_until(lambda: known() == 1)
+
+
 # The end.
 
 
