@@ -4,6 +4,8 @@ import gc
 import os
 from typing import Any
 
+from petservice import drain
+
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
 worker_class = "petservice.gunicorn_worker.EventLoopWorker"
@@ -38,8 +40,15 @@ limit_request_line = 8190
 errorlog = "-"
 
 
+# Checked by the settings.
+_DRAIN_SECONDS = float(os.environ.get("PETSERVICE_DRAIN_SECONDS") or 0)
+
+
 def when_ready(server: Any) -> None:
-    """Before the workers begin as copies of this process: what has been loaded stays, so no collector need look at it
-    again and again, and writing to it would end that the memory is shared."""
+    """Before the workers begin as copies of this process."""
+    # What has been loaded stays, so no collector need look at it again and again, and writing to it would end that the
+    # memory is shared.
     gc.collect()
     gc.freeze()
+    if _DRAIN_SECONDS:
+        drain.drain_first(server, _DRAIN_SECONDS)

@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from petservice import drain
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
@@ -42,7 +43,9 @@ class HealthViewSet(APIViewSet):
 
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 when the database answers and has every migration, else 503."""
+    """200 when the database answers and has every migration and the service is to go on, else 503."""
+    if drain.has_begun():
+        return error_response(503, "The service is about to stop.")
     try:
         missing = missing_migrations()
     except DatabaseError:

