@@ -1,9 +1,11 @@
 """What happens to every request before and after its view: identity, transport, the state of the database, and
 the one shape of answers."""
 
+import logging
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -16,7 +18,10 @@ from django.http.response import HttpResponseBase, HttpResponseForbidden
 
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.logs import request_id
+from petservice.apikeys import keys
 from petservice.migrated import lacking, missing_migrations
+
+logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -106,6 +111,7 @@ class TransportMiddleware:
         if request.path_info in PROBES:
             return self.get_response(request)
         if settings.REQUIRE_HTTPS and not request.is_secure():
+            _tell_of_key(request.META.get("HTTP_X_API_KEY", ""))
             message = (
                 "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
             )
@@ -127,6 +133,12 @@ class TransportMiddleware:
                 self._known_hosts.add(host)
 
 
+def _tell_of_key(plain: str) -> None:
+    """Log that a key, if it is one, has been where others may have read it."""
+    if keys.environment_of(plain):
+        logger.warning("A key was sent over plain HTTP, which others can read; rotate it: %s", keys.prefix(plain))
+
+
 class SchemaMiddleware:
     """Refuses what needs the database while that lacks migrations, instead of serving half of it."""
 
@@ -146,8 +158,6 @@ class SchemaMiddleware:
     def _look(self) -> None:
         now = monotonic()
         if now - self._looked >= _LOOK_AGAIN:
-            self._looked = now
-            try:
+            with suppress(DatabaseError):  # which the request will meet as well
                 self._missing = missing_migrations()
-            except DatabaseError:  # which the request will meet as well
-                self._looked -= _LOOK_AGAIN
+                self._looked = now

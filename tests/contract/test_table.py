@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import LazySettings
 
+from petservice.apikeys.keys import PREFIX_LENGTH
 from tests.contract.rows import CODES, MAX_BODY, READ, ROWS, TYPE, WRITE, Row, padded
 from tests.contract.wires import ClientWire, Headers, Reply, SocketWire, Wire
 
@@ -210,6 +211,30 @@ def test_plain_http_is_refused_before_the_key_is_looked_at(
     assert_failure(reply, 403)
     assert "HTTPS" in reply.error["message"]
     assert reply.header("Location") is None
+
+
+@pytest.mark.parametrize("key", ["write", "revoked", "foreign"])
+def test_a_key_that_was_sent_over_plain_http_is_told_to_staff_by_its_prefix(
+    client_wire: ClientWire, settings: LazySettings, caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    settings.REQUIRE_HTTPS = True
+    plain = client_wire.seed[key]
+
+    client_wire.send("GET", "/v1/pets", [("X-API-Key", plain)])
+
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert line.endswith(f"rotate it: {plain[:PREFIX_LENGTH]}")
+
+
+@pytest.mark.parametrize("sent", [None, "", "nonsense\r\n", "pets_test_" + "x" * 49])
+def test_what_is_no_key_is_not_logged(
+    client_wire: ClientWire, settings: LazySettings, caplog: pytest.LogCaptureFixture, sent: str | None
+) -> None:
+    settings.REQUIRE_HTTPS = True
+
+    client_wire.send("GET", "/v1/pets", [] if sent is None else [("X-API-Key", sent)])
+
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 @pytest.mark.parametrize("target", ["/v1/health", "/ready"])
