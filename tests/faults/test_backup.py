@@ -1,0 +1,109 @@
+"""A backup that is made while clients write is whole, and is restored into an empty place as README.md says."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Service, running_service
+from tests.faults.conftest import Outcome
+from tests.faults.servers import PROGRAMS, primary
+from tests.faults.storm import Storm, all_pets, storm
+
+pytestmark = pytest.mark.faults
+
+
+def lines(heading: str) -> list[str]:
+    """The commands that README.md gives under `heading`, a bold word."""
+    found = re.search(rf"^\*\*{heading}\*\*.*?^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    assert found, heading
+    return [line.split(" #")[0].strip() for line in found[1].splitlines()]
+
+
+def run(line: str, folder: Path, **variables: str) -> None:
+    line = line.replace(".venv/bin/python manage.py", f"{sys.executable} {ROOT}/manage.py")
+    environment = os.environ | {"PATH": f"{PROGRAMS}:{os.environ['PATH']}"} | variables
+    subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=True)
+
+
+def lost(service: Service, key: str, expected: dict[str, str]) -> int:
+    """How many of the expected pets, ids by name, are not there; fails if the kept counts are wrong."""
+    with service.client(key) as client:
+        pets = all_pets(client)
+        counts = client.get("/v1/store/inventory").json()
+    assert counts == {"available": sum(len(ids) for ids in pets.values()), "pending": 0, "sold": 0}
+    return sum(pet not in pets.get(name, []) for name, pet in expected.items())
+
+
+def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+    back_up, *restore = lines("SQLite")
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    with running_service(old, DATABASE_URL="") as service:
+        key = service.create_key()
+        with storm(Storm(service.url, key), 8) as account:
+            account.wait_for(200)
+            expected = dict(account.created)
+            run(back_up, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
+            account.wait_for(50)
+        assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
+
+    for line in restore:
+        run(line, tmp_path, PETSERVICE_DATA_DIR=str(new))
+    with running_service(new, DATABASE_URL="") as service:
+        tell(Outcome("restored from a backup, SQLite", 1, account.summary(), lost(service, key, expected)))
+    with closing(sqlite3.connect(new / "petservice.sqlite3")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_postgresql_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+    back_up, *restore = lines("PostgreSQL")
+    with primary() as one, primary() as two:
+        with running_service(tmp_path, DATABASE_URL=one.url) as service:
+            key = service.create_key()
+            with storm(Storm(service.url, key), 8) as account:
+                account.wait_for(200)
+                expected = dict(account.created)
+                run(back_up, tmp_path, DATABASE_URL=one.url)
+                account.wait_for(50)
+            assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
+        for line in restore:
+            run(line, tmp_path, NEW_DATABASE_URL=two.url)
+        # It lacks nothing, so nothing is migrated.
+        with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.url) as service:
+            tell(Outcome("restored from a backup, PostgreSQL", 1, account.summary(), lost(service, key, expected)))
+
+
+def refusal(folder: Path, file: Path) -> str:
+    command = [sys.executable, "manage.py", "backup_database", str(file)]
+    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 1
+    return ended.stderr
+
+
+def test_a_backup_that_cannot_be_made_replaces_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    data, place = tmp_path / "data", tmp_path / "place"
+    place.mkdir()
+    precious = place / "pets.backup"
+    precious.write_text("precious")
+
+    assert "There is no database yet" in refusal(data, place / "new")
+    data.mkdir(exist_ok=True)
+    (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
+    assert "file is not a database" in refusal(data, place / "new")
+    (data / "petservice.sqlite3").unlink()
+    with closing(sqlite3.connect(data / "petservice.sqlite3")) as database:
+        database.execute("CREATE TABLE pet (id)")
+    assert f"{precious} exists: name a file that does not" in refusal(data, precious)
+    assert "cannot be written" in refusal(data, tmp_path / "nowhere" / "pets.backup")
+
+    assert precious.read_text() == "precious"
+    assert list(place.iterdir()) == [precious]
