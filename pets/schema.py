@@ -5,7 +5,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.fields import ID_SCHEMA
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from petservice.api.schema import example, failures, response_header, standard_headers
+from petservice.api.schema import example, failures, response_header, retry_after, standard_headers
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 
@@ -54,12 +54,12 @@ pets = extend_schema_view(
                 200,
                 required=False,
             ),
-            *standard_headers(200, 400, 401, 403, 500),
+            *standard_headers(200, 400, 401, 403, 429, 500),
         ],
         responses={
             200: OpenApiResponse(PetSerializer(many=True), description="A page of pets; empty if there are none."),
             **failures(
-                *(400, 401, 403, 500),
+                *(400, 401, 403, 429, 500),
                 messages={400: "limit must be a whole number from 0, for example ?limit=20; got 'ten'."},
             ),
         },
@@ -87,18 +87,13 @@ pets = extend_schema_view(
                 201,
                 required=False,
             ),
-            response_header(
-                "Retry-After",
-                {"type": "integer", "minimum": 1, "example": 1},
-                "Seconds to wait before trying again.",
-                409,
-            ),
-            *standard_headers(201, 400, 401, 403, 409, 422, 500),
+            retry_after(409),
+            *standard_headers(201, 400, 401, 403, 409, 422, 429, 500),
         ],
         responses={
             201: OpenApiResponse(PetSerializer, description="The pet as created."),
             **failures(
-                *(400, 401, 403, 409, 422, 500),
+                *(400, 401, 403, 409, 422, 429, 500),
                 messages={
                     400: 'name is required: send a string, for example {"name": "Rex"}.',
                     403: "This API key may only read: use a key with read and write access.",
@@ -115,11 +110,11 @@ pets = extend_schema_view(
         summary="Get a pet",
         description="One pet, by its identifier.",
         tags=["Pets"],
-        parameters=[_pet_id, *standard_headers(200, 400, 401, 403, 404, 500)],
+        parameters=[_pet_id, *standard_headers(200, 400, 401, 403, 404, 429, 500)],
         responses={
             200: OpenApiResponse(PetSerializer, description="The pet."),
             **failures(
-                *(400, 401, 403, 404, 500),
+                *(400, 401, 403, 404, 429, 500),
                 messages={404: "No pet has the id '42': GET /v1/pets lists those that exist."},
             ),
         },

@@ -14,6 +14,7 @@ class PetserviceConfig(AppConfig):
 
         register(checks.check_configuration, "petservice")
         register(checks.check_live, "petservice")
+        register(checks.check_redis_url, "petservice")
         register(checks.check_tls_files, Tags.security)
         # By the last app's turn the permissions of all of them exist.
         post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")

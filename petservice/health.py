@@ -36,6 +36,7 @@ class HealthViewSet(APIViewSet):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = ()
 
     def retrieve(self, request: Request) -> HttpResponse:
         return self.answer({"status": "ok"})

@@ -30,8 +30,9 @@ making, the same at every attempt to create one pet. For 24 hours the same key w
 nothing new and gets the first answer again, marked `Idempotency-Replayed: true`. Failures are not kept: mend the
 request and send it again with its key.
 
-After a broken connection, a 500 or a 409 wait 250 to 500 ms before the second attempt and twice as long before each
-further one, plus up to 100 ms of chance; give up after 5 attempts. Whatever else is refused will be refused again.
+After a broken connection, a 500, a 409 or a 429 wait 250 to 500 ms before the second attempt and twice as long before
+each further one, plus up to 100 ms of chance, and no less than `Retry-After` says; give up after 5 attempts. Whatever
+else is refused will be refused again.
 
 ## Errors
 
@@ -46,8 +47,9 @@ Every answer has an `X-Request-ID`: quote it when you report a failure.
 
 ## Limits
 
-A body has at most {MAX_BODY_BYTES // 1024} KiB. There is no rate limit. Ignore members of an answer that you do not
-know: a later version may add some. What breaks clients comes as `/v2`, beside `/v1`.
+A body has at most {MAX_BODY_BYTES // 1024} KiB. The service's staff may limit a key to a number of requests in any
+minute. Ignore members of an answer that you do not know: a later version may add some. What breaks clients comes as
+`/v2`, beside `/v1`.
 """
 
 

@@ -66,6 +66,9 @@ WRITE_THREADS = 2
 # Threads for pages. A staff member's export holds one until its client has most of it.
 PAGE_THREADS = 3
 
+# Where the requests of keys that have a limit are counted; without it no key can be given one.
+REDIS_URL = env.str("REDIS_URL", "")
+
 # gunicorn reads the same variable, with the same default.
 FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
 try:
@@ -226,6 +229,7 @@ SILENCED_SYSTEM_CHECKS = [
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
+    "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
     "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.negotiation.FirstRenderer",
@@ -250,7 +254,7 @@ if DEBUG:
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",
-    "VERSION": "1.0.0",
+    "VERSION": "1.1.0",  # the contract's 1.0.0, and what has been added since
     "CONTACT": {"name": "The pet service team"},
     "TAGS": [
         {"name": "Pets", "description": "Pet records: list, create, fetch."},
@@ -266,7 +270,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": [],
     "COMPONENT_SPLIT_REQUEST": False,
     "SORT_OPERATION_PARAMETERS": False,  # in many clients the order is the function's: limit first, as in the contract
-    "ENUM_NAME_OVERRIDES": {"ErrorCode": "petservice.api.schema.ERROR_CODES", "HealthStatus": ["ok"]},
+    "ENUM_NAME_OVERRIDES": {
+        "ErrorCode": "petservice.api.schema.ERROR_CODES",
+        "HealthStatus": ["ok"],
+        "TooManyRequestsCode": ["too_many_requests"],
+    },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would say each value twice
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -11,10 +11,10 @@ inventory = extend_schema_view(
         summary="Get inventory",
         description="How many pets are available, pending and sold: always all three, exact at this moment.",
         tags=["Store"],
-        parameters=standard_headers(200, 400, 401, 403, 500),
+        parameters=standard_headers(200, 400, 401, 403, 429, 500),
         responses={
             200: OpenApiResponse(InventorySerializer, description="The counts."),
-            **failures(400, 401, 403, 500),
+            **failures(400, 401, 403, 429, 500),
         },
         examples=[example({"available": 2, "pending": 0, "sold": 1}, 200)],
     )

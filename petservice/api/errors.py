@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-# The statuses of the contract, and those of what a client uses beyond it (Idempotency-Key, /ready).
+# The statuses of the contract, and those of what is used beyond it (Idempotency-Key, a limit of the key, /ready).
 CODES = {
     400: "bad_request",
     401: "unauthorized",
@@ -20,6 +20,7 @@ CODES = {
     404: "not_found",
     409: "conflict",
     422: "unprocessable_content",
+    429: "too_many_requests",
     500: "internal_error",
     503: "unavailable",
 }
@@ -62,6 +63,17 @@ class UnprocessableContent(exceptions.APIException):
     default_code = "unprocessable_content"
 
 
+class TooManyRequests(exceptions.APIException):
+    """429: more than the key may; `wait` is the number of seconds after which to try again."""
+
+    status_code = 429
+    default_code = "too_many_requests"
+
+    def __init__(self, detail: str, *, wait: int) -> None:
+        super().__init__(detail)
+        self.wait = wait
+
+
 def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
     """The body of a failure with one of the statuses in CODES."""
     return {"error": {"code": CODES[status], "message": message}}
@@ -97,7 +109,7 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
     headers = {}
     if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
-    if isinstance(exc, Conflict):
+    if isinstance(exc, Conflict | TooManyRequests):
         headers["Retry-After"] = str(exc.wait)
     return Response(envelope(status, message), status=status, headers=headers)
 

@@ -19,14 +19,19 @@ CAUSES = {
     409: "An earlier request with the same `Idempotency-Key` is still running. Send it again after `Retry-After` "
     "seconds.",
     422: "The `Idempotency-Key` was used with another name or tag within the last 24 hours.",
+    429: "More requests in the last minute than the key may make; those refused do not count. Send it again after "
+    "`Retry-After` seconds.",
     500: "An unexpected condition in the service. A GET is safe to send again; so is a POST with an `Idempotency-Key`.",
     503: "The service is not ready (outside `/v1` only).",
 }
-ERROR_CODES = sorted(CODES.values())
+# What came after version 1.0 of the document. A client that was made from it takes no other code than those it knows,
+# so a later one has a schema of its own, which only the status that came with it refers to.
+ERROR_CODES = sorted(code for status, code in CODES.items() if status != 429)
 _MESSAGES = {
     **MESSAGES,
     401: "The X-API-Key header with an API key is required.",
     403: "This is a live key, but this service accepts test keys: use one of those.",
+    429: "Requests with this API key are limited to 60 a minute: send it again after the seconds in Retry-After.",
 }
 
 
@@ -43,12 +48,22 @@ class ErrorResponseSerializer(serializers.Serializer[Any]):
     error = ErrorDetailSerializer()
 
 
+class TooManyRequestsDetailSerializer(ErrorDetailSerializer):
+    code = serializers.ChoiceField(choices=[CODES[429]], help_text="Tells programs what kind of failure.")
+
+
+class TooManyRequestsResponseSerializer(serializers.Serializer[Any]):
+    """The body of a failure for which there were too many requests."""
+
+    error = TooManyRequestsDetailSerializer()
+
+
 def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[int, OpenApiResponse]:
     """The responses of an operation for these statuses; `messages` are those of its examples that are its own."""
     own = messages or {}
     return {
         status: OpenApiResponse(
-            ErrorResponseSerializer,
+            TooManyRequestsResponseSerializer if status == 429 else ErrorResponseSerializer,
             description=CAUSES[status],
             examples=[
                 example({"error": {"code": CODES[status], "message": own.get(status, _MESSAGES.get(status))}}, status)
@@ -98,4 +113,16 @@ def standard_headers(*statuses: int) -> list[OpenApiParameter]:
                 401,
             )
         )
+    if 429 in statuses:
+        headers.append(retry_after(429))
     return headers
+
+
+def retry_after(status: int) -> OpenApiParameter:
+    """The header that says when to repeat a request that was refused with this status."""
+    return response_header(
+        "Retry-After",
+        {"type": "integer", "minimum": 1, "example": 1},
+        "Seconds to wait before trying again.",
+        status,
+    )

@@ -12,6 +12,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.viewsets import GenericViewSet
 
 from petservice.api.errors import MESSAGES
@@ -36,9 +37,10 @@ class APIViewSet(GenericViewSet[Any]):
         if settings.DEBUG:
             super().initial(request, *args, **kwargs)
             return
-        # No versions, no throttles, and nothing to negotiate: failures are rendered by the first renderer as well.
+        # No versions, and nothing to negotiate: failures are rendered by the first renderer as well.
         self.perform_authentication(request)
         self.check_permissions(request)
+        self.check_throttles(request)
 
     def answer(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """`data` in JSON, or where it is switched on in the browsable API."""
@@ -57,6 +59,9 @@ class APIViewSet(GenericViewSet[Any]):
 
     def get_renderers(self) -> list[BaseRenderer]:
         return _instances(tuple(self.renderer_classes))
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        return _instances(tuple(self.throttle_classes))
 
 
 @cache

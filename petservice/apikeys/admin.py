@@ -19,9 +19,20 @@ from django.views.decorators.debug import sensitive_variables
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
+from petservice.apikeys.throttling import NO_REDIS
 
 
-class NewKeyForm(forms.ModelForm):
+class KeyForm(forms.ModelForm):
+    """A key; its limit can be set where it can be counted."""
+
+    def clean_requests_per_minute(self) -> int | None:
+        limit: int | None = self.cleaned_data["requests_per_minute"]
+        if limit is not None and "requests_per_minute" in self.changed_data and not settings.REDIS_URL:
+            raise forms.ValidationError(NO_REDIS)
+        return limit
+
+
+class NewKeyForm(KeyForm):
     """A new key. However often the form is sent (a double click, a reload, the way back), it makes one."""
 
     submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
@@ -104,8 +115,9 @@ class APIKeyAdmin(admin.ModelAdmin):
         "revoked_at",
         "last_used_at",
     )
-    fields = ("name", *readonly_fields[:4], "expires_at", *readonly_fields[4:])
-    add_fields = ("name", "environment", "access", "expires_at", "submission")
+    fields = ("name", *readonly_fields[:4], "expires_at", "requests_per_minute", *readonly_fields[4:])
+    add_fields = ("name", "environment", "access", "expires_at", "requests_per_minute", "submission")
+    form = KeyForm
     change_form_template = "admin/apikeys/apikey/change_form.html"
 
     @admin.display(description="state")

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.core.signals import request_finished
 
 
@@ -11,3 +12,6 @@ class APIKeysConfig(AppConfig):
         from petservice.apikeys import schema, usage  # noqa: F401  # schema registers the security scheme
 
         request_finished.connect(usage.record_use, dispatch_uid="apikeys.record_use")
+        if settings.REDIS_URL:
+            # Once, before the workers begin, rather than in each while a request waits.
+            from petservice.apikeys import request_counter  # noqa: F401

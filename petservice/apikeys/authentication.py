@@ -26,6 +26,7 @@ class Client(NamedTuple):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    requests_per_minute: int | None
 
     @property
     def is_authenticated(self) -> bool:

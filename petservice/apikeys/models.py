@@ -3,6 +3,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -12,6 +13,8 @@ from petservice.apikeys import keys
 SOON = timedelta(days=14)
 # A key that nothing was asked with for longer than this may be one that nobody needs.
 IDLE_AFTER = timedelta(days=90)
+# The moment of each request in the last minute is kept in Redis, ten bytes or so.
+MOST_REQUESTS_PER_MINUTE = 100_000
 
 
 class APIKeyManager(models.Manager["APIKey"]):
@@ -53,6 +56,12 @@ class APIKey(models.Model):
         max_length=4, choices=Environment, help_text="Only a service of this kind accepts it."
     )
     access = models.CharField(max_length=5, choices=Access, default=Access.READ_AND_WRITE)
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_REQUESTS_PER_MINUTE)],
+        help_text="The most requests that are answered in any minute. Leave empty for a key without a limit.",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
     )
@@ -75,6 +84,9 @@ class APIKey(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(access__in=["read", "write"]), name="apikeys_apikey_access_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(requests_per_minute__gt=0), name="apikeys_apikey_requests_per_minute_positive"
             ),
         ]
 
@@ -146,6 +158,7 @@ class APIKey(models.Model):
             name=self.name,
             environment=self.environment,
             access=self.access,
+            requests_per_minute=self.requests_per_minute,
             expires_at=self.expires_at,
             created_by=created_by,
             submission=submission,

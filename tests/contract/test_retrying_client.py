@@ -143,6 +143,7 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         [],
         [answer(500), answer(503), Trouble.DROPPED, Trouble.LOST],
         [Trouble.LOST, answer(409, retry_after="1"), answer(502), answer(504)],
+        [answer(429, retry_after="17"), answer(429, retry_after="1")],
         [Trouble.CUT_SHORT],
         [Trouble.LOST, Trouble.CUT_SHORT, Trouble.LOST, Trouble.CUT_SHORT],
     ],
@@ -224,7 +225,7 @@ def test_waits_no_less_than_its_own_pauses(program: Program, retry_after: str) -
 
 
 def test_waits_longer_when_the_service_asks_for_it(program: Program) -> None:
-    steps = [answer(409, retry_after="1"), answer(503, retry_after="30"), answer(409, retry_after="1")]
+    steps = [answer(409, retry_after="1"), answer(429, retry_after="30"), answer(503, retry_after="1")]
     with failing_front(Pets(), steps) as front:
         run = program.run(front.url)
 
@@ -232,7 +233,7 @@ def test_waits_longer_when_the_service_asks_for_it(program: Program) -> None:
     assert 1 <= run.waits[2] <= 1.1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 429])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_refusal_is_not_repeated(program: Program, status: int) -> None:
     with failing_front(Pets(), [answer(status, "Change the name.", retry_after="1")]) as front:
         run = program.run(front.url)

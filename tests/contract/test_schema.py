@@ -40,7 +40,7 @@ def test_the_document_has_the_five_operations(document: dict) -> None:
 
 def test_the_document_says_what_it_describes(document: dict) -> None:
     assert document["openapi"] == "3.0.3"
-    assert (document["info"]["title"], document["info"]["version"]) == ("pet service API", "1.0.0")
+    assert (document["info"]["title"], document["info"]["version"]) == ("pet service API", "1.1.0")
     assert [server["url"] for server in document["servers"]] == ["/v1"]
     assert {"Pet", "CreatePetRequest", "Inventory", "ErrorResponse"} <= set(document["components"]["schemas"])
 
@@ -58,14 +58,16 @@ def test_every_failure_has_the_error_envelope(document: dict) -> None:
             for status, response in operation["responses"].items():
                 if int(status) >= 400:
                     schema = response["content"]["application/json"]["schema"]
-                    assert schema == {"$ref": "#/components/schemas/ErrorResponse"}
+                    name = "TooManyRequestsResponse" if status == "429" else "ErrorResponse"
+                    assert schema == {"$ref": f"#/components/schemas/{name}"}
 
 
 def test_the_introduction_has_a_table_of_all_error_codes(document: dict) -> None:
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (.+) \|$", document["info"]["description"], re.MULTILINE)
 
     assert {int(status): code for status, code, _ in rows} == CODES
-    assert document["components"]["schemas"]["ErrorCode"]["enum"] == sorted(CODES.values())
+    codes = [document["components"]["schemas"][name]["enum"] for name in ("ErrorCode", "TooManyRequestsCode")]
+    assert [*codes[0], *codes[1]] == [*sorted({*CODES.values()} - {"too_many_requests"}), "too_many_requests"]
     for methods in document["paths"].values():
         for operation in methods.values():
             for status, response in operation["responses"].items():

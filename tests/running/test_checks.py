@@ -75,6 +75,41 @@ def test_a_test_set_up_does_without_what_live_needs(settings: Any) -> None:
     assert fired() == {}
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis.example.com:6379",
+        "http://:s3cret@redis.example.com/0",
+        "redis://:s3cret@redis.example.com:port/0",
+        "redis://:s3cret@redis.example.com:70000/0",
+        "redis://:s3cret@redis.example.com/0?colour=red",
+        "redis://:s3cret@redis.example.com/0?max_connections=many",
+        "rediss://:s3cret@[redis.example.com/0",
+    ],
+)
+def test_a_redis_url_that_cannot_be_read_is_e009_without_its_password(settings: Any, url: str) -> None:
+    settings.REDIS_URL = url
+
+    assert list(fired()) == ["petservice.E009"]
+    assert "REDIS_URL=redis://:password@redis.example.com:6379/0" in fired()["petservice.E009"]
+    assert "s3cret" not in fired()["petservice.E009"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost",
+        "redis://user:s3cret@redis.example.com:6379/3",
+        "rediss://redis.example.com/0?ssl_ca_certs=/etc/ssl/ca.pem",
+        "unix:///run/redis/redis-server.sock?db=1",
+    ],
+)
+def test_a_redis_url_may_be_of_any_kind_that_redis_py_knows(settings: Any, url: str) -> None:
+    settings.REDIS_URL = url
+
+    assert fired() == {}
+
+
 @pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])
 @pytest.mark.parametrize("what", ["missing", "a folder", "not named"])
 def test_a_tls_file_that_cannot_be_read_is_e008(

@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from petservice.apikeys import keys
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import MOST_REQUESTS_PER_MINUTE, APIKey
+from petservice.apikeys.throttling import NO_REDIS
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -21,6 +22,13 @@ def duration(text: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+def requests(text: str) -> int:
+    """A limit such as `600`; raises ArgumentTypeError."""
+    if not re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII) or int(text) > MOST_REQUESTS_PER_MINUTE:
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_REQUESTS_PER_MINUTE}")
+    return int(text)
+
+
 class Command(BaseCommand):
     help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
 
@@ -28,18 +36,24 @@ class Command(BaseCommand):
         parser.add_argument("name", help="who uses the key")
         parser.add_argument("--read-only", action="store_true", help="the key may not create pets")
         parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="for example 90d, 12h or 30m")
+        parser.add_argument(
+            "--requests-per-minute", type=requests, metavar="N", help="refuse what goes beyond; needs REDIS_URL"
+        )
         parser.add_argument("--environment", choices=keys.ENVIRONMENTS, default=settings.ENVIRONMENT)
 
     def handle(self, *args: Any, name: str, **options: Any) -> None:
         name = name.strip()
         if not 1 <= len(name) <= 100:
             raise CommandError("NAME must have 1 to 100 characters; say who uses the key.")
-        span = options["expires_in"]
+        span, limit = options["expires_in"], options["requests_per_minute"]
+        if limit is not None and not settings.REDIS_URL:
+            raise CommandError(NO_REDIS)
         api_key, plain = APIKey.objects.create_key(
             name=name,
             environment=options["environment"],
             access=APIKey.Access.READ_ONLY if options["read_only"] else APIKey.Access.READ_AND_WRITE,
             expires_at=timezone.now() + span if span else None,
+            requests_per_minute=limit,
         )
         self.stdout.write(plain)
         self.stderr.write(
