@@ -1,4 +1,5 @@
 import logging
+from functools import cache
 
 from django.conf import settings
 from rest_framework.request import Request
@@ -21,7 +22,9 @@ class RequestsPerMinute(BaseThrottle):
         """True; raises TooManyRequests for a request too many, which does not count."""
         # Staff (the browsable API) have no key.
         limit: int | None = getattr(request.auth, "requests_per_minute", None)
-        if limit is not None and settings.REDIS_URL:
+        if limit is not None and not settings.REDIS_URL:
+            _tell_of_no_redis()
+        elif limit is not None:
             # Only now, since few keys have a limit and many services no Redis.
             from petservice.apikeys.request_counter import seconds_to_wait
 
@@ -35,3 +38,8 @@ class RequestsPerMinute(BaseThrottle):
                     wait=wait,
                 )
         return True
+
+
+@cache  # once in a process
+def _tell_of_no_redis() -> None:
+    logger.warning("There are API keys with a limit, but REDIS_URL is not set: requests are let through.")

@@ -22,6 +22,7 @@ from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
 
+from petservice.apikeys import throttling
 from petservice.apikeys.models import APIKey
 from tests.conftest import RedisServer, Service, free_port, fresh_database_url, running_service
 
@@ -321,6 +322,18 @@ def test_without_an_answer_of_redis_requests_are_let_through_and_it_is_logged_on
     assert record.levelno == logging.WARNING
     assert AWAY in record.getMessage()
     assert "s3cret" not in caplog.text
+
+
+@pytest.mark.django_db
+def test_when_redis_url_is_taken_away_requests_are_let_through_and_it_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    throttling._tell_of_no_redis.cache_clear()
+
+    assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5
+
+    (message,) = caplog.messages
+    assert "REDIS_URL is not set" in message
 
 
 @pytest.mark.django_db

@@ -40,15 +40,17 @@ def test_the_version_tells_of_every_change_since_the_release() -> None:
 
 @pytest.fixture
 def complaint_about(tmp_path: Path) -> Callable[..., str]:
-    """The complaint about the document with these changes."""
+    """The complaint about the document with these changes, as if it were at 1.0.0 without them."""
 
     def about(*changes: Change) -> str:
         document = json.loads(DOCUMENT.read_text())
+        base, revision = tmp_path / "base.json", tmp_path / "revision.json"
+        version("1.0.0")(document)
+        base.write_text(json.dumps(document))
         for change in changes:
             change(document)
-        revision = tmp_path / "revision.json"
         revision.write_text(json.dumps(document))
-        return complaint(DOCUMENT, revision)
+        return complaint(base, revision)
 
     return about
 

@@ -80,7 +80,9 @@ assert.deepEqual(await inventory(), { ...before, available: before.available + 4
 const unknown = await client.GET("/pets/{petId}", { params: { path: { petId: "none" } } });
 assert.equal(unknown.response.status, 404);
 assert(unknown.error);
-typed<Same<typeof unknown.error, components["schemas"]["ErrorResponse"]>>();
+typed<
+  Same<typeof unknown.error, components["schemas"]["ErrorResponse"] | components["schemas"]["TooManyRequestsResponse"]>
+>();
 assert.equal(unknown.error.error.code, "not_found" satisfies ErrorCode);
 assert.equal(typeof unknown.error.error.message, "string");
 
