@@ -13,7 +13,7 @@ from petservice.apikeys import keys
 SOON = timedelta(days=14)
 # A key that nothing was asked with for longer than this may be one that nobody needs.
 IDLE_AFTER = timedelta(days=90)
-# The moment of each request in the last minute is kept in Redis, ten bytes or so.
+# Of so many requests the moments are kept in Redis, some ten bytes each.
 MOST_REQUESTS_PER_MINUTE = 100_000
 
 
