@@ -8,9 +8,9 @@ from rest_framework.request import Request
 
 from petservice import drain
 from petservice.api.errors import error_response, safe_methods_only
+from petservice.api.migrated import lacking, missing_migrations
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
-from petservice.migrated import lacking, missing_migrations
 
 
 @extend_schema_view(

@@ -1,25 +1,21 @@
-"""What happens to every request before and after its view: identity, transport, the state of the database, and
-the one shape of answers."""
+"""What happens to every request before and after its view: identity, transport, and the one shape of answers."""
 
 import logging
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
-from time import monotonic
 from typing import Any
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase, HttpResponseForbidden
+from django.http.response import HttpResponseBase, HttpResponseForbidden, HttpResponseServerError
 
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.logs import request_id
+from petservice.api.migrated import lacking, schema
 from petservice.apikeys import keys
-from petservice.migrated import lacking, missing_migrations
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +31,6 @@ READINESS = "/ready"
 PROBES = (HEALTH, READINESS)
 
 _KNOWN_HOSTS = 100
-# Seconds between two looks at a database that lacks migrations.
-_LOOK_AGAIN = 1.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
@@ -140,24 +134,12 @@ def _tell_of_key(plain: str) -> None:
 
 
 class SchemaMiddleware:
-    """Refuses what needs the database while that lacks migrations, instead of serving half of it."""
+    """Refuses pages that need the database while that lacks migrations."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self._missing = -1  # not known yet
-        self._looked: float = -_LOOK_AGAIN
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if self._missing and request.path_info not in PROBES:
-            self._look()
-            if self._missing > 0:
-                message = lacking(self._missing)
-                return HttpResponse(message, status=500) if _is_page(request) else error_response(500, message)
+        if request.path_info.startswith("/admin/") and (missing := schema.missing()):
+            return HttpResponseServerError(lacking(missing))
         return self.get_response(request)
-
-    def _look(self) -> None:
-        now = monotonic()
-        if now - self._looked >= _LOOK_AGAIN:
-            with suppress(DatabaseError):  # which the request will meet as well
-                self._missing = missing_migrations()
-                self._looked = now

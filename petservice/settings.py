@@ -134,7 +134,6 @@ MIDDLEWARE = [
 API_MIDDLEWARE = [
     "petservice.middleware.EnvelopeMiddleware",
     "petservice.middleware.TransportMiddleware",
-    "petservice.middleware.SchemaMiddleware",
 ]
 
 ROOT_URLCONF = "petservice.urls"

@@ -4,9 +4,10 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from petservice.api.migrated import lacking, schema
 from petservice.api.queries import CompiledQuery
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import APIKey
@@ -54,6 +55,9 @@ class APIKeyAuthentication(BaseAuthentication):
         plain = request.META.get("HTTP_X_API_KEY")
         if plain is None:
             return None
+        # What comes after needs the database.
+        if missing := schema.missing():
+            raise APIException(lacking(missing))
         client = _client(plain)
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):
