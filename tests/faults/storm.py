@@ -97,6 +97,8 @@ class Storm:
             time.sleep(PAUSE)
             return None, None
         self.saw[f"{method} {response.status}"] += 1
+        if response.status >= 500:
+            time.sleep(PAUSE)
         return response.status, answer
 
     def wait_for(self, more: int) -> None:

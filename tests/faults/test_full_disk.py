@@ -1,0 +1,108 @@
+"""No room left for SQLite: writes fail, reads go on, and with room again all is well."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import Service, running_service, wait_until
+from tests.faults.conftest import Outcome
+from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.faults.test_kill import workers
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk"),
+]
+
+TIMES = 3
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of eight megabytes, in memory."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave no byte free."""
+    with (disk / "full").open("ab", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            try:
+                while file.write(b"x" * size):
+                    pass
+            except OSError:
+                continue
+
+
+def assert_reads_go_on(service: Service, key: str, pet: str) -> None:
+    # Several connections, so that every worker is asked.
+    for _ in range(20):
+        with service.client(key) as client:
+            paths = (f"/v1/pets/{pet}", "/v1/pets?limit=10", "/v1/store/inventory", "/v1/health", "/ready")
+            assert [client.get(path).status_code for path in paths] == [200] * 5
+
+
+def assert_writes_fail(service: Service, key: str) -> None:
+    for headers in ({}, {"Idempotency-Key": "when the disk is full"}):
+        with service.client(key) as client:
+            response = client.post("/v1/pets", json={"name": "too many"}, headers=headers)
+        assert response.status_code == 500
+        assert response.json()["error"]["code"] == "internal_error"
+
+
+def is_full(client: httpx.Client) -> bool:
+    """Whether even the room inside the database's files is used up."""
+    return client.post("/v1/pets", json={"name": "x" * 255, "tag": "x" * 255}).status_code == 500
+
+
+def test_full_disk_stops_writes_alone_and_only_while_it_is_full(
+    tmp_path: Path, disk: Path, tell: Callable[[Outcome], None]
+) -> None:
+    database = disk / "petservice.sqlite3"
+    with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}") as service:
+        key, *unused = [service.create_key() for _ in range(TIMES + 1)]
+        account = Storm(service.url, key)
+        with storm(account, 6, insistent=2):
+            for time in range(TIMES):
+                account.wait_for(50)
+                fill(disk)
+                failed = account.saw["POST 500"]
+                wait_until(lambda failed=failed: account.saw["POST 500"] > failed + 20)
+                with service.client(key) as client:
+                    wait_until(lambda client=client: is_full(client))
+                pet = next(iter(account.created.values()))
+                assert_writes_fail(service, key)
+                assert_reads_go_on(service, key, pet)
+                # The use of a key cannot be noted, and is none the less allowed.
+                assert_reads_go_on(service, unused[time], pet)
+                # A worker that begins now finds the database as it is.
+                before = workers(service)
+                os.kill(before[0], signal.SIGKILL)
+                wait_until(lambda before=before: len(workers(service)) == 2 and workers(service) != before)
+                assert_reads_go_on(service, key, pet)
+                assert_writes_fail(service, key)
+                (disk / "full").unlink()
+            account.wait_for(50)
+        with service.client(key) as client:
+            pets = all_pets(client)
+            inventory = client.get("/v1/store/inventory").json()
+        assert inventory["available"] == sum(map(len, pets.values()))
+        assert [name for name in account.insistent if len(pets[name]) != 1] == []
+        assert "mended" not in service.manage("reconcile_inventory")
+        with closing(sqlite3.connect(database)) as file:
+            assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        saw = f"{account.summary()}; reads 200"
+        tell(Outcome("a full disk under SQLite", TIMES, saw, len(lost(account, pets))))
