@@ -26,6 +26,10 @@ from petservice.refusals import refusal
 # answer. A body has the longer the more of it there is, at this many bytes a second; so large uploads are possible.
 REQUEST_DEADLINE = 20
 LEAST_RATE = 16 * 1024
+# Bytes of a request that may lead to nothing: to no end of its head, nor to any of its body. The parser keeps them.
+MOST_UNREAD = 64 * 1024
+# Bytes that the parser is given at once where there may be chunks: it moves all the rest for each of them.
+PIECE = 4 * 1024
 # Seconds in which a client that is refused may still send before it is cut off. Closed at once, the connection would
 # be reset under a client that still sends, and the answer lost.
 LINGER = 10
@@ -40,13 +44,16 @@ _BEAT = 1.0
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     """A client's connection: gunicorn's, with a deadline, a close that loses no answer, and errors in JSON."""
 
-    # gunicorn's own: whether the connection has ended, or is to end; and its parser.
+    # gunicorn's own: whether the connection has ended, or is to end; what reads its requests, and what serves them.
     _closed: bool
     _callback_parser: Any
+    _task: asyncio.Task[None]
     # When the request that is arriving began; None between requests. A client that connects and says nothing is
     # as slow as one that stops in the middle.
     began: float | None = None
     received = 0
+    # Bytes since the last that led to something, see MOST_UNREAD.
+    unread = 0
     # Whether the client has ended its half of the connection.
     is_half_closed = False
     # Whether the answer to the request that is arriving has begun.
@@ -62,10 +69,15 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        # It holds methods of this object, which Python's collector of cycles cannot see: neither would ever be freed.
-        self._callback_parser = None
         self.worker.connections.discard(self)
         self.worker.connection_ended()
+        if self._awaiting_request:
+            self._request_ready.set()  # to end at once; gunicorn would wait for some seconds
+        self._task.add_done_callback(self._let_go)
+
+    def _let_go(self, _: object) -> None:
+        # The parser has methods of this object, and Python's collector does not see into it: both would stay for ever.
+        self._callback_parser = None
 
     def data_received(self, data: bytes) -> None:
         if self.lingering is not None:
@@ -73,7 +85,20 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         if self.began is None:
             self.began = time.monotonic()
         self.received += len(data)
+        while len(data) > PIECE and (self._body_receiver is None or self._callback_parser.is_chunked):
+            piece, data = data[:PIECE], data[PIECE:]
+            self._take(piece)
+            if self._closed:
+                return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        self.unread += len(data)
         super().data_received(data)
+        # What is sent behind a whole request waits for its turn, and is bounded by gunicorn.
+        if self.unread > MOST_UNREAD and not self._closed and not self._callback_parser.is_complete:
+            self._send_error_response(431, "Too much of the request leads to nothing.")
+            self._close_transport()
 
     def eof_received(self) -> bool:
         # A client may end its half and still read: `curl` does not, `nc -N` and many a script do.
@@ -88,9 +113,15 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         if self.began is None:  # it came together with the request before
             self.began = time.monotonic()
         self.is_answered = False
+        self.unread = 0
         return bool(super()._on_headers_complete())
 
+    def _on_body(self, chunk: bytes) -> None:
+        self.unread = 0
+        super()._on_body(chunk)
+
     def _on_message_complete(self) -> None:
+        self.unread = 0
         self.began = None
         self.received = 0
         super()._on_message_complete()

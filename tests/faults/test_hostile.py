@@ -1,0 +1,220 @@
+"""Slow and hostile clients, many at once: others do not feel them, and nothing of them stays."""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Service, wait_until
+from tests.faults.conftest import Outcome
+from tests.faults.test_kill import workers
+from tests.running.connections import Client, get, post
+from tests.running.test_worker import planted
+
+pytestmark = pytest.mark.faults
+
+SLOW = 200
+MALFORMED = 100_000
+CHUNKED = b"Transfer-Encoding: chunked"
+UNREAD = b"x" * 70_000
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service with a deadline of five seconds for requests."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with planted(folder, WEB_CONCURRENCY="2", PLANTED_DEADLINE="5", DATABASE_URL="") as service:
+        service.manage("migrate", "--verbosity", "0")
+        yield service
+
+
+@pytest.fixture(scope="module")
+def key(impatient: Service) -> str:
+    return impatient.create_key()
+
+
+# Slow ones.
+
+
+def p99(service: Service, key: str) -> tuple[float, list[str]]:
+    """Milliseconds that 99 of 100 requests of four clients take at most, and the answers that were failures."""
+    waits: list[float] = []
+    failures: list[str] = []
+
+    def use(_: int) -> None:
+        requests = (
+            post(key, b'{"name":"Rex"}'),
+            get("/v1/pets?limit=1", f"X-API-Key: {key}".encode()),
+            get("/v1/health"),
+        )
+        for _ in range(50):
+            with Client(service) as client:
+                for request in requests:
+                    began = time.perf_counter()
+                    client.send(request)
+                    answer = client.answer()
+                    waits.append(1000 * (time.perf_counter() - began))
+                    if answer.status not in (200, 201):
+                        failures.append(f"{answer.status} {answer.body!r}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(use, range(4)))
+    return sorted(waits)[len(waits) * 99 // 100], failures
+
+
+@contextmanager
+def dripping(clients: list[Client]) -> Iterator[None]:
+    """Meanwhile each sends one byte a second, as long as it is let."""
+    is_over = threading.Event()
+
+    def drip() -> None:
+        open_ones = list(clients)
+        while not is_over.wait(1):
+            for client in list(open_ones):
+                try:
+                    client.send(b"a")
+                except OSError:
+                    open_ones.remove(client)
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def test_slow_clients_are_not_felt_by_others_and_are_cut_off(
+    impatient: Service, key: str, tell: Callable[[Outcome], None]
+) -> None:
+    parts = [
+        b"",
+        b"GET /v1/pe",
+        b"GET /v1/pets HTTP/1.1\r\nHost: local",
+        post(key, b'{"name":', length=100),
+        get("/v1/pets", CHUNKED, method="POST") + b"5\r\n{",
+        b"GET /",  # and one byte a second
+    ]
+    without, failures = p99(impatient, key)
+    with ExitStack() as stack:
+        slow = [stack.enter_context(Client(impatient)) for _ in range(SLOW)]
+        for number, client in enumerate(slow):
+            client.send(parts[number % len(parts)])
+        with dripping(slow[len(parts) - 1 :: len(parts)]):
+            among, more_failures = p99(impatient, key)
+            for client in slow:
+                assert_cut_off(client)
+    failures += more_failures
+    saw = f"p99 {without:.0f} ms without them, {among:.0f} ms among them"
+    tell(Outcome(f"{SLOW} slow clients", SLOW, saw, len(failures)))
+    assert among < 1000, "milliseconds"
+
+
+def assert_cut_off(client: Client) -> None:
+    """The client gets a refusal or nothing, and then the end of the connection."""
+    received = b""
+    try:
+        while part := client.socket.recv(65536):
+            received += part
+    except ConnectionResetError:
+        pass
+    assert received == b"" or re.match(rb"HTTP/1.1 4\d\d ", received), received
+    assert received.count(b"HTTP/1.1 ") <= 1
+
+
+# Hostile ones.
+
+LINES = b"".join(b"X-%d: x\r\n" % number for number in range(300))
+REFUSED = {
+    "two lengths": get("/v1/pets", b"Content-Length: 3", b"Content-Length: 4", method="POST") + b"abcd",
+    "a length and chunks": get("/v1/pets", b"Content-Length: 3", CHUNKED, method="POST") + b"0\r\n\r\n",
+    "chunks twice": get("/v1/pets", CHUNKED, CHUNKED, method="POST") + b"0\r\n\r\n",
+    "unknown coding": get("/v1/pets", b"Transfer-Encoding: xchunked", method="POST") + b"0\r\n\r\n",
+    "space before the colon": get("/v1/pets", b"Transfer-Encoding : chunked", method="POST") + b"0\r\n\r\n",
+    "negative length": get("/v1/pets", b"Content-Length: -3", method="POST") + b"abc",
+    "no chunk": get("/v1/pets", CHUNKED, method="POST") + b"no chunk\r\n",
+    "negative chunk": get("/v1/pets", CHUNKED, method="POST") + b"-3\r\nabc\r\n0\r\n\r\n",
+    "chunk longer than it says": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabcd\r\n0\r\n\r\n",
+    "bare carriage return": get("/v1/pets", b"X: a\rY: b"),
+    "NUL": get("/v1/pets", b"X: a\0b"),
+    "long address": get("/" + "x" * 20_000),
+    "long header": get("/v1/pets", b"X: " + b"x" * 20_000),
+    "many headers": b"GET /v1/pets HTTP/1.1\r\n" + LINES + b"\r\n",
+    "address without an end": b"GET /" + UNREAD,
+    "header without an end": b"GET / HTTP/1.1\r\nX: " + UNREAD,
+    "chunk size without an end": get("/v1/pets", CHUNKED, method="POST") + b"3;" + UNREAD,
+    "trailers without an end": get("/v1/pets", CHUNKED, method="POST") + b"0\r\n" + b"X: x\r\n" * 20_000,
+    "another protocol": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200 + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+def test_malformed_request_is_refused_at_once(impatient: Service, shape: str) -> None:
+    with Client(impatient) as client:
+        client.socket.settimeout(3)  # sooner than the deadline
+        client.send(REFUSED[shape])
+        answer = client.answer()
+        assert answer.status == 400
+        assert answer.headers["connection"] == "close"
+        assert client.is_closed()
+
+
+def test_huge_bodies_are_refused(impatient: Service, key: str) -> None:
+    with ThreadPoolExecutor(10) as pool:
+        statuses = list(pool.map(lambda _: _refusal_of_ten_megabytes(impatient, key), range(20)))
+    assert statuses == [400] * 20
+
+
+def _refusal_of_ten_megabytes(service: Service, key: str) -> int:
+    with Client(service) as client:
+        client.send(post(key, b"", length=10 * 2**20))
+        client.send(b"x" * 10 * 2**20)
+        return client.answer().status
+
+
+def is_refused(service: Service, request: bytes) -> bool:
+    """Whether the answer is a 4xx, or an end of the connection without one."""
+    with Client(service) as client:
+        # No port stays reserved for a connection that has ended.
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        try:
+            client.send(request)
+            received = b"".join(iter(lambda: client.socket.recv(65536), b""))
+        except (ConnectionResetError, BrokenPipeError):
+            return True
+    return received.startswith(b"HTTP/1.1 4") and received.count(b"HTTP/1.1 ") == 1
+
+
+def memory(service: Service) -> float:
+    """MiB that the workers have for themselves."""
+    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in workers(service))
+    return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
+
+
+def test_malformed_requests_leave_nothing_behind(impatient: Service, tell: Callable[[Outcome], None]) -> None:
+    before = workers(impatient)
+    shapes = list(REFUSED.values())
+    sizes = []
+    refused = 0
+    with ThreadPoolExecutor(8) as pool:
+        for tenth in range(10):
+            numbers = range(tenth * MALFORMED // 10, (tenth + 1) * MALFORMED // 10)
+            refused += sum(pool.map(lambda number: is_refused(impatient, shapes[number % len(shapes)]), numbers))
+            sizes.append(memory(impatient))
+    with Client(impatient) as client:
+        client.send(get("/v1/health"))
+        healthy = client.answer().status == 200
+    grown = sizes[-1] - sizes[0]
+    saw = f"{refused} refused; memory of all workers {sizes[0]:.1f} MiB after a tenth, {sizes[-1]:.1f} at the end"
+    tell(Outcome("malformed requests", MALFORMED, saw, MALFORMED - refused))
+    assert healthy
+    assert workers(impatient) == before
+    assert grown < 10, f"MiB after each tenth: {sizes}"
+    wait_until(lambda: "Traceback" not in impatient.log.read_text(), seconds=0.1)
