@@ -28,6 +28,7 @@ from petservice.calls import Call, CallThreads
 from petservice.handler import API, Handler
 from petservice.lanes import Lanes
 from petservice.middleware import HEALTH, READINESS, request_identity
+from petservice.observation import OBSERVATION
 from petservice.refusals import completed, refusal
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Application:
         # What reads never queues behind what waits to write.
         self._reads = Lanes(settings.READ_LANES, settings.CALL_PATIENCE)
         self._writes = Lanes(settings.WRITE_LANES, settings.CALL_PATIENCE)
+        self.lanes = {"reads": self._reads, "writes": self._writes}
         # Nor a page behind what waits to write on a thread, nor the readiness probe behind a page.
         self._writing = CallThreads("writing", settings.WRITE_THREADS)
         self._pages = CallThreads("pages", settings.PAGE_THREADS)
@@ -69,6 +71,9 @@ class Application:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         environ = wsgi_environ(scope)
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if OBSERVATION in scope:
+            environ[OBSERVATION] = scope[OBSERVATION]
+            scope[OBSERVATION].came_from(environ)
         if environ.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
             await _send_response(send, refusal(417), method)
         elif path == HEALTH and method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
@@ -77,6 +82,8 @@ class Application:
             await self._call(environ, receive, send)
 
     async def _send_health(self, environ: dict[str, Any], send: Send) -> None:
+        if OBSERVATION in environ:
+            environ[OBSERVATION].route = HEALTH
         headers, body = self._health[environ["wsgi.url_scheme"]]
         identity = request_identity(environ.get("HTTP_X_REQUEST_ID", "")).encode("ascii")
         body = b"" if environ["REQUEST_METHOD"] == "HEAD" else body

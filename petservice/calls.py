@@ -22,8 +22,8 @@ class CallThreads:
     """A fixed number of threads that take calls from one queue, each started when it is first needed."""
 
     def __init__(self, name: str, number: int) -> None:
-        self._name = name
-        self._number = number
+        self.name = name
+        self.number = number
         self._calls: SimpleQueue[Call] = SimpleQueue()
         # When each thread last began something or got on with it; None while it has nothing to do.
         self._since: list[float | None] = []
@@ -32,15 +32,20 @@ class CallThreads:
         """Have `call` run by the next free thread."""
         self._calls.put(call)
         place = len(self._since)
-        if place < self._number:
+        if place < self.number:
             self._since.append(None)
             # Daemons: a call that hangs must not keep the process from ending.
-            threading.Thread(target=self._work, args=[place], name=f"{self._name}-{place}", daemon=True).start()
+            threading.Thread(target=self._work, args=[place], name=f"{self.name}-{place}", daemon=True).start()
 
     @property
     def are_busy(self) -> bool:
         """Whether any call runs or waits for a thread."""
-        return not self._calls.empty() or any(since is not None for since in self._since)
+        return not self._calls.empty() or self.busy > 0
+
+    @property
+    def busy(self) -> int:
+        """How many threads are at work, not waiting for a client."""
+        return sum(since is not None for since in self._since)
 
     def standstill(self) -> float:
         """For how many seconds the call that has stood still longest has."""

@@ -1,7 +1,8 @@
-"""Where a request comes from, when there may be proxies in between."""
+"""Addresses of the network: where a request comes from, when there may be proxies in between, and where to listen."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
 
@@ -41,6 +42,14 @@ def client_address(peer: str, forwarded_for: str, proxies: Proxies) -> Address |
             if address not in proxies:
                 break
     return _in_one_spelling(address) if isinstance(address, IPv6Address) else address
+
+
+def host_and_port(text: str) -> tuple[str, int]:
+    """Reads 127.0.0.1:9100, [::1]:9100 or localhost:9100; raises ValueError for anything else."""
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port or parts.netloc != text or "@" in text:
+        raise ValueError("it is no address with a port")
+    return parts.hostname, parts.port
 
 
 def _address(text: str) -> Address | None:

@@ -2,9 +2,11 @@
 
 import gc
 import os
+import sys
 from typing import Any
 
 from petservice import drain
+from petservice.metrics_server import MetricsServer
 
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -38,17 +40,52 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 limit_request_line = 8190
 
 errorlog = "-"
+logger_class = "petservice.gunicorn_logs.ServiceLogger"
 
-
-# Checked by the settings.
-_DRAIN_SECONDS = float(os.environ.get("PETSERVICE_DRAIN_SECONDS") or 0)
+_metrics: MetricsServer | None = None
 
 
 def when_ready(server: Any) -> None:
     """Before the workers begin as copies of this process."""
+    from django.conf import settings  # which the application, loaded by now, has set up
+
+    if settings.DRAIN_SECONDS:
+        drain.drain_first(server, settings.DRAIN_SECONDS)
+    if settings.METRICS_ADDRESS is not None:
+        _serve_metrics(server, *settings.METRICS_ADDRESS)
     # What has been loaded stays, so no collector need look at it again and again, and writing to it would end that the
     # memory is shared.
     gc.collect()
     gc.freeze()
-    if _DRAIN_SECONDS:
-        drain.drain_first(server, _DRAIN_SECONDS)
+
+
+def _serve_metrics(server: Any, host: str, port: int) -> None:
+    global _metrics
+    try:
+        _metrics = MetricsServer(host, port)
+    except OSError as error:
+        server.log.error(
+            "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "
+            "free, for example METRICS_BIND=127.0.0.1:9100",
+            *(f"[{host}]" if ":" in host else host, port, error.strerror),
+        )
+        sys.exit(1)
+    server.log.info("Metrics at: http://%s:%s/metrics", f"[{host}]" if ":" in host else host, port)
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """In each worker, as it begins."""
+    if _metrics is not None:
+        _metrics.forget()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """In the master, when a worker has ended, in whatever way."""
+    if _metrics is not None:
+        _metrics.worker_ended(worker.pid)
+
+
+def on_exit(server: Any) -> None:
+    """In the master, at its end."""
+    if _metrics is not None:
+        _metrics.end()

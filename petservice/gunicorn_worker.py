@@ -6,20 +6,25 @@ whether a newer release still does what this relies on.
 
 import asyncio
 import faulthandler
+import logging
 import os
 import socket
 import ssl
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from typing import Any
 
 import uuid_utils
+from django.http import HttpResponse
 from gunicorn import sock
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
-from petservice.api.redaction import KeylessFormatter
+from petservice.api.logs import lost_lines
+from petservice.line_writer import LineWriter
+from petservice.observation import OBSERVATION, Observation, Observer
 from petservice.refusals import refusal
 
 # Seconds for a request to arrive, from its first byte to its last, and in which its client must take some of the
@@ -153,9 +158,13 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.is_answered = True
         self.log.debug("A request was refused with %s: %s", status, message)
         response = refusal(status)
+        self.note_refusal(response)
         head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\nConnection: close\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in response.items())
         self._safe_write(f"{head}\r\n".encode("latin-1") + response.content)
+
+    def note_refusal(self, response: HttpResponse) -> None:
+        """Called with what the server itself answers."""
 
     def _close_transport(self) -> None:
         if self._closed:
@@ -195,13 +204,52 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self._close_transport()
 
 
+class ObservedConnection(Connection):
+    """A connection of which each request is noted once, with the answer that its client gets."""
+
+    # Of the request that is being answered.
+    observation: Observation | None = None
+
+    async def _handle_http_request(self, request: Any, *args: Any, **options: Any) -> Any:
+        observer = self.worker.observer
+        observation = self.observation = observer.begin(request.method)
+        try:
+            return await super()._handle_http_request(request, *args, **options)
+        finally:
+            if self.observation is observation:
+                self.observation = None
+            observer.end(observation)
+
+    def _build_http_scope(self, *args: Any) -> Any:
+        scope = super()._build_http_scope(*args)
+        scope[OBSERVATION] = self.observation
+        return scope
+
+    def _send_response_start(self, status: int, headers: Any, *args: Any, **options: Any) -> None:
+        if self.observation is not None:
+            self.observation.was_answered(status, headers)
+        super()._send_response_start(status, headers, *args, **options)
+
+    def note_refusal(self, response: HttpResponse) -> None:
+        if self.observation is not None:
+            headers = [(name.encode(), value.encode()) for name, value in response.items()]
+            self.observation.was_answered(response.status_code, headers)
+        else:
+            peer = self.transport.get_extra_info("peername")
+            self.worker.observer.refused(
+                response.status_code,
+                response["X-Request-ID"],
+                peer[0] if peer else "",
+                self.began or time.monotonic(),
+            )
+
+
 class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     """Serves petservice.asgi's application on one event loop."""
 
+    observer: Observer | None = None
+
     def init_process(self) -> None:
-        # gunicorn logs a line that it cannot read as it came, and the key may be in it.
-        for handler in self.log.error_log.handlers:
-            handler.setFormatter(KeylessFormatter(self.log.error_fmt, self.log.datefmt))
         self.connections: set[Connection] = set()
         # Those that have been accepted; a TLS handshake counts, too.
         self._open = 0
@@ -214,7 +262,27 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         # Else all workers would go on with what the process that they are copies of has for random numbers.
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
+        self._observe()
         super().init_process()
+
+    def _observe(self) -> None:
+        """Log and count requests as far as that is configured, which cannot be read before the application is there."""
+        from django.conf import settings
+
+        lines = metrics = None
+        if settings.LOG_FORMAT == "json":
+            lines = LineWriter(sys.stderr.fileno(), lost_lines)
+            for handler in (*logging.root.handlers, *self.log.error_log.handlers):
+                # Only what goes there anyway: files are files.
+                if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+                    handler.setStream(lines)
+        if settings.METRICS_ADDRESS is not None:
+            from petservice.metrics import Metrics
+
+            metrics = Metrics()
+        if lines or metrics:
+            self.observer = Observer(lines, metrics)
+        self._connection = ObservedConnection if self.observer else Connection
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
@@ -228,9 +296,19 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             for connection in list(self.connections):
                 connection.close_overdue(now)
             self._listen()
+            self._look()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), _BEAT)
         await self._stop()
+
+    def _look(self) -> None:
+        if self.observer is not None and self.observer.metrics is not None:
+            self.observer.metrics.look(
+                connections=len(self.connections),
+                in_flight=self.observer.in_flight,
+                lanes={name: (lanes.number, lanes.in_use) for name, lanes in self.asgi.lanes.items()},
+                threads={threads.name: (threads.number, threads.busy) for threads in self.asgi.threads},
+            )
 
     def _listen(self) -> None:
         """Accept connections up to the limit, and leave the others to the kernel's queue, or to another worker."""
@@ -266,7 +344,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         timeout = REQUEST_DEADLINE if self._tls else None
         try:
             await self.loop.connect_accepted_socket(
-                lambda: Connection(self), accepted, ssl=self._tls, ssl_handshake_timeout=timeout
+                lambda: self._connection(self), accepted, ssl=self._tls, ssl_handshake_timeout=timeout
             )
         except (OSError, asyncio.CancelledError):  # no TLS, or gone before the handshake
             accepted.close()
@@ -291,6 +369,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
                 if elapsed > LAST_CALL:
                     connection.close_idle()
                 connection.close_overdue(time.monotonic())
+            self._look()
             await asyncio.sleep(0.05)
         self.asgi.close()
         for listener in self.sockets:
@@ -306,5 +385,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
 
     def handle_abort_signal(self) -> None:
         # gunicorn's, before it kills a worker whose heart has stopped. This shows where it hangs.
-        faulthandler.dump_traceback(all_threads=True)
+        with tempfile.TemporaryFile() as file:
+            faulthandler.dump_traceback(file, all_threads=True)
+            file.seek(0)
+            self.log.error("The worker hangs:\n%s", file.read().decode(errors="replace"))
         super().handle_abort_signal()

@@ -16,6 +16,7 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from petservice.apikeys import usage
+from petservice.observation import OBSERVATION
 
 API = "/v1/"
 
@@ -39,6 +40,8 @@ class ShortWay(BaseHandler):
             response: HttpResponseBase = self._api_chain(request)
         else:
             response = super().get_response(request)
+        if OBSERVATION in request.META:
+            request.META[OBSERVATION].was_handled(request)
         return response
 
 

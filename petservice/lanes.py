@@ -27,12 +27,18 @@ class Lanes:
 
     def __init__(self, number: int, patience: float = 5) -> None:
         self._patience = patience
+        self.number = number
         create = partial(connections.create_connection, DEFAULT_DB_ALIAS)
         first = create()
         # SQLite is never waited for here, so one connection does for all.
         is_shared = first.vendor == "sqlite"
         self._free = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
         self._room = asyncio.Semaphore(number)
+
+    @property
+    def in_use(self) -> int:
+        """In how many lanes a call runs or waits."""
+        return self.number - len(self._free)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What `function` returns or raises. It runs to its end, even if nobody waits for that any more.

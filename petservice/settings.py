@@ -13,7 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
 from environs import Env, EnvValidationError, validate
 
-from petservice.client_address import Proxies
+from petservice.client_address import Proxies, host_and_port
 from petservice.database import database_settings
 from petservice.secret_key import kept_secret_key
 
@@ -80,8 +80,27 @@ except ValueError as error:
     )
     TRUSTED_PROXIES = Proxies.parse("")
 
-# For petservice.gunicorn_conf, which reads it by itself; here it is checked.
+# Seconds in which a stop is only announced, by /ready.
 DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
+
+# Lines for people, or JSON for programs; in JSON there is a line for each request as well.
+LOG_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
+if LOG_FORMAT not in ("line", "json"):
+    CONFIGURATION_ERRORS.append(
+        f"PETSERVICE_LOG_FORMAT={LOG_FORMAT!r} is neither line nor json; write for example PETSERVICE_LOG_FORMAT=json"
+    )
+    LOG_FORMAT = "line"
+
+# Where Prometheus finds /metrics, on a listener of its own; nowhere, unless this names it.
+METRICS_BIND = env.str("METRICS_BIND", "")
+METRICS_ADDRESS: tuple[str, int] | None = None
+try:
+    METRICS_ADDRESS = host_and_port(METRICS_BIND) if METRICS_BIND else None
+except ValueError as error:
+    CONFIGURATION_ERRORS.append(
+        f"METRICS_BIND={METRICS_BIND!r} cannot be read ({error}): write an address and a port, "
+        "for example METRICS_BIND=127.0.0.1:9100"
+    )
 
 try:
     env.seal()
@@ -285,7 +304,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"displayOperationId": True},
 }
 
-# Logs go to standard error, a line an event and a traceback where there is one.
+# Logs go to standard error, a line an event and a traceback where there is one: below it, or in JSON inside the line.
 
 LOGGING = {
     "version": 1,
@@ -295,9 +314,10 @@ LOGGING = {
         "line": {
             "class": "petservice.api.redaction.KeylessFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
-        }
+        },
+        "json": {"class": "petservice.api.logs.JSONFormatter"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         # Django's own handlers would write each line a second time, or mail it.

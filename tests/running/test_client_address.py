@@ -1,8 +1,8 @@
-"""Whom X-Forwarded-For makes the client, from where, and what a client can make of it."""
+"""Whom X-Forwarded-For makes the client, from where, and what a client can make of it; and addresses to listen at."""
 
 import pytest
 
-from petservice.client_address import Proxies, client_address
+from petservice.client_address import Proxies, client_address, host_and_port
 
 PROXY = "10.0.0.1"
 OUTER_PROXY = "10.0.7.7"
@@ -78,3 +78,39 @@ def test_no_proxy_is_believed_where_none_is_named() -> None:
 def test_what_is_no_list_of_proxies_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"does not appear to be|has host bits set"):
         Proxies.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9100", ("127.0.0.1", 9100)),
+        ("[::1]:9100", ("::1", 9100)),
+        ("localhost:9100", ("localhost", 9100)),
+        ("0.0.0.0:65535", ("0.0.0.0", 65535)),
+    ],
+)
+def test_an_address_to_listen_at_has_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
+    assert host_and_port(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9100",
+        ":9100",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "127.0.0.1:x",
+        "::1:9100x",
+        "http://127.0.0.1:9100",
+        "127.0.0.1:9100/metrics",
+        "ada@localhost:9100",
+        "[::1:9100",
+        " ",
+    ],
+)
+def test_what_is_no_address_to_listen_at_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # urllib's messages
+        host_and_port(text)

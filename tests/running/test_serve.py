@@ -230,6 +230,8 @@ def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
         ({"DEBUG": "maybe"}, "DEBUG='maybe' cannot be read"),
         ({"PETSERVICE_REQUIRE_HTTPS": "maybe"}, "PETSERVICE_REQUIRE_HTTPS='maybe' cannot be read"),
         ({"FORWARDED_ALLOW_IPS": "10.0.0.1/24"}, "FORWARDED_ALLOW_IPS='10.0.0.1/24' cannot be read"),
+        ({"METRICS_BIND": "9100"}, "METRICS_BIND='9100' cannot be read (it is no address with a port)"),
+        ({"PETSERVICE_LOG_FORMAT": "xml"}, "PETSERVICE_LOG_FORMAT='xml' is neither line nor json"),
         ({"DATABASE_URL": "mysql://root@localhost/pets"}, "DATABASE_URL begins with 'mysql://', but only SQLite and"),
         ({"DATABASE_URL": "pets.sqlite3"}, "DATABASE_URL begins with 'no scheme', but only SQLite and PostgreSQL"),
         ({"DATABASE_URL": "sqlite://"}, "DATABASE_URL must name a file for SQLite"),

@@ -1,0 +1,80 @@
+"""A running service that logs in JSON and counts for Prometheus, and what it has logged and counted."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.conftest import Service, free_port, fresh_database_url, running_service
+
+# Method, route and status of a request.
+Seen = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The service, a key of it, and where its metrics are."""
+
+    service: Service
+    key: str
+    metrics_url: str
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Every line that has been logged; fails if one is no JSON object."""
+        text = self.service.log.read_text()
+        whole = text[: text.rfind("\n")]  # the last one may be on its way
+        assert whole.splitlines() == whole.split("\n")
+        return [json.loads(line) for line in whole.split("\n")]
+
+    def requests(self) -> list[dict[str, Any]]:
+        return [line for line in self.lines() if line["logger"] == "petservice.requests"]
+
+    def logged(self) -> Counter[Seen]:
+        return Counter((line["method"], line["route"], line["status"]) for line in self.requests())
+
+    def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+        """The value of each series, by its name and labels."""
+        answer = httpx.get(self.metrics_url, trust_env=False)
+        assert answer.status_code == 200
+        return {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(answer.text)
+            for sample in family.samples
+        }
+
+    def sample(self, name: str, **labels: str) -> float:
+        return self.samples().get((name, frozenset(labels.items())), 0)
+
+    def counted(self) -> Counter[Seen]:
+        counted: Counter[Seen] = Counter()
+        for (name, labels), value in self.samples().items():
+            if name == "petservice_http_requests_total":
+                of = dict(labels)
+                counted[of["method"], of["route"], int(of["status"])] += int(value)
+        return counted
+
+
+@contextmanager
+def observed_service(folder: Path, **variables: Any) -> Iterator[Observed]:
+    """Two worker processes with a database of their own, and a key that was made before: nothing prints it."""
+    port = free_port()
+    with fresh_database_url(folder) as url:
+        variables = {
+            "DATABASE_URL": url,
+            "WEB_CONCURRENCY": "2",
+            "PETSERVICE_LOG_FORMAT": "json",
+            "METRICS_BIND": f"127.0.0.1:{port}",
+        } | variables
+        environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": url}
+        before = Service("", None, folder / "log", environment)
+        before.manage("migrate", "--verbosity", "0")
+        key = before.create_key()
+        with running_service(folder, **variables) as service:
+            yield Observed(service, key, f"http://127.0.0.1:{port}/metrics")

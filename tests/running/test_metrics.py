@@ -1,0 +1,255 @@
+"""/metrics for Prometheus: exact over all workers, whatever becomes of them, and reachable where it is meant to be."""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from django.conf import settings
+
+from petservice.metrics_server import _new_folder
+from tests.conftest import ROOT, Service, free_port, running_service, wait_until
+from tests.running.connections import Client, get
+from tests.running.observed import Observed, Seen, observed_service
+from tests.running.test_logs import KINDS, requests
+from tests.running.test_worker import PLANTED
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    with observed_service(tmp_path_factory.mktemp("metrics")) as observed:
+        yield observed
+
+
+def workers(observed: Observed) -> list[int]:
+    """The process ids of the workers that run."""
+    children = Path(f"/proc/{observed.service.process.pid}/task/{observed.service.process.pid}/children")
+    return [int(pid) for pid in children.read_text().split()]
+
+
+def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
+    """Send each on a connection of its own, four at a time, which spreads them over the workers; what is to be seen."""
+
+    def send_one(kind: str) -> Seen:
+        parts, seen = requests(observed.key)[kind]
+        with Client(observed.service) as client:
+            client.send(parts)
+            client.answer(to_head=parts.startswith(b"HEAD"))
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        return Counter(pool.map(send_one, kinds))
+
+
+def test_every_request_of_every_kind_is_counted_once_over_all_workers(observed: Observed) -> None:
+    counted, logged = observed.counted(), observed.logged()
+
+    sent = send(observed, KINDS * 6)
+
+    wait_until(lambda: observed.counted() - counted == sent)
+    wait_until(lambda: observed.logged() - logged == sent)
+
+
+def test_durations_are_counted_by_route(observed: Observed) -> None:
+    name, route = "petservice_http_request_duration_seconds", "/v1/store/inventory"
+    before = observed.sample(f"{name}_count", route=route), observed.sample(f"{name}_sum", route=route)
+
+    send(observed, ["inventory"] * 5)
+
+    wait_until(lambda: observed.sample(f"{name}_count", route=route) == before[0] + 5)
+    assert observed.sample(f"{name}_bucket", route=route, le="+Inf") == before[0] + 5
+    assert 0 < observed.sample(f"{name}_sum", route=route) - before[1] < 60
+
+
+def test_clients_cannot_make_series_up(observed: Observed) -> None:
+    send(observed, KINDS)
+    wait_until(lambda: observed.logged()["other", "malformed", 400])
+
+    def series() -> set[object]:
+        return set(observed.samples())
+
+    before = series()
+    for number in range(20):
+        for method, path in ((f"BREW{number}", "/v1/pets"), ("GET", f"/{number}"), ("GET", f"/admin/{number}/x")):
+            with Client(observed.service) as client:
+                client.send(get(path, method=method))
+                client.answer()
+        with Client(observed.service) as client:
+            client.send(get("/v1/pets", f"X-API-Key: {observed.key}".encode(), method=f"BREW{number}"))
+            client.answer()
+
+    assert len(series() - before) <= 20 + 3  # one route that was not there yet, with its buckets
+
+
+def test_what_runs_and_how_much_of_it_is_told(observed: Observed) -> None:
+    wait_until(lambda: observed.sample("petservice_workers") == 2)
+    build = [dict(labels) for name, labels in observed.samples() if name == "petservice_build_info"]
+
+    assert [labels["version"] for labels in build] == [version("petservice")]
+    wait_until(lambda: observed.sample("petservice_lanes", lanes="reads") == 2 * settings.READ_LANES)
+    assert observed.sample("petservice_lanes", lanes="writes") == 2 * settings.WRITE_LANES
+    assert observed.sample("petservice_threads", threads="pages") == 2 * settings.PAGE_THREADS
+    wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 0)
+    with Client(observed.service), Client(observed.service):
+        wait_until(lambda: observed.sample("petservice_connections") >= 2)
+
+
+def test_worker_that_is_killed_takes_no_count_with_it(observed: Observed) -> None:
+    sent = send(observed, KINDS * 2)
+    wait_until(lambda: not sent - observed.counted())
+    wait_until(lambda: observed.sample("petservice_workers") == 2)
+    before, were = observed.counted(), workers(observed)
+
+    for pid in were:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: len(workers(observed)) == 2 and not set(were) & set(workers(observed)))
+    wait_until(lambda: observed.sample("petservice_workers") == 2)
+
+    assert observed.counted() == before
+    sent = send(observed, KINDS)
+    wait_until(lambda: observed.counted() - before == sent)
+
+
+def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) -> None:
+    port = free_port()
+    variables = {"PLANTED": str(tmp_path), "WEB_CONCURRENCY": "1", "METRICS_BIND": f"127.0.0.1:{port}"}
+    with running_service(tmp_path, command=PLANTED, **variables) as service, Client(service) as client:
+        observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
+        client.send(get("/held"))
+        wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 1)
+        wait_until(lambda: observed.sample("petservice_threads_busy", threads="pages") == 1)
+
+        (pid,) = workers(observed)
+        os.kill(pid, signal.SIGKILL)
+
+        wait_until(lambda: workers(observed) not in ([], [pid]))
+        wait_until(lambda: observed.sample("petservice_workers") == 1)
+        assert observed.sample("petservice_http_requests_in_flight") == 0
+        assert observed.sample("petservice_threads_busy", threads="pages") == 0
+
+
+def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) -> None:
+    """None begins as a copy of a process in which a scrape holds a lock."""
+    for _ in range(3):
+        were = workers(observed)
+        observed.service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda were=were: observed.samples() and not set(were) & set(workers(observed)))
+    wait_until(lambda: observed.sample("petservice_workers") == 2)
+
+    before = observed.counted()
+    sent = send(observed, KINDS)
+    wait_until(lambda: observed.counted() - before == sent)
+
+
+# Where it is.
+
+
+def listening(service: Service) -> int:
+    """On how many addresses the service and its workers listen."""
+    pid = service.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    sockets = set()
+    for each in (pid, *children):
+        for descriptor in Path(f"/proc/{each}/fd").iterdir():
+            if match := re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink())):
+                sockets.add(match[1])
+    tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
+    return len({row[9] for row in tables if row[3] == "0A"} & sockets)
+
+
+def test_public_listener_does_not_have_it(observed: Observed) -> None:
+    with observed.service.client(observed.key) as client:
+        for path in ("/metrics", "/metrics/", "/v1/metrics"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+    assert listening(observed.service) == 2
+
+
+def test_it_is_nowhere_unless_it_is_configured(service: Service) -> None:
+    with service.client() as client:
+        assert client.get("/metrics").status_code == 404
+    assert listening(service) == 1
+    maps = Path(f"/proc/{service.process.pid}/maps").read_text()
+    assert "petservice-metrics-" not in maps
+
+
+def test_only_metrics_are_at_its_address(observed: Observed) -> None:
+    address = observed.metrics_url.removesuffix("/metrics")
+    for path in ("/", "/v1/health", "/admin/", "/metrics/x"):
+        assert httpx.get(address + path, trust_env=False).status_code == 404
+
+
+def test_only_the_master_has_its_listener(observed: Observed) -> None:
+    """A worker that outlives the master must not keep the port from the next one."""
+    _, port = urlsplit(observed.metrics_url).netloc.split(":")
+    row = f":{int(port):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    (inode,) = [fields[9] for fields in rows if fields[1].endswith(row) and fields[3] == "0A"]
+    for pid in workers(observed):
+        links = [str(descriptor.readlink()) for descriptor in Path(f"/proc/{pid}/fd").iterdir()]
+        assert f"socket:[{inode}]" not in links
+
+
+@pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
+def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken_by: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = free_port()
+        taken = other.getsockname()[1] if taken_by == "another program" else port
+        environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
+        ended = subprocess.run(
+            [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"],
+            cwd=ROOT,
+            env=environment | {"METRICS_BIND": f"127.0.0.1:{taken}"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    assert ended.returncode == 1
+    assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def folder_of(observed: Observed) -> Path:
+    """Where the workers count: the master keeps a lock in it."""
+    links = [descriptor.readlink() for descriptor in Path(f"/proc/{observed.service.process.pid}/fd").iterdir()]
+    (lock,) = [link for link in links if link.parent.name.startswith("petservice-metrics-") and link.name == "lock"]
+    return lock.parent
+
+
+def test_stopped_it_leaves_neither_listener_nor_files(tmp_path: Path) -> None:
+    with observed_service(tmp_path) as observed:
+        folder = folder_of(observed)
+        assert list(folder.glob("*.db"))
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(observed.metrics_url, trust_env=False)
+    assert not folder.exists()
+
+
+def test_what_a_killed_service_leaves_goes_with_the_next_start(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    with observed_service(first) as observed:
+        folder, pids = folder_of(observed), workers(observed)
+        observed.service.process.kill()
+        observed.service.process.wait()
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+    made, lock = _new_folder()
+
+    assert not folder.exists()
+    with lock, (made / "lock").open("r+") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    shutil.rmtree(made)
