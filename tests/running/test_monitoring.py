@@ -1,0 +1,161 @@
+"""The examples in petservice/monitoring, loaded into a real Prometheus that scrapes a real service."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import ROOT, free_port, wait_until
+from tests.running.observed import Observed, observed_service
+from tests.running.test_logs import KINDS
+from tests.running.test_metrics import send
+
+MONITORING = ROOT / "petservice" / "monitoring"
+ALERTS = MONITORING / "alerts.yml"
+DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
+
+pytestmark = pytest.mark.skipif(not shutil.which("promtool"), reason="needs Debian's package prometheus")
+
+SERIES = """
+rule_files: [{alerts}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - series: 'up{{job="petservice", instance="a"}}'
+        values: '{up}'
+      - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="200"}}'
+        values: '0+{good}x60'
+      - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="500"}}'
+        values: '0+{bad}x60'
+      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="0.1"}}'
+        values: '0+{quick}x60'
+      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="1"}}'
+        values: '0+100x60'
+      - series: 'petservice_http_request_duration_seconds_bucket{{job="petservice", route="/v1/pets", le="+Inf"}}'
+        values: '0+100x60'
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS{{alertstate="firing"}})
+        eval_time: 30m
+        exp_samples: [{expected}]
+"""
+WELL = {"up": "1+0x60", "good": 1000, "bad": 1, "quick": 100}
+
+
+def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *arguments], capture_output=True, text=True)
+
+
+def test_prometheus_takes_the_rules() -> None:
+    checked = promtool("check", "rules", str(ALERTS))
+
+    assert checked.returncode == 0, checked.stderr
+    assert "3 rules found" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("ill", "alert"),
+    [
+        pytest.param({}, None, id="all is well"),
+        pytest.param({"bad": 30}, "PetserviceFails", id="three in a hundred fail"),
+        pytest.param({"quick": 90}, "PetserviceIsSlow", id="one in ten is slow"),
+        pytest.param({"up": "0+0x60"}, "PetserviceIsMissing", id="it does not answer"),
+        pytest.param({"up": "_x60"}, "PetserviceIsMissing", id="it is not there"),
+    ],
+)
+def test_each_alert_fires_when_it_should_and_only_then(
+    tmp_path: Path, ill: dict[str, object], alert: str | None
+) -> None:
+    labels = f"""{{labels: '{{alertname="{alert}"}}', value: 1}}""" if alert else ""
+    file = tmp_path / "tests.yml"
+    file.write_text(SERIES.format(alerts=ALERTS, expected=labels, **WELL | ill))
+
+    tested = promtool("test", "rules", str(file))
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+@pytest.fixture(scope="module")
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observed, str]]:
+    """A service, and the address of a Prometheus that scrapes it and has the rules."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    port = free_port()
+    with observed_service(folder) as observed:
+        target = observed.metrics_url.removeprefix("http://").removesuffix("/metrics")
+        (folder / "prometheus.yml").write_text(
+            f"""
+global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [{ALERTS}]
+scrape_configs:
+  - job_name: petservice
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+        )
+        command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
+        with (folder / "prometheus.log").open("w") as log:
+            process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+        address = f"http://127.0.0.1:{port}/api/v1"
+        try:
+            wait_until(lambda: process.poll() is not None or _is_up(address))
+            assert process.poll() is None, (folder / "prometheus.log").read_text()
+            yield observed, address
+        finally:
+            process.terminate()
+            process.wait(timeout=40)
+
+
+def _is_up(address: str) -> bool:
+    try:
+        return bool(_query(address, 'up{job="petservice"} == 1'))
+    except (httpx.TransportError, KeyError):
+        return False
+
+
+def _query(address: str, expression: str) -> list[dict[str, Any]]:
+    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False).json()
+    result: list[dict[str, Any]] = answer["data"]["result"]
+    return result
+
+
+def test_the_rules_are_evaluated_without_complaint(scraped: tuple[Observed, str]) -> None:
+    _, address = scraped
+
+    def rules() -> list[dict[str, Any]]:
+        groups = httpx.get(f"{address}/rules", trust_env=False).json()["data"]["groups"]
+        return [rule for group in groups for rule in group["rules"]]
+
+    wait_until(lambda: {(rule["health"], rule["state"]) for rule in rules()} == {("ok", "inactive")})
+
+
+EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_each_panel_of_the_dashboard_shows_something(scraped: tuple[Observed, str], expression: str) -> None:
+    observed, address = scraped
+    expression = expression.replace("$job", "petservice").replace("$__rate_interval", "10s")
+    assert "$" not in expression
+
+    def shown() -> list[dict[str, Any]]:
+        send(observed, KINDS[:8])  # a rate needs two scrapes between which something happened
+        return [series for series in _query(address, expression) if series["value"][1] != "NaN"]
+
+    if "5.." in expression:  # nothing fails here: no series, but no complaint either
+        assert shown() == []
+        expression = expression.replace("5..", "2..")
+    wait_until(shown)
+
+
+def test_dashboard_is_of_a_shape_that_grafana_imports() -> None:
+    assert DASHBOARD["uid"] == "petservice"
+    assert {variable["name"] for variable in DASHBOARD["templating"]["list"]} == {"datasource", "job"}
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids)
+    for panel in DASHBOARD["panels"]:
+        assert {"type", "title", "gridPos", "datasource", "targets"} <= panel.keys()
+        assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
