@@ -54,6 +54,8 @@ def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
 
 
 def test_every_request_of_every_kind_is_counted_once_over_all_workers(observed: Observed) -> None:
+    # A line is written a little later than its request is counted.
+    wait_until(lambda: observed.counted() == observed.logged())
     counted, logged = observed.counted(), observed.logged()
 
     sent = send(observed, KINDS * 6)

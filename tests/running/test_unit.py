@@ -1,0 +1,71 @@
+"""The systemd unit that README.md shows, and the environment beside it."""
+
+import configparser
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import ROOT, free_port, fresh_database_url
+
+README = (ROOT / "README.md").read_text()
+UNIT = README.partition("```ini\n")[2].partition("```")[0]
+ENVIRONMENT = README.partition("`/etc/petservice.env`, readable by root alone:\n\n```sh\n")[2].partition("```")[0]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "petservice.service"
+    unit.write_text(UNIT.replace("/opt/petservice/.venv/bin/python", sys.executable))
+
+    ended = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+
+    said = [line for line in ended.stderr.splitlines() if "petservice" in line]
+    assert (ended.returncode, said) == (0, [])
+
+
+def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tmp_path: Path) -> None:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it
+    parser.read_string(UNIT)
+    service = parser["Service"]
+    port = free_port()
+    command = service["ExecStart"].replace("/opt/petservice/.venv/bin/python", sys.executable)
+    command = command.replace("0.0.0.0:8000", f"127.0.0.1:{port}")
+    variables = dict(line.split("=", 1) for line in ENVIRONMENT.splitlines())
+    with fresh_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        variables |= {
+            "DATABASE_URL": url,
+            "PETSERVICE_DATA_DIR": str(tmp_path),
+            "METRICS_BIND": f"127.0.0.1:{free_port()}",
+            "PETSERVICE_DRAIN_SECONDS": "0.1",
+            "FORWARDED_ALLOW_IPS": "127.0.0.1",
+        }
+        assert variables.keys() == {line.split("=")[0] for line in ENVIRONMENT.splitlines()}
+        told = tmp_path / "told"
+        manager.bind(str(told))
+        manager.settimeout(60)
+        environment = {"PATH": os.environ["PATH"], **variables}
+        subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+        with (tmp_path / "log").open("w") as log:
+            process = subprocess.Popen(
+                shlex.split(command), cwd=ROOT, env=environment | {"NOTIFY_SOCKET": str(told)}, stdout=log, stderr=log
+            )
+        try:
+            assert re.search(rb"^READY=1$", manager.recv(1024), re.M)
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client:
+                assert client.get("/ready").status_code == 200
+                assert client.get("/openapi.json", headers={"Host": "pets.example.com"}).status_code == 403
+                headers = {"Host": "pets.example.com", "X-Forwarded-Proto": "https"}
+                assert client.get("/openapi.json", headers=headers).status_code == 200
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=int(service["TimeoutStopSec"])) == 0
