@@ -50,7 +50,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON",
         },
         # The tests use several threads and processes, which a database in memory does not serve.
-        "TEST": {"NAME": str(path.with_name("test.sqlite3"))},
+        "TEST": {"NAME": str(path.with_name(f"test-{path.name}"))},
     }
 
 
