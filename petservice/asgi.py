@@ -23,6 +23,7 @@ from django.db import connection
 from django.http import HttpResponse
 
 from petservice.api.errors import error_response
+from petservice.api.logs import request_id
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.calls import Call, CallThreads
 from petservice.handler import API, Handler
@@ -75,7 +76,7 @@ class Application:
             environ[OBSERVATION] = scope[OBSERVATION]
             scope[OBSERVATION].came_from(environ)
         if environ.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            await _send_response(send, refusal(417), method)
+            await _send_response(send, refusal(417, _identity(environ)), method)
         elif path == HEALTH and method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
             await self._send_health(environ, send)
         else:
@@ -85,7 +86,7 @@ class Application:
         if OBSERVATION in environ:
             environ[OBSERVATION].route = HEALTH
         headers, body = self._health[environ["wsgi.url_scheme"]]
-        identity = request_identity(environ.get("HTTP_X_REQUEST_ID", "")).encode("ascii")
+        identity = _identity(environ).encode("ascii")
         body = b"" if environ["REQUEST_METHOD"] == "HEAD" else body
         await send({"type": "http.response.start", "status": 200, "headers": [*headers, (b"X-Request-ID", identity)]})
         await send({"type": "http.response.body", "body": body})
@@ -97,7 +98,7 @@ class Application:
             try:
                 environ["wsgi.input"] = await (_api_body if is_api else _upload)(environ, receive)
             except _RefusedError as error:
-                response = completed(error_response(400, str(error)))
+                response = completed(error_response(400, str(error)), _identity(environ))
                 await _send_response(send, response, environ["REQUEST_METHOD"])
                 return
         if not is_api:
@@ -111,9 +112,15 @@ class Application:
             try:
                 response = await lanes.call(self._handler.api_answer, environ)
             except TimeoutError as error:
+                response = refusal(500, _identity(environ))
+                token = request_id.set(response["X-Request-ID"])
                 logger.error("%s %r failed: %s", method, path, error)
-                response = refusal(500)
+                request_id.reset(token)
             await _send_response(send, response, method)
+
+
+def _identity(environ: dict[str, Any]) -> str:
+    return request_identity(environ.get("HTTP_X_REQUEST_ID", ""))
 
 
 class _RefusedError(Exception):

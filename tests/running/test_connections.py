@@ -190,6 +190,20 @@ def test_clients_that_reset_their_connections_harm_nobody(service: Service, serv
         assert client.answer().status == 200
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [[b"Expect: a-miracle"], [b"Content-Length: 99999999999"]],
+    ids=["expectation", "upload"],
+)
+def test_what_is_refused_before_it_is_called_keeps_its_request_id(service: Service, lines: list[bytes]) -> None:
+    with Client(service) as client:
+        client.send(get("/admin/login/", b"X-Request-ID: mine-1", *lines, method="POST"), b"x")
+
+        answer = client.answer()
+
+        assert (answer.status, answer.headers["x-request-id"]) == (400, "mine-1")
+
+
 # What a header may claim.
 
 
