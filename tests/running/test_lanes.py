@@ -165,9 +165,9 @@ def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_for_a_lane_for_longer_than_for_the_database() -> None:
     async def calls() -> None:
-        lanes = Lanes(1, patience=0.5)
-        slow = asyncio.ensure_future(lanes.call(sleep, 0.45))
-        queued = [asyncio.ensure_future(lanes.call(sleep, 0.45)) for _ in range(5)]
+        lanes = Lanes(1, patience=3)
+        slow = asyncio.ensure_future(lanes.call(sleep, 2))
+        queued = [asyncio.ensure_future(lanes.call(sleep, 2)) for _ in range(5)]
         outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
         assert outcomes[:2] == ["slept"] * 2
         assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4

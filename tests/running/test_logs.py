@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from petservice.line_writer import LIMIT, LineWriter
-from tests.conftest import ROOT, free_port, fresh_database_url, running_service, wait_until
+from tests.conftest import ROOT, SERVE, free_port, fresh_database_url, running_service, wait_until
 from tests.running.connections import HOST, Client, get, post
 from tests.running.observed import Observed, observed_service
 from tests.running.test_worker import PLANTED
@@ -305,7 +305,7 @@ def test_reader_that_stands_still_holds_up_nobody_and_gets_whole_lines(tmp_path:
             "WEB_CONCURRENCY": "2",
             "PETSERVICE_LOG_FORMAT": "json",
         }
-        command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"]
+        command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         ) as process:
