@@ -24,8 +24,8 @@ CAUSES = {
     500: "An unexpected condition in the service. A GET is safe to send again; so is a POST with an `Idempotency-Key`.",
     503: "The service is not ready (outside `/v1` only).",
 }
-# What came after version 1.0 of the document. A client that was made from it takes no other code than those it knows,
-# so a later one has a schema of its own, which only the status that came with it refers to.
+# All but the code that only a key with a limit meets. It has a schema of its own, which only its status refers to: a
+# client that was made from a document without it takes no other codes than those it knows.
 ERROR_CODES = sorted(code for status, code in CODES.items() if status != 429)
 _MESSAGES = {
     **MESSAGES,
