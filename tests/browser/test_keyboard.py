@@ -96,8 +96,10 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     page.goto("/admin/pets/pet/import/")
     for line in ("Typed,lost", "Typed,sold"):
         file.write_text(f"name,status\n{line}\n")
-        reach(page, page.get_by_label("File"))
         with page.expect_file_chooser() as chooser:
+            # While it expects: a page that is busy takes a key before it takes note that choosers are expected, and
+            # opens one that nobody sees. The looks at the focus wait until it has taken note.
+            reach(page, page.get_by_label("File"))
             page.keyboard.press("Space")
         chooser.value.set_files(file)
         press(page, "button", "Preview")

@@ -112,13 +112,13 @@ scrape_configs:
 def _is_up(address: str) -> bool:
     try:
         return bool(_query(address, 'up{job="petservice"} == 1'))
-    except (httpx.TransportError, KeyError):
+    except (httpx.TransportError, httpx.HTTPStatusError):  # it answers 503 while it starts
         return False
 
 
 def _query(address: str, expression: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False).json()
-    result: list[dict[str, Any]] = answer["data"]["result"]
+    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False).raise_for_status()
+    result: list[dict[str, Any]] = answer.json()["data"]["result"]
     return result
 
 
