@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.models import Model, QuerySet
 from django.db.models.sql import InsertQuery
-from psycopg.types.datetime import TimestamptzLoader
-from psycopg.types.string import TextLoader
 
 from petservice.group_commit import group_commit
 from petservice.lanes import current_lane
@@ -79,7 +76,7 @@ class CompiledQuery:
                 raise LookupError(f"{example!r} is no parameter of the query: {sql}")
             places += [(place, number) for place in its_places]
         converters = {}
-        if connection.vendor != "postgresql":  # whose driver converts by itself, see _postgresql_cursor
+        if connection.vendor != "postgresql":  # whose driver converts by itself, see petservice.postgresql
             converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
         return _Compiled(sql, parameters, places, compiler, converters)
 
@@ -137,16 +134,4 @@ def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
     with connection.wrap_database_errors:
         if connection.vendor == "sqlite":
             return connection.connection.execute(sql.replace("%s", "?"), values)
-        return _postgresql_cursor(connection).execute(sql, values, prepare=True)
-
-
-def _postgresql_cursor(connection: Any) -> psycopg.Cursor[Any]:
-    """The connection's cursor for these statements: the server prepares them; ids come as text, times as they are."""
-    raw = connection.connection
-    kept: psycopg.Cursor[Any] | None = vars(connection).get("compiled_cursor")
-    if kept is None or kept.connection is not raw:
-        raw.prepare_threshold = 0
-        kept = connection.compiled_cursor = psycopg.Cursor(raw)
-        kept.adapters.register_loader("uuid", TextLoader)
-        kept.adapters.register_loader("timestamptz", TimestamptzLoader)
-    return kept
+        return connection.preparing_cursor().execute(sql, values, prepare=True)

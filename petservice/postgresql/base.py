@@ -8,6 +8,8 @@ from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base
+from psycopg.types.datetime import TimestamptzLoader
+from psycopg.types.string import TextLoader
 
 from petservice.lanes import READ, WRITE, Lane, current_lane
 
@@ -54,6 +56,19 @@ class Connection(psycopg.Connection[Any]):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    _preparing_cursor: psycopg.Cursor[Any] | None = None
+
+    def preparing_cursor(self) -> psycopg.Cursor[Any]:
+        """The driver's own cursor, for statements that the server is to prepare; ids come as text, times in UTC."""
+        raw = self.connection
+        cursor = self._preparing_cursor
+        if cursor is None or cursor.connection is not raw:
+            raw.prepare_threshold = 0
+            cursor = self._preparing_cursor = psycopg.Cursor(raw)
+            cursor.adapters.register_loader("uuid", TextLoader)
+            cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        return cursor
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         lane = current_lane()
         if lane is not None:

@@ -1,6 +1,5 @@
 import fcntl
 import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
+from gunicorn.app.base import Application
 
 from petservice.apikeys.models import APIKey
 
@@ -48,11 +48,9 @@ class Command(BaseCommand):
             raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
         finally:
             connection.close()
-        # Whatever is printed must be out before the process becomes another program.
+        # Whatever is printed must be out before the workers begin as copies of this process.
         self.stdout.flush()
-        command = [sys.executable, "-m", "gunicorn", "--config", "python:petservice.gunicorn_conf"]
-        command += ["--bind", bind] if bind else []
-        os.execv(sys.executable, [*command, "petservice.asgi:application"])  # noqa: S606  # no shell, no foreign input
+        _WebServer(bind).run()
 
     @transaction.atomic
     def _set_up_on_first_use(self, bind: str | None) -> None:
@@ -89,6 +87,27 @@ Try it:
     {curl}
 """
         )
+
+
+class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn in this process, where Django is loaded already; `bind` as in `serve --bind`."""
+
+    def __init__(self, bind: str | None) -> None:
+        self._bind = bind
+        super().__init__()
+
+    def load_config(self) -> None:
+        self.load_config_from_module_name_or_filename("python:petservice.gunicorn_conf")
+        arguments = vars(self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env()))
+        arguments |= {"bind": self._bind} if self._bind else {}
+        for name, value in arguments.items():
+            if value is not None and name in self.cfg.settings:
+                self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        from petservice.asgi import application
+
+        return application
 
 
 @contextmanager
