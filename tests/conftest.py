@@ -21,6 +21,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 from django.test import Client, client
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
@@ -65,6 +66,23 @@ def described_answers() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "request", send_and_check)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def static_files_are_found_once() -> Iterator[None]:
+    """A service looks for the static files as it starts; here each test's client would, and do nearly nothing else."""
+    look = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[str, Any] = {}
+
+    def look_once(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            look(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", look_once)
         yield
 
 
