@@ -362,7 +362,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._listen()
         began = time.monotonic()
         while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
-            if not self.connections and not any(threads.are_busy for threads in self.asgi.threads):
+            # Of those that were accepted in the last moment the loop has not made connections yet.
+            is_anyone_there = self.connections or (self._open and elapsed < LAST_CALL)
+            if not is_anyone_there and not any(threads.are_busy for threads in self.asgi.threads):
                 break
             self.notify()
             for connection in list(self.connections):

@@ -458,6 +458,23 @@ def test_handshake_that_does_not_happen_holds_nobody(
     assert "Traceback" not in https.log.read_text()
 
 
+def test_client_that_has_been_accepted_before_the_stop_is_answered(
+    https: Service, certificate: dict[str, str], connect: Connect
+) -> None:
+    context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
+    early = connect(https)
+    with Client(https, context=context) as later:
+        later.send(get("/v1/environ", b"Connection: close"))
+        assert later.answer().status == 200, "and it has been accepted after the other"
+
+    https.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "Handling signal: term" in https.log.read_text())
+
+    with context.wrap_socket(early.socket, server_hostname="localhost") as early.socket:
+        early.send(get("/v1/environ"))
+        assert early.answer().status == 200
+
+
 def test_certificate_that_cannot_be_used_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
     Path(certificate["TLS_KEYFILE"]).write_text("no key")
     arguments = [sys.executable, *PLANTED, "--bind", "127.0.0.1:0"]
