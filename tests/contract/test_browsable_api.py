@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import Service, fresh_database_url, running_service
 
+pytestmark = pytest.mark.once
+
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 

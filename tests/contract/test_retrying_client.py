@@ -21,6 +21,8 @@ from tests.conftest import ROOT, Service, free_port
 from tests.contract.failing_front import Trouble, failing_front
 from tests.contract.wires import Headers, Reply, SocketWire
 
+pytestmark = pytest.mark.once
+
 README = (ROOT / "README.md").read_text()
 (PYTHON,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 (SHELL,) = (block for block in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "()" in block)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.faults
 
 SLOW = 200
 MALFORMED = 100_000
+CLIENTS = 8
 CHUNKED = b"Transfer-Encoding: chunked"
 UNREAD = b"x" * 70_000
 
@@ -203,10 +204,13 @@ def test_malformed_requests_leave_nothing_behind(impatient: Service, tell: Calla
     shapes = list(REFUSED.values())
     sizes = []
     refused = 0
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(CLIENTS) as pool:
         for tenth in range(10):
             numbers = range(tenth * MALFORMED // 10, (tenth + 1) * MALFORMED // 10)
-            refused += sum(pool.map(lambda number: is_refused(impatient, shapes[number % len(shapes)]), numbers))
+            shares = [
+                [shapes[number % len(shapes)] for number in numbers[client::CLIENTS]] for client in range(CLIENTS)
+            ]
+            refused += sum(pool.map(lambda share: sum(is_refused(impatient, request) for request in share), shares))
             sizes.append(memory(impatient))
     with Client(impatient) as client:
         client.send(get("/v1/health"))

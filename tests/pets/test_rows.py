@@ -6,6 +6,8 @@ import pytest
 
 from pets.rows import KINDS, Line, Row, read, write
 
+pytestmark = pytest.mark.once
+
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 

@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from pets.spreadsheets import escape, unescape
 
+pytestmark = pytest.mark.once
+
 # What spreadsheets run, and what looks like it after it was escaped.
 CELLS = st.text(st.sampled_from("'=+-@\t\r\n＝ a"), max_size=4) | st.text()  # full-width on purpose
 

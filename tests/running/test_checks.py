@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 
+pytestmark = pytest.mark.once
+
 LIVE = {
     "ENVIRONMENT": "live",
     "LIVE": True,

@@ -4,6 +4,8 @@ import pytest
 
 from petservice.client_address import Proxies, client_address, host_and_port
 
+pytestmark = pytest.mark.once
+
 PROXY = "10.0.0.1"
 OUTER_PROXY = "10.0.7.7"
 CLIENT = "192.0.2.7"

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Service, wait_until
 from tests.running.connections import Answer, Client, get, post
 
+pytestmark = pytest.mark.once
+
 PET = b'{"name":"Rex"}'
 MEGABYTES = 10 * 2**20
 

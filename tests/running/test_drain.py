@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import Service, fresh_database_url, running_service, wait_until
 
+pytestmark = pytest.mark.once
+
 LONG = 3.0
 
 

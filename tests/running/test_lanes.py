@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -240,3 +240,36 @@ def test_connections_that_died_while_idle_fail_no_request(tmp_path: Path) -> Non
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
+
+
+@contextmanager
+def no_writer_let_in(url: str) -> Iterator[None]:
+    """While it lasts nobody writes to the pets in the database, and everybody reads."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield
+    else:
+        with psycopg.connect(url) as database:
+            database.execute("LOCK TABLE pets_pet IN EXCLUSIVE MODE")
+            yield
+
+
+def test_writers_that_wait_do_not_hold_readers(tmp_path: Path) -> None:
+    with (
+        fresh_database_url(tmp_path) as url,
+        running_service(tmp_path, DATABASE_URL=url) as service,
+        ExitStack() as stack,
+    ):
+        key = service.create_key()
+        writers = [stack.enter_context(Client(service)) for _ in range(10)]
+        with no_writer_let_in(url):
+            for writer in writers:
+                writer.send(post(key, b'{"name":"Rex"}'))
+            for _ in range(10):
+                with Client(service) as reader:
+                    reader.socket.settimeout(3)
+                    reader.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
+                    assert reader.answer().body == b"[]"
+
+        assert [writer.answer().status for writer in writers] == [201] * 10

@@ -24,6 +24,8 @@ from tests.running.connections import HOST, Client, get, post
 from tests.running.observed import Observed, observed_service
 from tests.running.test_worker import PLANTED
 
+pytestmark = pytest.mark.once
+
 PET = b'{"name": "Rex"}'
 
 

@@ -26,6 +26,8 @@ from tests.running.observed import Observed, Seen, observed_service
 from tests.running.test_logs import KINDS, requests
 from tests.running.test_worker import PLANTED
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:

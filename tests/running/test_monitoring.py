@@ -19,7 +19,10 @@ MONITORING = ROOT / "petservice" / "monitoring"
 ALERTS = MONITORING / "alerts.yml"
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 
-pytestmark = pytest.mark.skipif(not shutil.which("promtool"), reason="needs Debian's package prometheus")
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(not shutil.which("promtool"), reason="needs Debian's package prometheus"),
+]
 
 SERIES = """
 rule_files: [{alerts}]

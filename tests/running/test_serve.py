@@ -44,6 +44,7 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> Service:
         yield service
 
 
+@pytest.mark.once
 def test_first_start_prints_account_password_key_and_addresses_once(first_start: Service) -> None:
     assert len(printed(first_start, r"^    staff account   admin$")) == 1
     assert len(printed(first_start, r"^    password        \S{20}$")) == 1
@@ -58,6 +59,7 @@ def test_first_start_prints_account_password_key_and_addresses_once(first_start:
     assert accounts_and_keys(first_start) == (1, 1)
 
 
+@pytest.mark.once
 def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
     (line,) = printed(first_start, r"^    (curl .*)$")
 
@@ -73,12 +75,14 @@ def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
     assert '"name":"Rex"' in body.replace(" ", "")
 
 
+@pytest.mark.once
 def test_the_printed_addresses_answer(first_start: Service) -> None:
     with first_start.client() as client:
         for address in printed(first_start, r"^    (?:front page|documentation|back office)  +(http\S+)$"):
             assert client.get(address, follow_redirects=True).status_code == 200
 
 
+@pytest.mark.once
 def test_the_printed_password_opens_the_back_office(first_start: Service) -> None:
     (password,) = printed(first_start, r"^    password        (\S+)$")
 
@@ -88,10 +92,12 @@ def test_the_printed_password_opens_the_back_office(first_start: Service) -> Non
     assert (let_in.status_code, let_in.headers["Location"]) == (302, "/admin/")
 
 
+@pytest.mark.once
 def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) -> None:
     assert printed(first_start, r"Listening at: \S+ \((\d+)\)$") == [str(first_start.process.pid)]
 
 
+@pytest.mark.once
 def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_path: Path) -> None:
     with running_service(tmp_path, DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
@@ -104,6 +110,7 @@ def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_
         assert accounts_and_keys(service) == (1, 1)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("left", ["account", "key"])
 def test_nothing_is_invented_where_an_account_or_a_key_exists(tmp_path: Path, left: str) -> None:
     service = Service(
@@ -207,6 +214,7 @@ def refusal(folder: Path, **variables: str) -> str:
     return said
 
 
+@pytest.mark.once
 def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
     said = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live")
 
@@ -218,6 +226,7 @@ def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "nothing is made for a start that is refused"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [
@@ -248,6 +257,7 @@ def test_a_mistaken_variable_is_refused_with_a_sentence(
     assert sentence in refusal(tmp_path, **variables)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "url",
     [
@@ -266,6 +276,7 @@ def test_a_refused_database_url_is_named_and_its_password_is_not_repeated(tmp_pa
     assert "Tr0ub4dor" not in said
 
 
+@pytest.mark.once
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     said = refusal(tmp_path, DEBUG="maybe", DATABASE_URL="mysql://localhost/pets", PETSERVICE_ENVIRONMENT="staging")
 
@@ -273,6 +284,7 @@ def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
         assert sentence in said
 
 
+@pytest.mark.once
 def test_a_data_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

@@ -16,6 +16,8 @@ import pytest
 
 from tests.conftest import ROOT, free_port, fresh_database_url
 
+pytestmark = pytest.mark.once
+
 README = (ROOT / "README.md").read_text()
 UNIT = README.partition("```ini\n")[2].partition("```")[0]
 ENVIRONMENT = README.partition("`/etc/petservice.env`, readable by root alone:\n\n```sh\n")[2].partition("```")[0]

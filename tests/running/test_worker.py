@@ -5,21 +5,21 @@ import os
 import re
 import signal
 import socket
-import sqlite3
 import ssl
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
 from tests.running.connections import Client, get, post
+
+pytestmark = pytest.mark.once
 
 Connect = Callable[[Service], Client]
 
@@ -144,35 +144,6 @@ def test_pages_that_wait_hold_neither_the_api_nor_readiness(tmp_path: Path, conn
 
         release(tmp_path)
         assert [client.answer().status for client in clients] == [200] * 8
-
-
-@contextmanager
-def no_writer_let_in(url: str) -> Iterator[None]:
-    """While it lasts nobody writes to the pets in the database, and everybody reads."""
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as database:
-            database.execute("BEGIN IMMEDIATE")
-            yield
-    else:
-        with psycopg.connect(url) as database:
-            database.execute("LOCK TABLE pets_pet IN EXCLUSIVE MODE")
-            yield
-
-
-def test_writers_that_wait_do_not_hold_readers(tmp_path: Path, connect: Connect) -> None:
-    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
-        key = service.create_key()
-        writers = [connect(service) for _ in range(10)]
-        with no_writer_let_in(url):
-            for writer in writers:
-                writer.send(post(key, b'{"name":"Rex"}'))
-            for _ in range(10):
-                with Client(service) as reader:
-                    reader.socket.settimeout(3)
-                    reader.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
-                    assert reader.answer().body == b"[]"
-
-        assert [writer.answer().status for writer in writers] == [201] * 10
 
 
 def test_crash_is_answered_and_logged_once_and_the_service_goes_on(impatient: Service) -> None:

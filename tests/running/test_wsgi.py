@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.once
 
 
 def test_a_bad_configuration_is_refused_without_serve_too() -> None:
