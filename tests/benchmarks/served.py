@@ -4,12 +4,11 @@ Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
   latency   at half of the rate that saturates it; and for sixteen clients, with and without staff on heavy pages
   memory    proportional size of all processes over a million requests, and its slope
-  start     seconds from `serve` on a migrated database to the first answer
+  start     seconds from `serve` on a migrated database to the first answer, and where they go
 Name some of these to have them alone.
 """
 
 import argparse
-import json
 import logging
 import os
 import re
@@ -43,6 +42,30 @@ from pets.models import Pet
 from petservice.apikeys.models import APIKey
 fill({pets})
 print(APIKey.objects.create_key(name="Benchmark")[1], Pet.objects.order_by("pk")[{pets} // 2].pk)
+"""
+
+
+# What serve does before its workers begin, and the seconds that each of these steps takes.
+STAGES = ("settings", "all apps", "checks", "migrations, none of them new", "gunicorn")
+_STAGES = """
+import os, time
+marks = [time.monotonic()]
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
+import django
+from django.conf import settings
+settings.DEBUG
+marks.append(time.monotonic())
+django.setup()
+marks.append(time.monotonic())
+from django.core.checks import run_checks
+run_checks()
+marks.append(time.monotonic())
+from django.core.management import call_command
+call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+marks.append(time.monotonic())
+import gunicorn.arbiter, petservice.gunicorn_conf, petservice.gunicorn_worker, petservice.asgi
+marks.append(time.monotonic())
+print(*(after - before for before, after in zip(marks, marks[1:])))
 """
 
 
@@ -226,18 +249,21 @@ def memory(name: str, folder: Path, rounds: int) -> None:
 
 def start(name: str, folder: Path, rounds: int) -> None:
     with databases(name, folder, FEW) as (seeded,):
-        times = []
+        environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
+        wholes, parts = [], []
         for _ in range(rounds):
             began = time.monotonic()
             with running_service(folder, DATABASE_URL=seeded.url):
-                times.append(time.monotonic() - began)
-        print(f"\n{name}: {statistics.median(times):.2f} s from serve to the first answer")
-        environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
-        command = [sys.executable, "-X", "importtime", "-c", "import petservice.asgi"]
-        told = subprocess.run(command, cwd=ROOT, env=environment, check=True, stderr=subprocess.PIPE, text=True).stderr
-        found = re.findall(r"^import time: +(\d+) \| +(\d+) \|( +)(\S+)", told, re.M)
-        shown = sorted(((int(all_), module) for _, all_, _, module in found), reverse=True)[:12]
-        print(json.dumps({module: f"{all_ / 1000:.0f} ms" for all_, module in shown}, indent=2))
+                wholes.append(time.monotonic() - began)
+            steps = [sys.executable, "-c", _STAGES]
+            told = subprocess.run(steps, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            parts.append(dict(zip(STAGES, map(float, told.stdout.split()), strict=True)))
+        whole = statistics.median(wholes)
+        medians = {stage: statistics.median(part[stage] for part in parts) for stage in STAGES}
+        print(f"\n{name}, seconds from serve to the first answer{whole:20.2f}")
+        medians["the rest: Python, the workers, the answer"] = whole - sum(medians.values())
+        for stage, seconds in medians.items():
+            print(f"  {stage:{len(name) + 50}}{seconds:10.2f}", flush=True)
 
 
 TABLES: dict[str, Callable[[str, Path, int], None]] = {
