@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     return _worst(results)
 
 
-def _sqlite(folder: str, name: str) -> str:
+def _sqlite(folder: Path, name: str) -> str:
     return f"sqlite:///{folder}/{name}.sqlite3"
 
 

@@ -252,9 +252,8 @@ def memory(name: str, folder: Path, rounds: int) -> None:
 def sizes(name: str, folder: Path, rounds: int) -> None:
     operations = ("get one", "list 100", "inventory", "post")
     with databases(name, folder, FEW) as (seeded,):
-        print(
-            f"\n{name}, a second{''.join(f'{operation:>12}' for operation in operations)}{'MiB':>8}{'connections':>13}"
-        )
+        heads = "".join(f"{operation:>12}" for operation in operations)
+        print(f"\n{name}, a second{heads}{'MiB':>8}{'connections':>13}")
         for workers in range(1, (os.cpu_count() or 1) + 1):
             with running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(workers)) as service:
                 rates: dict[str, list[float]] = {operation: [] for operation in operations}

@@ -98,6 +98,14 @@ def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) 
 
 
 @pytest.mark.once
+def test_what_gunicorn_is_told_by_its_variable_goes_before_our_settings_and_bind_before_both(tmp_path: Path) -> None:
+    arguments = f"--workers 3 --bind 127.0.0.1:{free_port()}"
+    with running_service(tmp_path, DATABASE_URL="", WEB_CONCURRENCY="1", GUNICORN_CMD_ARGS=arguments) as service:
+        wait_until(lambda: len(printed(service, r"Booting worker")) == 3)
+        assert printed(service, r"Listening at: (\S+) ") == [service.url]
+
+
+@pytest.mark.once
 def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_path: Path) -> None:
     with running_service(tmp_path, DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
