@@ -24,9 +24,7 @@ class IdempotencyKeyInUseError(Exception):
 
 def create_pet(*, name: str, tag: str | None = None, created_through: str | None = None) -> Pet:
     """A new, available pet; `created_through` is one of the texts of pets.origin."""
-    pet = Pet(name=name, tag=tag, created_through=created_through)
-    _INSERT.write(pet)
-    return pet
+    return _INSERT.write(name=name, tag=tag, created_through=created_through)
 
 
 @transaction.atomic

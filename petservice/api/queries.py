@@ -6,7 +6,7 @@ that Django wraps around the driver's. So these go to the driver itself, unless 
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.models import Model, QuerySet
@@ -16,6 +16,7 @@ from petservice.group_commit import group_commit
 from petservice.lanes import current_lane
 
 Rows = Sequence[Sequence[Any]]
+ModelT = TypeVar("ModelT", bound=Model)
 
 
 class _Compiled(NamedTuple):
@@ -81,30 +82,34 @@ class CompiledQuery:
         return _Compiled(sql, parameters, places, compiler, converters)
 
 
-class CompiledInsert:
+class CompiledInsert(Generic[ModelT]):
     """The insertion of one record of `model`, whose key is known before; sends no signals."""
 
-    def __init__(self, model: type[Model]) -> None:
+    def __init__(self, model: type[ModelT]) -> None:
         self._model = model
         self._fields = model._meta.concrete_fields
+        self._names = [field.attname for field in self._fields]
 
-    def write(self, record: Model) -> None:
-        """Insert `record`, in a transaction of its own or in the one under way."""
+    def write(self, **given: Any) -> ModelT:
+        """The record of the values that are `given`, and the fields' defaults for others.
+
+        It is inserted in a transaction of its own or in the one under way.
+        """
         connection: Any = connections[DEFAULT_DB_ALIAS]
         sql = _kept(connection, self, self._compile)
-        values = [
-            value if type(value) is str or value is None else field.get_db_prep_save(value, connection)
-            for field, value in ((field, getattr(record, field.attname)) for field in self._fields)
+        values = [given[field.attname] if field.attname in given else field.get_default() for field in self._fields]
+        prepared = [
+            value if value is None or isinstance(value, str) else field.get_db_prep_save(value, connection)
+            for field, value in zip(self._fields, values, strict=True)
         ]
         lane = current_lane()
         if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
-            error = lane.wait(partial(group_commit.insert, lane.loop, sql.replace("%s", "?"), values))
+            error = lane.wait(partial(group_commit.insert, lane.loop, sql.replace("%s", "?"), prepared))
             if error is not None:
                 raise error
         else:
-            _run(connection, sql, values)
-        record._state.adding = False
-        record._state.db = DEFAULT_DB_ALIAS
+            _run(connection, sql, prepared)
+        return self._model.from_db(DEFAULT_DB_ALIAS, self._names, values)
 
     def _compile(self, connection: Any) -> str:
         query = InsertQuery(self._model)
