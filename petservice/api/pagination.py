@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -19,6 +20,9 @@ ID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _ID = re.compile(ID_PATTERN, re.ASCII)
+
+# Of the few paths that have lists.
+_quoted = lru_cache(maxsize=16)(quote)
 
 RowT = TypeVar("RowT")
 
@@ -70,7 +74,7 @@ def absolute_url(request: Request) -> str:
     """The address that was asked for, without a query."""
     # The header, if there was one, has been looked at by TransportMiddleware.
     host = request.META.get("HTTP_HOST") or request.get_host()
-    return f"{request.scheme}://{host}{quote(request.path)}"
+    return f"{request.scheme}://{host}{_quoted(request.path)}"
 
 
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
