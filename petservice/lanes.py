@@ -16,11 +16,14 @@ from greenlet import getcurrent, greenlet
 
 READ, WRITE = 1, 2
 
+# Calls that may wait for a lane: as many as a worker has connections, so any beyond are of clients that have left.
+QUEUE = 1000
+
 T = TypeVar("T")
 
 
 class Lanes:
-    """A fixed number of lanes, for as many calls at a time; further calls queue.
+    """A fixed number of lanes, for as many calls at a time; further calls queue, up to QUEUE.
 
     Nobody waits for the database for more than `patience` seconds: neither in the queue nor for a call that has begun.
     """
@@ -34,6 +37,7 @@ class Lanes:
         is_shared = first.vendor == "sqlite"
         self._free = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
         self._room = asyncio.Semaphore(number)
+        self._queued = 0
 
     @property
     def in_use(self) -> int:
@@ -43,12 +47,18 @@ class Lanes:
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What `function` returns or raises. It runs to its end, even if nobody waits for that any more.
 
-        Raises TimeoutError if the database takes too long.
+        Raises TimeoutError if the database takes too long, or if so many calls wait that it would.
         """
         # Not `async with`: the lane is free when the call has ended, which may be after whoever waits for it has left.
         if self._room.locked():
-            async with asyncio.timeout(self._patience):
-                await self._room.acquire()
+            if self._queued >= QUEUE:
+                raise TimeoutError(f"{QUEUE} calls wait for the database already.")
+            self._queued += 1
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._room.acquire()
+            finally:
+                self._queued -= 1
         else:
             await self._room.acquire()
         lane = self._free.pop()

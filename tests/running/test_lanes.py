@@ -106,6 +106,27 @@ def test_calls_beyond_the_lanes_queue() -> None:
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
+def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("petservice.lanes.QUEUE", 3)
+
+    async def calls() -> None:
+        lanes = Lanes(1)
+        for _ in range(2):  # those that have left the queue make room in it
+            waiting = [asyncio.ensure_future(lanes.call(sleep, 0.2)) for _ in range(4)]
+            await asyncio.sleep(0.05)
+            with pytest.raises(TimeoutError, match="3 calls wait"):
+                await lanes.call(count)
+            waiting.pop().cancel()
+            await asyncio.sleep(0)
+            waiting.append(asyncio.ensure_future(lanes.call(sleep, 0.01)))
+            assert await asyncio.gather(*waiting) == ["slept"] * 4
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
     def write() -> None:
         sleep(0.2)
