@@ -15,11 +15,13 @@ def kept_secret_key(data_dir: Path) -> str:
         # Written under another name first, so that no other process finds half a key; of two that start together
         # one gives its key the name and the other reads that.
         draft = path.with_name(f"secret_key.{os.getpid()}")
-        with open(draft, "w", opener=_owner_only) as file:
-            file.write(get_random_secret_key())
-        with suppress(FileExistsError):
-            path.hardlink_to(draft)
-        draft.unlink()
+        try:
+            with open(draft, "w", opener=_owner_only) as file:
+                file.write(get_random_secret_key())
+            with suppress(FileExistsError):
+                path.hardlink_to(draft)
+        finally:  # on a full disk, too
+            draft.unlink(missing_ok=True)
     return path.read_text()
 
 

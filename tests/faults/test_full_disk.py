@@ -15,6 +15,7 @@ from tests.conftest import Service, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
+from tests.running.test_serve import refusal
 
 pytestmark = [
     pytest.mark.faults,
@@ -106,3 +107,25 @@ def test_full_disk_stops_writes_alone_and_only_while_it_is_full(
             assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         saw = f"{account.summary()}; reads 200"
         tell(Outcome("a full disk under SQLite", TIMES, saw, len(lost(account, pets))))
+
+
+def test_service_that_starts_on_a_full_disk_says_so_and_starts_when_there_is_room(
+    tmp_path: Path, disk: Path, tell: Callable[[Outcome], None]
+) -> None:
+    variables = {"PETSERVICE_DATA_DIR": str(disk), "DATABASE_URL": "", "SECRET_KEY": ""}
+    fill(disk)
+    assert "No space left on device" in refusal(disk)
+    assert [path.name for path in disk.iterdir()] == ["full"]
+    (disk / "full").unlink()
+    with running_service(tmp_path, **variables) as service:
+        key = service.create_key()
+        account = Storm(service.url, key)
+        with storm(account, 2):
+            account.wait_for(20)
+    fill(disk)
+    said = refusal(disk)
+    assert "The database cannot be used" in said or "No space left on device" in said
+    (disk / "full").unlink()
+    with running_service(tmp_path, **variables) as service, service.client(key) as client:
+        pets = all_pets(client)
+    tell(Outcome("a start on a full disk", 2, "a sentence", len(lost(account, pets))))
