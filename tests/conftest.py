@@ -179,11 +179,21 @@ def running_service(
         process.wait(timeout=40)
 
 
+def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, Path]:
+    """The files of a certificate for `host` that vouches for itself, and of its key."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName={host}"
+    arguments = [*command.split(), "-out", certificate, "-keyout", key]
+    subprocess.run(arguments, check=True, capture_output=True)
+    return certificate, key
+
+
 class RedisServer:
     """A redis-server of its own, with a password and nothing on the disk; it can be ended and started again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str | Path) -> None:
         self._port = free_port()
+        self._options = options
         self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self._port}/0"
         self.client = redis.Redis.from_url(self.url)
         self.process: subprocess.Popen[bytes]
@@ -191,7 +201,7 @@ class RedisServer:
     def start(self) -> None:
         options = ["--bind", "127.0.0.1", "--port", str(self._port), "--save", "", "--requirepass", REDIS_PASSWORD]
         try:
-            self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+            self.process = subprocess.Popen(["redis-server", *options, *self._options], stdout=subprocess.DEVNULL)
         except FileNotFoundError:
             pytest.fail("redis-server is missing: the README's section Develop says how to install it")
         wait_until(self._answers)
@@ -207,9 +217,10 @@ class RedisServer:
             return False
 
 
-@pytest.fixture
-def redis_server() -> Iterator[RedisServer]:
-    server = RedisServer()
+@contextmanager
+def running_redis(*options: str | Path) -> Iterator[RedisServer]:
+    """A redis-server with further options."""
+    server = RedisServer(*options)
     server.start()
     try:
         yield server
@@ -218,14 +229,27 @@ def redis_server() -> Iterator[RedisServer]:
         server.kill()
 
 
+@contextmanager
+def redis_used_by(settings: Any, url: str) -> Iterator[None]:
+    """The service here uses the Redis at `url`, and lets go of it at the end."""
+    settings.REDIS_URL = url
+    yield
+    loop = request_counter._background_loop()
+    connections = request_counter._counter(loop, url).connections
+    asyncio.run_coroutine_threadsafe(connections.disconnect(), loop).result()
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
 @pytest.fixture
 def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator[RedisServer]:
     """A running Redis, which the service here uses."""
-    settings.REDIS_URL = redis_server.url
-    yield redis_server
-    loop = request_counter._background_loop()
-    connections = request_counter._counter(loop, redis_server.url).connections
-    asyncio.run_coroutine_threadsafe(connections.disconnect(), loop).result()
+    with redis_used_by(settings, redis_server.url):
+        yield redis_server
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:

@@ -24,7 +24,17 @@ from django.urls import reverse
 
 from petservice.apikeys import request_counter, throttling
 from petservice.apikeys.models import APIKey
-from tests.conftest import RedisServer, Service, free_port, fresh_database_url, running_service
+from tests.conftest import (
+    REDIS_PASSWORD,
+    RedisServer,
+    Service,
+    free_port,
+    fresh_database_url,
+    make_certificate,
+    redis_used_by,
+    running_redis,
+    running_service,
+)
 
 CHANGE = "admin:apikeys_apikey_change"
 FORM = {
@@ -193,6 +203,40 @@ def test_nothing_is_kept_for_longer_than_it_is_needed(redis_in_use: RedisServer)
     (name,) = redis_in_use.client.keys()
     assert redis_in_use.client.llen(name) == 2
     assert 59 <= redis_in_use.client.ttl(name) <= 61
+
+
+# Other ways to Redis.
+
+
+@pytest.mark.redis
+@pytest.mark.django_db
+def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySettings) -> None:
+    path = tmp_path / "redis.sock"
+    with (
+        running_redis("--unixsocket", path),
+        redis_used_by(settings, f"unix://:{REDIS_PASSWORD}@{path}"),
+    ):
+        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429]
+
+
+@pytest.mark.redis
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_redis_is_reached_over_tls_if_its_certificate_can_be_trusted(
+    tmp_path: Path, settings: LazySettings, caplog: pytest.LogCaptureFixture, is_trusted: bool
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    port = free_port()
+    tls = ["--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-auth-clients", "no"]
+    trusted = f"?ssl_ca_certs={certificate}" if is_trusted else ""
+    with (
+        running_redis(*tls),
+        redis_used_by(settings, f"rediss://:{REDIS_PASSWORD}@localhost:{port}/0{trusted}"),
+    ):
+        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429 if is_trusted else 200]
+
+    assert (AWAY in caplog.text) == (not is_trusted)
+    assert REDIS_PASSWORD not in caplog.text
 
 
 # Several processes.

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.conftest import ROOT, Service, free_port, running_service, wait_until
+from tests.conftest import ROOT, Service, free_port, make_certificate, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
 
@@ -49,13 +49,9 @@ class Balancer:
 def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
     """HAProxy with TLS before two instances."""
     port = free_port()
-    certificate = folder / "cert.pem"
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    )
-    subprocess.run([*command.split(), "-out", certificate, "-keyout", folder / "key.pem"], check=True)
+    certificate, key = make_certificate(folder, "IP:127.0.0.1")
     both = folder / "pets.pem"
-    both.write_text(certificate.read_text() + (folder / "key.pem").read_text())
+    both.write_text(certificate.read_text() + key.read_text())
     configuration = (ROOT / "README.md").read_text().partition("```haproxy\n")[2].partition("```")[0]
     for theirs, ours in {
         "/run/haproxy/admin.sock": str(folder / "admin"),

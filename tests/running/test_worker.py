@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
+from tests.conftest import ROOT, Service, fresh_database_url, make_certificate, running_service, wait_until
 from tests.running.connections import Client, get, post
 
 pytestmark = pytest.mark.once
@@ -375,13 +375,8 @@ def test_environ_is_that_of_wsgi(impatient: Service) -> None:
 @pytest.fixture
 def certificate(tmp_path: Path) -> dict[str, str]:
     """The variables that name a certificate for localhost and its key."""
-    files = {"TLS_CERTFILE": str(tmp_path / "cert.pem"), "TLS_KEYFILE": str(tmp_path / "key.pem")}
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    )
-    arguments = [*command.split(), "-out", files["TLS_CERTFILE"], "-keyout", files["TLS_KEYFILE"]]
-    subprocess.run(arguments, check=True, capture_output=True)
-    return files
+    file, key = make_certificate(tmp_path)
+    return {"TLS_CERTFILE": str(file), "TLS_KEYFILE": str(key)}
 
 
 @pytest.fixture
