@@ -139,10 +139,13 @@ def test_chunked_body_is_read(socket_wire: SocketWire) -> None:
     assert reply.json() == {"id": reply.json()["id"], "name": "Rex"}
 
 
-def test_chunked_body_of_64_kib_is_read(socket_wire: SocketWire) -> None:
+@pytest.mark.parametrize("size", [MAX_BODY, 1])
+def test_chunked_body_of_64_kib_is_read(socket_wire: SocketWire, size: int) -> None:
     headers = [*filled(WRITE, socket_wire.seed), TYPE, CHUNKED]
+    body = padded(MAX_BODY)
+    chunks = chunked(*(body[begin : begin + size] for begin in range(0, MAX_BODY, size)))
 
-    reply = socket_wire.send("POST", "/v1/pets", headers, chunked(padded(MAX_BODY)))
+    reply = socket_wire.send("POST", "/v1/pets", headers, chunks)
 
     assert reply.status == 201
 
