@@ -1,8 +1,10 @@
-"""`python -m tests.benchmarks.served`: the running service under load, on SQLite and on PostgreSQL. Needs `wrk`.
+"""`python -m tests.benchmarks.served`: the running service under load, on SQLite and on PostgreSQL.
 
-Prints, each as a table of its own:
+Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
-  latency   at half of the rate that saturates it; and for sixteen clients, with and without staff on heavy pages
+  latency   at half of the rate that saturates it, beside that of HAProxy, which answers at once and so shows what the
+            machine adds; and for sixteen clients, with and without staff on heavy pages
+  slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
   start     seconds from `serve` on a migrated database to the first answer, and where they go
@@ -33,10 +35,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
 django.setup()
 # The set-up above is what the import below needs.
 # isort: split
-from tests.conftest import ROOT, Service, running_service  # noqa: E402
+from tests.conftest import ROOT, Service, free_port, running_service, wait_until  # noqa: E402
+from tests.faults.slow_clients import slow_clients  # noqa: E402
 
 FEW, MANY = 10_000, 1_000_000
 CONNECTIONS = 16
+OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
+SLOW_CLIENTS = 200
 TICKS = os.sysconf("SC_CLK_TCK")
 _SEED = """
 from tests.benchmarks.herd import fill
@@ -85,6 +90,7 @@ class Seeded(NamedTuple):
             "list 100, deep": f"/v1/pets?after={self.pet}",
             "inventory": "/v1/store/inventory",
             "post": "/v1/pets",
+            "health": "/v1/health",
         }
 
 
@@ -144,9 +150,18 @@ def proportional_size(service: Service) -> float:
 
 
 def load(
-    service: Service, seeded: Seeded, operation: str, seconds: int, script: Path, pause: float | None = None
+    service: Service,
+    seeded: Seeded,
+    operation: str,
+    seconds: int,
+    script: Path,
+    pause: float | None = None,
+    origin: str | None = None,
 ) -> Load:
-    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses of `pause` ms on average."""
+    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses of `pause` ms on average.
+
+    Not the service is asked but another server, if there is an `origin`.
+    """
     lines = []
     if operation == "post":
         lines += ['wrk.method = "POST"', """wrk.body = '{"name": "Rex", "tag": "dog"}'"""]
@@ -155,7 +170,7 @@ def load(
         lines += [f"function delay() return math.random(0, {2 * pause:.0f}) end"]
     script.write_text("\n".join(lines))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
-    command += ["-H", f"X-API-Key: {seeded.key}", service.url + seeded.paths()[operation]]
+    command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
     began = cpu(service)
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     spent = cpu(service) - began
@@ -174,12 +189,12 @@ def flat(name: str, folder: Path, rounds: int) -> None:
         for _ in range(rounds):
             for size, seeded in zip((FEW, MANY), both, strict=True):
                 with running_service(folder, DATABASE_URL=seeded.url) as service:
-                    for operation in seeded.paths():
+                    for operation in OPERATIONS:
                         load(service, seeded, operation, 1, folder / "post.lua")
                         measured = load(service, seeded, operation, 3, folder / "post.lua")
                         times.setdefault((operation, size), []).append(measured.cpu / measured.requests * 1e6)
         print(f"\n{name}, CPU microseconds a request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")
-        for operation in both[0].paths():
+        for operation in OPERATIONS:
             few, many = (statistics.median(times[operation, size]) for size in (FEW, MANY))
             print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{many / few:8.2f}", flush=True)
 
@@ -209,22 +224,70 @@ def staff_on_heavy_pages(service: Service) -> Iterator[list[int]]:
         thread.join()
 
 
+@contextmanager
+def haproxy(folder: Path) -> Iterator[str]:
+    """The address of a server in C that answers anything at once, on as many threads as there are workers."""
+    port = free_port()
+    file = folder / "haproxy.cfg"
+    file.write_text(
+        f"""
+global
+    nbthread {os.cpu_count()}
+defaults
+    mode http
+    timeout client 60s
+frontend control
+    bind 127.0.0.1:{port}
+    http-request return status 200 content-type application/json string "{{}}"
+"""
+    )
+    process = subprocess.Popen(["haproxy", "-f", file], stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: _answers(address))
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def heads(title: str) -> None:
+    print(f"\n{title:60}{'median':>8}{'p99':>8}{'ratio':>8}")
+
+
+def row(label: str, loads: list[Load]) -> float:
+    """Print the medians of what `loads` saw; the p99."""
+    median = statistics.median(one.median for one in loads)
+    p99 = statistics.median(one.p99 for one in loads)
+    print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+    return p99
+
+
 def latency(name: str, folder: Path, rounds: int) -> None:
     script = folder / "load.lua"
-    with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
-        print(f"\n{name}, milliseconds{'':30}{'median':>8}{'p99':>8}{'ratio':>8}")
-
-        def row(label: str, loads: list[Load]) -> None:
-            median = statistics.median(one.median for one in loads)
-            p99 = statistics.median(one.p99 for one in loads)
-            print(f"{label:{len(name) + 44}}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
-
+    with (
+        databases(name, folder, FEW) as (seeded,),
+        running_service(folder, DATABASE_URL=seeded.url) as service,
+        haproxy(folder) as control,
+    ):
+        heads(f"{name}, milliseconds")
         for operation in ("get one", "list 100"):
             load(service, seeded, operation, 1, script)
             half = load(service, seeded, operation, 4, script).rate / 2
-            loads = [load(service, seeded, operation, 5, script, CONNECTIONS / half * 1000) for _ in range(rounds)]
-            rate = statistics.median(one.rate for one in loads)
-            row(f"{operation}, {rate:.0f} a second of {2 * half:.0f}", loads)
+            ours, theirs = [], []
+            for _ in range(rounds):
+                pause = CONNECTIONS / half * 1000
+                ours.append(load(service, seeded, operation, 5, script, pause))
+                theirs.append(load(service, seeded, operation, 5, script, pause, control))
+            row(f"{operation}, {statistics.median(one.rate for one in ours):.0f} a second of {2 * half:.0f}", ours)
+            row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
         alone, beside, pages = [], [], 0
         for _ in range(rounds):
             alone.append(load(service, seeded, "get one", 5, script, 20))
@@ -233,6 +296,21 @@ def latency(name: str, folder: Path, rounds: int) -> None:
             pages += loaded[0]
         row(f"get one, {statistics.median(one.rate for one in alone):.0f} a second", alone)
         row(f"  beside {pages / rounds / 5:.0f} pages a second", beside)
+
+
+def slow(name: str, folder: Path, rounds: int) -> None:
+    script = folder / "load.lua"
+    with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
+        heads(f"{name}, milliseconds")
+        for operation in ("get one", "health"):
+            without, among = [], []
+            for _ in range(rounds):
+                without.append(load(service, seeded, operation, 5, script, 20))
+                with slow_clients(service, seeded.key, SLOW_CLIENTS):
+                    among.append(load(service, seeded, operation, 5, script, 20))
+            p99 = row(operation, without)
+            times = row(f"  among {SLOW_CLIENTS} slow clients", among) / p99
+            print(f"    {times:.1f} times the p99 without them", flush=True)
 
 
 def memory(name: str, folder: Path, rounds: int) -> None:
@@ -296,6 +374,7 @@ def start(name: str, folder: Path, rounds: int) -> None:
 TABLES: dict[str, Callable[[str, Path, int], None]] = {
     "flat": flat,
     "latency": latency,
+    "slow": slow,
     "memory": memory,
     "sizes": sizes,
     "start": start,

@@ -2,17 +2,16 @@
 
 import re
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Service, wait_until
 from tests.faults.conftest import Outcome
+from tests.faults.slow_clients import slow_clients
 from tests.faults.test_kill import workers
 from tests.running.connections import Client, get, post
 from tests.running.test_worker import planted
@@ -69,49 +68,14 @@ def p99(service: Service, key: str) -> tuple[float, list[str]]:
     return sorted(waits)[len(waits) * 99 // 100], failures
 
 
-@contextmanager
-def dripping(clients: list[Client]) -> Iterator[None]:
-    """Meanwhile each sends one byte a second, as long as it is let."""
-    is_over = threading.Event()
-
-    def drip() -> None:
-        open_ones = list(clients)
-        while not is_over.wait(1):
-            for client in list(open_ones):
-                try:
-                    client.send(b"a")
-                except OSError:
-                    open_ones.remove(client)
-
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
-
-
 def test_slow_clients_are_not_felt_by_others_and_are_cut_off(
     impatient: Service, key: str, tell: Callable[[Outcome], None]
 ) -> None:
-    parts = [
-        b"",
-        b"GET /v1/pe",
-        b"GET /v1/pets HTTP/1.1\r\nHost: local",
-        post(key, b'{"name":', length=100),
-        get("/v1/pets", CHUNKED, method="POST") + b"5\r\n{",
-        b"GET /",  # and one byte a second
-    ]
     without, failures = p99(impatient, key)
-    with ExitStack() as stack:
-        slow = [stack.enter_context(Client(impatient)) for _ in range(SLOW)]
-        for number, client in enumerate(slow):
-            client.send(parts[number % len(parts)])
-        with dripping(slow[len(parts) - 1 :: len(parts)]):
-            among, more_failures = p99(impatient, key)
-            for client in slow:
-                assert_cut_off(client)
+    with slow_clients(impatient, key, SLOW) as slow:
+        among, more_failures = p99(impatient, key)
+        for client in slow:
+            assert_cut_off(client)
     failures += more_failures
     saw = f"p99 {without:.0f} ms without them, {among:.0f} ms among them"
     tell(Outcome(f"{SLOW} slow clients", SLOW, saw, len(failures)))
