@@ -113,7 +113,7 @@ def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.Monk
         lanes = Lanes(1)
         for _ in range(2):  # those that have left the queue make room in it
             waiting = [asyncio.ensure_future(lanes.call(sleep, 0.2)) for _ in range(4)]
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0)  # they begin
             with pytest.raises(TimeoutError, match="3 calls wait"):
                 await lanes.call(count)
             waiting.pop().cancel()
