@@ -112,7 +112,7 @@ class CompiledInsert(Generic[ModelT]):
                 raise error
         else:
             _run(connection, sql, prepared)
-        # As pickle makes one, which asks less than the model itself.
+        # Without Model.__init__, as pickle does: it looks at each field again, and sends signals.
         record = self._model.__new__(self._model)
         vars(record).update(zip(self._names, values, strict=True), _state=ModelState())
         record._state.db, record._state.adding = DEFAULT_DB_ALIAS, False

@@ -23,7 +23,7 @@ JSON = "application/json"
 class JSONRequest(Request):
     """A request whose body is JSON or nothing; REST framework's own asks in many ways whether it is a form."""
 
-    # Set by REST framework's, whose types allow for less.
+    # Set by Request.__init__; typed here, as REST framework's types allow for None.
     _request: Any
     negotiator: Any
 

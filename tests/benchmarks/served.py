@@ -2,7 +2,7 @@
 
 Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
-  latency   at half of the rate that saturates it, beside that of HAProxy, which answers at once and so shows what the
+  latency   at half of the rate that saturates it, beside that of HAProxy, which answers at once: its p99 is what the
             machine adds; and for sixteen clients, with and without staff on heavy pages
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
