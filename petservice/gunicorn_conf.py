@@ -7,6 +7,7 @@ from typing import Any
 
 from petservice import drain
 from petservice.metrics_server import MetricsServer
+from petservice.shares import Shares
 
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -43,6 +44,7 @@ errorlog = "-"
 logger_class = "petservice.gunicorn_logs.ServiceLogger"
 
 _metrics: MetricsServer | None = None
+_shares = Shares()
 
 
 def when_ready(server: Any) -> None:
@@ -73,6 +75,11 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
     server.log.info("Metrics at: http://%s:%s/metrics", f"[{host}]" if ":" in host else host, port)
 
 
+def pre_fork(server: Any, worker: Any) -> None:
+    """In the master, before a worker begins."""
+    worker.share = _shares.begin()
+
+
 def post_fork(server: Any, worker: Any) -> None:
     """In each worker, as it begins."""
     if _metrics is not None:
@@ -81,6 +88,7 @@ def post_fork(server: Any, worker: Any) -> None:
 
 def child_exit(server: Any, worker: Any) -> None:
     """In the master, when a worker has ended, in whatever way."""
+    worker.share.end()
     if _metrics is not None:
         _metrics.worker_ended(worker.pid)
 

@@ -26,6 +26,7 @@ from petservice.api.logs import lost_lines
 from petservice.line_writer import LineWriter
 from petservice.observation import OBSERVATION, Observation, Observer
 from petservice.refusals import refusal
+from petservice.shares import Share
 
 # Seconds for a request to arrive, from its first byte to its last, and in which its client must take some of the
 # answer. A body has the longer the more of it there is, at this many bytes a second; so large uploads are possible.
@@ -42,6 +43,8 @@ LINGER = 10
 LAST_CALL = 1.5
 # Seconds after which a thread lets another run, the loop's for example: Python's own 5 ms are long beside a request.
 SWITCH_INTERVAL = 0.001
+# Seconds in which a worker with fewer connections may take a new one before another does.
+PRECEDENCE = 0.005
 # Seconds between two looks at all connections.
 _BEAT = 1.0
 
@@ -248,6 +251,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     """Serves petservice.asgi's application on one event loop."""
 
     observer: Observer | None = None
+    # Set by the master before the worker begins, see gunicorn_conf.
+    share: Share
 
     def init_process(self) -> None:
         self.connections: set[Connection] = set()
@@ -313,6 +318,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     def _listen(self) -> None:
         """Accept connections up to the limit, and leave the others to the kernel's queue, or to another worker."""
         listens = self.alive and self._open < self.cfg.worker_connections
+        self.share.note(self._open if listens else None)
         if listens != self._listens:
             self._listens = listens
             for listener in self.sockets:
@@ -322,6 +328,19 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
                     self.loop.remove_reader(listener.sock)
 
     def _accept(self, listener: socket.socket) -> None:
+        """Accept a connection, but leave it to a worker that has fewer, if that takes it soon."""
+        if self.share.is_above(self._open):
+            self.loop.remove_reader(listener)
+            self.loop.call_later(PRECEDENCE, self._accept_what_is_left, listener)
+        else:
+            self._take(listener)
+
+    def _accept_what_is_left(self, listener: socket.socket) -> None:
+        if self._listens:
+            self.loop.add_reader(listener, self._accept, listener)
+            self._take(listener)
+
+    def _take(self, listener: socket.socket) -> None:
         # One at a time: a worker that took all that wait would leave none to the others.
         try:
             accepted, _ = listener.accept()

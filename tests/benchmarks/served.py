@@ -2,8 +2,9 @@
 
 Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
-  latency   at half of the rate that saturates it, beside that of HAProxy, which answers at once: its p99 is what the
-            machine adds; and for sixteen clients, with and without staff on heavy pages
+  latency   at half of the rate that saturates it, beside what chance alone makes of it in workers that take the same
+            time for each request, and beside HAProxy, which answers at once: its p99 is what the machine adds;
+            and for sixteen clients, with and without staff on heavy pages
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
@@ -12,8 +13,11 @@ Name some of these to have them alone.
 """
 
 import argparse
+import heapq
 import logging
+import math
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -40,8 +44,10 @@ from tests.faults.slow_clients import slow_clients  # noqa: E402
 
 FEW, MANY = 10_000, 1_000_000
 CONNECTIONS = 16
+WORKERS = 2
 OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
 SLOW_CLIENTS = 200
+_STEAL = 7
 TICKS = os.sysconf("SC_CLK_TCK")
 _SEED = """
 from tests.benchmarks.herd import fill
@@ -95,13 +101,17 @@ class Seeded(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What wrk tells, and the CPU that the service took; latencies in milliseconds."""
+    """What wrk tells, and the CPU that the service took; latencies in milliseconds.
+
+    And what part of the CPU's time a virtual machine's host took for others (`steal` in proc(5)): it ends up in the p99.
+    """
 
     requests: int
     seconds: float
     cpu: float
     median: float
     p99: float
+    stolen: float
 
     @property
     def rate(self) -> float:
@@ -143,6 +153,11 @@ def cpu(service: Service) -> float:
     return sum(int(field[11]) + int(field[12]) for field in fields) / TICKS
 
 
+def machine_time() -> list[int]:
+    """What the machine's CPUs have done since its start, in ticks, in the order of proc(5)."""
+    return [int(number) for number in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+
+
 def proportional_size(service: Service) -> float:
     """MiB of memory; what processes share counts once."""
     files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in processes(service))
@@ -171,16 +186,18 @@ def load(
     script.write_text("\n".join(lines))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
     command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
-    began = cpu(service)
+    began, before = cpu(service), machine_time()
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     spent = cpu(service) - began
+    passed = [now - then for now, then in zip(machine_time(), before, strict=True)]
     assert "Non-2xx" not in told, told
     assert "Socket errors" not in told, told
     counted = re.search(r"(\d+) requests in ([\d.]+)s", told)
     assert counted, told
     units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
     parts = {at: float(number) * units[unit] for at, number, unit in re.findall(r"(50|99)% +([\d.]+)(us|ms|s)", told)}
-    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"])
+    stolen = passed[_STEAL] / sum(passed)
+    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"], stolen)
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
@@ -232,7 +249,7 @@ def haproxy(folder: Path) -> Iterator[str]:
     file.write_text(
         f"""
 global
-    nbthread {os.cpu_count()}
+    nbthread {WORKERS}
 defaults
     mode http
     timeout client 60s
@@ -259,34 +276,53 @@ def _answers(address: str) -> bool:
 
 
 def heads(title: str) -> None:
-    print(f"\n{title:60}{'median':>8}{'p99':>8}{'ratio':>8}")
+    print(f"\n{title:60}{'median':>8}{'p99':>8}{'ratio':>8}{'stolen':>8}")
 
 
 def row(label: str, loads: list[Load]) -> float:
     """Print the medians of what `loads` saw; the p99."""
     median = statistics.median(one.median for one in loads)
     p99 = statistics.median(one.p99 for one in loads)
-    print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}", flush=True)
+    stolen = statistics.median(one.stolen for one in loads)
+    print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}{stolen:8.1%}", flush=True)
     return p99
+
+
+def by_chance(service: float, pause: float) -> Load:
+    """What the clients of one worker see, who pause as in `load`, if each request takes it exactly `service` ms.
+
+    Only that they come at random makes them wait for each other.
+    """
+    clients = [random.uniform(0, 2 * pause) for _ in range(CONNECTIONS // WORKERS)]
+    free, latencies = 0.0, []
+    for _ in range(100_000):
+        asked = heapq.heappop(clients)
+        free = max(asked, free) + service
+        latencies.append(free - asked)
+        # wrk's clock has milliseconds.
+        heapq.heappush(clients, math.ceil(free + random.randint(0, round(2 * pause))))
+    percentiles = statistics.quantiles(latencies, n=100)
+    return Load(len(latencies), free / 1000, 0, percentiles[49], percentiles[98], 0)
 
 
 def latency(name: str, folder: Path, rounds: int) -> None:
     script = folder / "load.lua"
     with (
         databases(name, folder, FEW) as (seeded,),
-        running_service(folder, DATABASE_URL=seeded.url) as service,
+        running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(WORKERS)) as service,
         haproxy(folder) as control,
     ):
         heads(f"{name}, milliseconds")
         for operation in ("get one", "list 100"):
             load(service, seeded, operation, 1, script)
             half = load(service, seeded, operation, 4, script).rate / 2
+            pause = CONNECTIONS / half * 1000
             ours, theirs = [], []
             for _ in range(rounds):
-                pause = CONNECTIONS / half * 1000
                 ours.append(load(service, seeded, operation, 5, script, pause))
                 theirs.append(load(service, seeded, operation, 5, script, pause, control))
             row(f"{operation}, {statistics.median(one.rate for one in ours):.0f} a second of {2 * half:.0f}", ours)
+            row("  by chance alone", [by_chance(1000 * WORKERS / (2 * half), pause)])
             row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
         alone, beside, pages = [], [], 0
         for _ in range(rounds):

@@ -242,21 +242,51 @@ def test_connections_beyond_the_limit_wait_for_room(tmp_path: Path, connect: Con
             assert waiting.answer().status == 200
 
 
+def known(client: Client) -> int:
+    """The connections of the worker that has the client's."""
+    client.send(get("/v1/connections"))
+    return int(client.answer().body)
+
+
+def test_new_connections_go_to_the_worker_that_has_the_fewest(tmp_path: Path, connect: Connect) -> None:
+    with planted(tmp_path) as service:
+        old = [connect(service) for _ in range(16)]
+        wait_until(lambda: known(old[0]) == 16)
+        service.process.send_signal(signal.SIGTTIN)  # one worker more
+        wait_until(lambda: known(connect(service)) == 1)
+        before = known(old[0])
+
+        for _ in range(16):
+            known(connect(service))
+
+        # On a busy machine a worker may be too late for one or another; left to chance, eight would come.
+        assert known(old[0]) <= before + 3
+
+
+def test_worker_that_stands_still_is_not_waited_for(tmp_path: Path, connect: Connect) -> None:
+    with planted(tmp_path) as service:
+        old = [connect(service) for _ in range(4)]
+        wait_until(lambda: known(old[0]) == 4)
+        service.process.send_signal(signal.SIGTTIN)
+        wait_until(lambda: len(workers(service)) == 2 and known(connect(service)) == 1)
+        os.kill(workers(service)[1], signal.SIGSTOP)
+
+        for _ in range(4):
+            known(connect(service))
+
+        os.kill(workers(service)[1], signal.SIGCONT)
+
+
 ENDED_AFTER = {"whole": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
 
 
 @pytest.mark.parametrize("sent", ENDED_AFTER.values(), ids=ENDED_AFTER)
 def test_connections_that_have_ended_leave_nothing(tmp_path: Path, sent: bytes) -> None:
     with planted(tmp_path) as service, Client(service) as lasting:
-
-        def known() -> int:
-            lasting.send(get("/v1/connections"))
-            return int(lasting.answer().body)
-
         for _ in range(20):
             with Client(service) as client:
                 client.send(sent)
-        wait_until(lambda: known() == 1)
+        wait_until(lambda: known(lasting) == 1)
 
 
 # The end.
