@@ -103,7 +103,7 @@ class Seeded(NamedTuple):
 class Load(NamedTuple):
     """What wrk tells, and the CPU that the service took; latencies in milliseconds.
 
-    And what part of the CPU's time a virtual machine's host took for others (`steal` in proc(5)): it ends up in the p99.
+    And what part of the CPU's time a virtual machine's host took for others (`steal` in proc(5)): the p99 has it.
     """
 
     requests: int
