@@ -82,17 +82,14 @@ def _application() -> Callable[[dict[str, Any], Callable[..., Any]], Iterable[by
     from prometheus_client.core import InfoMetricFamily, Metric
     from prometheus_client.multiprocess import MultiProcessCollector
 
-    # Workers are copies of this process. None may begin while a thread here holds a lock of the library's.
-    forking = threading.Lock()
-    os.register_at_fork(before=forking.acquire, after_in_parent=forking.release, after_in_child=forking.release)
-
+    # Workers are copies of this process, with whatever a scrape's thread holds in that moment; so this may take no lock
+    # that a worker takes. A registry and a collector of its own, which reads files, take none.
     class Collector:
         def __init__(self) -> None:
             self._counted = MultiProcessCollector(None)  # type: ignore[no-untyped-call]
 
         def collect(self) -> Iterable[Metric]:
-            with forking:
-                yield from self._counted.collect()  # type: ignore[no-untyped-call]
+            yield from self._counted.collect()  # type: ignore[no-untyped-call]
             yield InfoMetricFamily("petservice_build", "What runs.", _build())
 
     registry = CollectorRegistry(auto_describe=False)

@@ -145,7 +145,7 @@ def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) 
 
 
 def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) -> None:
-    """None begins as a copy of a process in which a scrape holds a lock."""
+    """None begins as a copy of a process in which a scrape holds what it needs."""
     for _ in range(3):
         were = workers(observed)
         observed.service.process.send_signal(signal.SIGHUP)
