@@ -1,6 +1,7 @@
 """Two instances behind HAProxy, with the configuration that README.md shows."""
 
 import csv
+import json
 import socket
 import ssl
 import subprocess
@@ -9,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from tests.conftest import ROOT, Service, free_port, make_certificate, running_service, wait_until
+from tests.conftest import ROOT, RedisServer, Service, free_port, make_certificate, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
 
@@ -76,9 +78,10 @@ def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
 
 
 @pytest.fixture
-def instances(tmp_path: Path, postgresql_url: str) -> Iterator[dict[str, "Instance"]]:
-    """Two instances on one database."""
-    both = {name: Instance(tmp_path / name, free_port(), postgresql_url) for name in ("one", "two")}
+def instances(tmp_path: Path, postgresql_url: str, redis_server: RedisServer) -> Iterator[dict[str, "Instance"]]:
+    """Two instances on one database, with all that they can be told to do for their operators."""
+    variables = {"DATABASE_URL": postgresql_url, "REDIS_URL": redis_server.url}
+    both = {name: Instance(tmp_path / name, **variables) for name in ("one", "two")}
     with ThreadPoolExecutor() as pool:
         try:
             list(pool.map(Instance.start, both.values()))
@@ -92,10 +95,13 @@ class Instance:
 
     service: Service
 
-    def __init__(self, folder: Path, port: int, url: str) -> None:
+    def __init__(self, folder: Path, **variables: str) -> None:
         folder.mkdir()
-        variables = {"DATABASE_URL": url, "PETSERVICE_DRAIN_SECONDS": "5"}
+        metrics = f"127.0.0.1:{free_port()}"
+        variables |= {"PETSERVICE_DRAIN_SECONDS": "5", "PETSERVICE_LOG_FORMAT": "json", "METRICS_BIND": metrics}
+        port = free_port()
         self._run = lambda: running_service(folder, port=port, **variables)
+        self.metrics = f"http://{metrics}/metrics"
 
     def start(self) -> None:
         self._running = self._run()
@@ -105,18 +111,23 @@ class Instance:
         """SIGTERM, and wait for the end."""
         self._running.__exit__(None, None, None)
 
+    def told(self) -> list[dict[str, Any]]:
+        """The lines of its log, without what is not JSON: what Python itself says at the start."""
+        return [json.loads(line) for line in self.service.log.read_text().splitlines() if line.startswith("{")]
+
 
 def test_restart_of_one_instance_after_the_other_loses_no_request(
     tmp_path: Path, instances: dict[str, Instance], tell: Callable[[Outcome], None]
 ) -> None:
     one, two = (instance.service for instance in instances.values())
-    key = one.create_key()
+    key = one.create_key("--requests-per-minute", "100000")
     with balancer(tmp_path, one, two) as entry:
         account = Storm(entry.url, key, reads=True, context=entry.context)
         with storm(account, 12, insistent=2, keeping=8):
             for name, instance in instances.items():
                 account.wait_for(100)
                 first = instance.service.process
+                assert "petservice_http_requests_total{" in httpx.get(instance.metrics, trust_env=False).text
                 instance.stop()
                 assert first.returncode == 0
                 assert entry.ready() == [other for other in instances if other != name]
@@ -127,6 +138,12 @@ def test_restart_of_one_instance_after_the_other_loses_no_request(
             gone = lost(account, all_pets(client))
     failed = sum(number for answer, number in account.saw.items() if answer not in ("POST 201", "GET 200"))
     tell(Outcome("rolling restart behind HAProxy", 2, account.summary(), failed + len(gone) + len(account.missing)))
+    for instance in instances.values():
+        instance.stop()  # so that all lines are there
+    logged = [
+        line["status"] for instance in instances.values() for line in instance.told() if line.get("method") == "POST"
+    ]
+    assert logged == [201] * account.saw["POST 201"], "one line for each"
 
 
 def test_while_no_instance_is_ready_those_that_run_still_answer(
