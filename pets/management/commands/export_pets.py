@@ -7,18 +7,19 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connection, transaction
 
 from pets.management.files import STANDARD_STREAM, kind_of, progress, reason, throughput
 from pets.models import Pet
 from pets.rows import COLUMNS, KINDS, Row, write
+from petservice.commands import DatabaseCommand
 
 # Rows that the database sends at a time.
 _BATCH = 2000
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Write all pets to a file, as they are when it begins, oldest first; import_pets reads it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
@@ -17,12 +17,13 @@ from pets import origin
 from pets.bulk import BATCH, CheckedRows, Problem, existing, insert
 from pets.management.files import STANDARD_STREAM, kind_of, progress, reason, throughput
 from pets.rows import COLUMNS, KINDS, read
+from petservice.commands import DatabaseCommand
 
 # More of them help nobody.
 _MOST_PROBLEMS = 20
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         f"Create pets from the rows of a file, all or none. CSV begins with a line that names the columns, out of "
         f"{', '.join(COLUMNS)}; JSON lines are objects with these members. Only name is required."

@@ -1,11 +1,10 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from petservice.commands import DatabaseCommand
 from store.services import reconcile_inventory
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Compare the kept counts of pets, by status and by day, with full counts, and mend them where they differ."
 
     def handle(self, *args: Any, **options: Any) -> None:

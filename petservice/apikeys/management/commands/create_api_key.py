@@ -4,12 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import MOST_REQUESTS_PER_MINUTE, APIKey
 from petservice.apikeys.throttling import NO_REDIS
+from petservice.commands import DatabaseCommand
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -29,7 +30,7 @@ def requests(text: str) -> int:
     return int(text)
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

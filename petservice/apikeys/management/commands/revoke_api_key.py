@@ -1,13 +1,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
+from petservice.commands import DatabaseCommand
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Revoke an API key, from the next request on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
