@@ -2,7 +2,9 @@
 
 import gc
 import os
+import ssl
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from petservice import drain
@@ -45,6 +47,13 @@ logger_class = "petservice.gunicorn_logs.ServiceLogger"
 
 _metrics: MetricsServer | None = None
 _shares = Shares()
+
+
+def ssl_context(config: Any, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    """TLS 1.2 and later, also where Python has been built to leave that to the machine's settings."""
+    context = default()
+    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
+    return context
 
 
 def when_ready(server: Any) -> None:
