@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,16 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests.conftest import ROOT, SERVE, Service, free_port, fresh_database_url, running_service, wait_until
+from tests.conftest import (
+    ROOT,
+    SERVE,
+    Service,
+    free_port,
+    fresh_database_url,
+    make_certificate,
+    running_service,
+    wait_until,
+)
 
 ACCOUNTS = """
 from django.contrib.auth import get_user_model
@@ -134,6 +144,24 @@ def test_nothing_is_invented_where_an_account_or_a_key_exists(tmp_path: Path, le
     with running_service(tmp_path, DATABASE_URL="") as running:
         assert printed(running, r"password|API key|curl") == []
         assert sum(accounts_and_keys(running)) == 1
+
+
+@pytest.mark.once
+def test_with_a_certificate_it_is_served_over_https_alone(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path, "IP:127.0.0.1")
+    variables = {"DATABASE_URL": "", "TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
+    with running_service(tmp_path, **variables) as service:
+        addresses = printed(service, r"^    (?:front page|API|documentation|back office)  +(http\S+)$")
+        assert addresses == [f"{service.url}{path}" for path in ("/", "/v1", "/docs", "/admin/")]
+        assert service.url.startswith("https://")
+        headers = {"X-API-Key": service.create_key()}
+        trusting = ssl.create_default_context(cafile=certificate)
+        with httpx.Client(base_url=service.url, headers=headers, verify=trusting, trust_env=False) as client:
+            assert client.get("/v1/health").json() == {"status": "ok"}
+            assert client.post("/v1/pets", json={"name": "Rex"}).status_code == 201
+            assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
+        with pytest.raises(httpx.TransportError):
+            httpx.get(service.url.replace("https:", "http:") + "/v1/health", trust_env=False)
 
 
 def test_accounts_are_invented_in_the_embedded_database_only(service: Service) -> None:
