@@ -73,7 +73,7 @@ def test_full_disk_stops_writes_alone_and_only_while_it_is_full(
     tmp_path: Path, disk: Path, tell: Callable[[Outcome], None]
 ) -> None:
     database = disk / "petservice.sqlite3"
-    with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}") as service:
+    with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}", WEB_CONCURRENCY="2") as service:
         key, *unused = [service.create_key() for _ in range(TIMES + 1)]
         account = Storm(service.url, key)
         with storm(account, 6, insistent=2):

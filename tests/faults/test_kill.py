@@ -55,7 +55,7 @@ def judge(service: Service, key: str, account: Storm, url: str) -> tuple[list[st
 def test_killed_worker_loses_no_answered_pet(
     tmp_path: Path, database_url: str, tell: Callable[[Outcome], None]
 ) -> None:
-    with running_service(tmp_path, DATABASE_URL=database_url) as service:
+    with running_service(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2") as service:
         key = service.create_key()
         with storm(Storm(service.url, key), 12, insistent=4) as account:
             for _ in range(TIMES):
