@@ -1,15 +1,37 @@
 """Clients that occupy connections and hardly send anything."""
 
+import selectors
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tests.conftest import Service
 from tests.running.connections import Client, get, post
 
 
+class SlowClient(Client):
+    """What it has received, and after how many seconds the service ended the connection; None until then."""
+
+    def __init__(self, service: Service) -> None:
+        self.began = time.monotonic()
+        self.received = b""
+        self.lasted: float | None = None
+        super().__init__(service)
+
+    def look(self) -> None:
+        """Receive what there is."""
+        try:
+            part = self.socket.recv(65536)
+        except ConnectionResetError:
+            part = b""
+        self.received += part
+        if not part:
+            self.lasted = time.monotonic() - self.began
+
+
 @contextmanager
-def slow_clients(service: Service, key: str, number: int) -> Iterator[list[Client]]:
+def slow_clients(service: Service, key: str, number: int) -> Iterator[list[SlowClient]]:
     """So many of them, who have sent nothing, half a line, half a header or half a body, or send one byte a second."""
     parts = [
         b"",
@@ -20,15 +42,39 @@ def slow_clients(service: Service, key: str, number: int) -> Iterator[list[Clien
         b"GET /",  # and one byte a second
     ]
     with ExitStack() as stack:
-        clients = [stack.enter_context(Client(service)) for _ in range(number)]
+        clients = [stack.enter_context(SlowClient(service)) for _ in range(number)]
         for place, client in enumerate(clients):
             client.send(parts[place % len(parts)])
-        with _dripping(clients[len(parts) - 1 :: len(parts)]):
+        with watched(clients), _dripping(clients[len(parts) - 1 :: len(parts)]):
             yield clients
 
 
 @contextmanager
-def _dripping(clients: list[Client]) -> Iterator[None]:
+def watched(clients: Sequence[SlowClient]) -> Iterator[None]:
+    """Meanwhile what each receives, and when its connection ends, is noted at once."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        with selectors.DefaultSelector() as selector:
+            for client in clients:
+                selector.register(client.socket, selectors.EVENT_READ, client)
+            while selector.get_map() and not is_over.is_set():
+                for key, _ in selector.select(timeout=0.5):
+                    key.data.look()
+                    if key.data.lasted is not None:
+                        selector.unregister(key.fileobj)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def _dripping(clients: Sequence[Client]) -> Iterator[None]:
     """Meanwhile each sends one byte a second, as long as it is let."""
     is_over = threading.Event()
 
