@@ -17,8 +17,9 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.lanes import Lanes
 from store.services import inventory_counts
-from tests.conftest import fresh_database_url, running_service
+from tests.conftest import fresh_database_url, running_service, wait_until
 from tests.running.connections import Client, get, post
+from tests.running.observed import observed_service
 
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
 only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL is waited for in the lane")
@@ -294,3 +295,37 @@ def test_writers_that_wait_do_not_hold_readers(tmp_path: Path) -> None:
                     assert reader.answer().body == b"[]"
 
         assert [writer.answer().status for writer in writers] == [201] * 10
+
+
+@contextmanager
+def nobody_let_in(url: str) -> Iterator[None]:
+    """While it lasts nobody reads or writes the pets, on PostgreSQL."""
+    with psycopg.connect(url) as database:
+        database.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+@pytest.mark.parametrize("lanes", ["writes", pytest.param("reads", marks=only_on_postgresql)])
+def test_metrics_tell_in_how_many_lanes_calls_wait(tmp_path: Path, lanes: str) -> None:
+    with observed_service(tmp_path) as observed, ExitStack() as stack:
+
+        def in_use() -> dict[str, float]:
+            return {name: observed.sample("petservice_lanes_in_use", lanes=name) for name in ("reads", "writes")}
+
+        url = observed.service.environment["DATABASE_URL"]
+        request = post(observed.key, b'{"name":"Rex"}')
+        lock = no_writer_let_in(url)
+        if lanes == "reads":
+            request, lock = get("/v1/pets", f"X-API-Key: {observed.key}".encode()), nobody_let_in(url)
+        waiting = {"reads": 0, "writes": 0} | {lanes: 2}
+        clients = [stack.enter_context(Client(observed.service)) for _ in range(2)]
+        with lock:
+            for client in clients:
+                # One after the other: each waits for some seconds, and they are looked at once a second.
+                client.send(request * 5)
+            wait_until(lambda: in_use() == waiting)
+
+        for client in clients:
+            for _ in range(5):
+                assert client.answer().status in (200, 201, 500)
+        wait_until(lambda: set(in_use().values()) == {0})
