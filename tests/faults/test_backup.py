@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from tests.conftest import ROOT, Service, running_service
@@ -41,41 +43,115 @@ def lost(service: Service, key: str, expected: dict[str, str]) -> int:
     return sum(pet not in pets.get(name, []) for name, pet in expected.items())
 
 
+# What there is besides pets: staff in their groups, and the history of what they did.
+STAFF = """
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, User
+from pets.models import Pet
+ada = User.objects.create_user("ada", "ada@example.com", "correct horse")
+ada.groups.set(Group.objects.all())
+LogEntry.objects.log_actions(ada.pk, Pet.objects.all()[:5], CHANGE, "Changed Zoë’s tag.")
+"""
+NOT_EMPTY = {
+    "apikeys_apikey",
+    "auth_group",
+    "auth_group_permissions",
+    "auth_user",
+    "auth_user_groups",
+    "django_admin_log",
+    "django_migrations",
+    "pets_idempotencyrecord",
+    "pets_pet",
+    "store_inventorycounter",
+}
+
+
+def write_all_kinds(service: Service, key: str) -> None:
+    """Have something in every table that matters."""
+    with service.client(key) as client:
+        pet = {"name": "Zoë’s 🐕", "tag": 'a\\b"c\td'}
+        assert client.post("/v1/pets", json=pet, headers={"Idempotency-Key": "once"}).status_code == 201
+    service.manage("shell", "--verbosity", "0", "-c", STAFF)
+
+
+def tables(url: str) -> dict[str, list[Any]]:
+    """All rows of all tables, and where PostgreSQL's sequences are."""
+    connection: Any
+    if url.startswith("sqlite"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+        names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    else:
+        connection = psycopg.connect(url)
+        names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    with closing(connection):
+        found = {
+            name: sorted(connection.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr)
+            for (name,) in connection.execute(names).fetchall()
+        }
+        if not url.startswith("sqlite"):
+            sequences = "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1"
+            found["sequences"] = connection.execute(sequences).fetchall()
+        return found
+
+
+def assert_same(restored: dict[str, list[Any]], original: dict[str, list[Any]]) -> None:
+    assert {name for name in NOT_EMPTY if not original[name]} == set()
+    assert restored.keys() == original.keys()
+    assert [name for name, rows in original.items() if restored[name] != rows] == []
+
+
 def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
     back_up, *restore = lines("SQLite")
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.mkdir()
-    new.mkdir()
+    old, new, later = tmp_path / "old", tmp_path / "new", tmp_path / "later"
+    for folder in (old, new, later):
+        folder.mkdir()
+    database = f"sqlite:///{old}/petservice.sqlite3"
     with running_service(old, DATABASE_URL="") as service:
         key = service.create_key()
         with storm(Storm(service.url, key), 8) as account:
             account.wait_for(200)
-            expected = dict(account.created)
+            expected, pets = dict(account.created), tables(database)["pets_pet"]
             run(back_up, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
             account.wait_for(50)
         assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
+        # And once more while nobody writes, to compare all there is.
+        write_all_kinds(service, key)
+        run(back_up, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
+        original = tables(database)
 
     for line in restore:
         run(line, tmp_path, PETSERVICE_DATA_DIR=str(new))
+        run(line, later, PETSERVICE_DATA_DIR=str(later))
+    assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
+    assert_same(tables(f"sqlite:///{later}/petservice.sqlite3"), original)
     with running_service(new, DATABASE_URL="") as service:
         tell(Outcome("restored from a backup, SQLite", 1, account.summary(), lost(service, key, expected)))
-    with closing(sqlite3.connect(new / "petservice.sqlite3")) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with closing(sqlite3.connect(new / "petservice.sqlite3")) as file:
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_postgresql_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
     back_up, *restore = lines("PostgreSQL")
-    with primary() as one, primary() as two:
+    later = tmp_path / "later"
+    later.mkdir()
+    with primary() as one, primary() as two, primary() as three:
         with running_service(tmp_path, DATABASE_URL=one.url) as service:
             key = service.create_key()
             with storm(Storm(service.url, key), 8) as account:
                 account.wait_for(200)
-                expected = dict(account.created)
+                expected, pets = dict(account.created), tables(one.url)["pets_pet"]
                 run(back_up, tmp_path, DATABASE_URL=one.url)
                 account.wait_for(50)
             assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
+            # And once more while nobody writes, to compare all there is.
+            write_all_kinds(service, key)
+            run(back_up, later, DATABASE_URL=one.url)
+            original = tables(one.url)
         for line in restore:
             run(line, tmp_path, NEW_DATABASE_URL=two.url)
+            run(line, later, NEW_DATABASE_URL=three.url)
+        assert set(pets) <= set(tables(two.url)["pets_pet"])
+        assert_same(tables(three.url), original)
         # It lacks nothing, so nothing is migrated.
         with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.url) as service:
             tell(Outcome("restored from a backup, PostgreSQL", 1, account.summary(), lost(service, key, expected)))
