@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -23,6 +23,18 @@ from tests.conftest import wait_until
 PATIENCE = 30
 # Seconds until a client comes again after it has been failed: a machine that starts must get its turn.
 PAUSE = 0.25
+
+
+class Answer(NamedTuple):
+    """What a request was answered, and when, on the monotonic clock."""
+
+    began: float
+    ended: float
+    what: str  # method and status, and of a failure the code
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
 
 
 @dataclass
@@ -40,6 +52,8 @@ class Storm:
     insistent: set[str] = field(default_factory=set)
     # How often a request had which status, or its connection was refused or broken.
     saw: Counter[str] = field(default_factory=Counter)
+    # Each answer, as they came.
+    answers: list[Answer] = field(default_factory=list, repr=False)
     missing: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _is_over: bool = False
@@ -87,16 +101,21 @@ class Storm:
     def _call(
         self, connection: http.client.HTTPConnection, method: str, path: str, headers: dict[str, str], body: str | None
     ) -> tuple[int | None, Any]:
+        began = time.monotonic()
         try:
             connection.request(method, path, body, {"X-API-Key": self.key, **headers})
             response = connection.getresponse()
-            answer = json.loads(response.read())
+            answer = _parsed(response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             self.saw["refused" if isinstance(error, ConnectionRefusedError) else "broken"] += 1
             time.sleep(PAUSE)
             return None, None
         self.saw[f"{method} {response.status}"] += 1
+        what = f"{method} {response.status}"
+        if response.status >= 400:
+            what += f" {answer['error']['code'] if answer else 'no JSON'}"
+        self.answers.append(Answer(began, time.monotonic(), what))
         if response.status >= 500:
             time.sleep(PAUSE)
         return response.status, answer
@@ -106,9 +125,23 @@ class Storm:
         enough = len(self.created) + more
         wait_until(lambda: len(self.created) >= enough, seconds=60)
 
+    def within(self, began: float, ended: float) -> list[Answer]:
+        """The answers to requests that began and ended in this time."""
+        return [answer for answer in self.answers if began <= answer.began and answer.ended <= ended]
+
+    def slowest_failure(self) -> float:
+        """Seconds of the slowest answer with a status of 500 or above."""
+        return max((answer.seconds for answer in self.answers if answer.what.split()[1] >= "500"), default=0.0)
+
     def summary(self) -> str:
         """How often which answer was seen."""
         return ", ".join(f"{number} {answer}" for answer, number in sorted(self.saw.items()))
+
+
+def _parsed(response: http.client.HTTPResponse) -> Any:
+    """The answer, or None where it is no JSON: a balancer's own words."""
+    body = response.read()
+    return json.loads(body) if response.headers.get_content_type() == "application/json" else None
 
 
 @contextmanager
