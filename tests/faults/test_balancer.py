@@ -2,9 +2,12 @@
 
 import csv
 import json
+import os
+import signal
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,6 +22,7 @@ import pytest
 from tests.conftest import ROOT, RedisServer, Service, free_port, make_certificate, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.faults.test_kill import workers
 
 pytestmark = pytest.mark.faults
 
@@ -37,14 +41,20 @@ class Balancer:
 
     def ready(self) -> list[str]:
         """The names of the instances that get requests."""
+        # L7OK: it has been asked, too. HAProxy takes all for well before that.
+        return [row["svname"] for row in self._servers() if row["status"] == "UP" and row["check_status"] == "L7OK"]
+
+    def down(self) -> list[str]:
+        """The names of the instances that get none. Between the two are those of which it is not sure yet."""
+        return [row["svname"] for row in self._servers() if row["status"] == "DOWN"]
+
+    def _servers(self) -> list[dict[str, str]]:
         with socket.socket(socket.AF_UNIX) as admin:
             admin.connect(str(self.admin))
             admin.sendall(b"show stat\n")
             answer = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
         rows = csv.DictReader(answer.removeprefix("# ").splitlines())
-        # L7OK: it has been asked, too. HAProxy takes all for well before that.
-        up = [row for row in rows if row["status"] == "UP" and row["check_status"] == "L7OK"]
-        return [row["svname"] for row in up if row["pxname"] == "ready"]
+        return [row for row in rows if row["pxname"] == "ready" and row["svname"] not in ("FRONTEND", "BACKEND")]
 
 
 @contextmanager
@@ -111,6 +121,15 @@ class Instance:
         """SIGTERM, and wait for the end."""
         self._running.__exit__(None, None, None)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send all its processes a signal, the master before those that it would start again."""
+        for pid in [self.service.process.pid, *workers(self.service)]:
+            os.kill(pid, number)
+
+    def posts(self) -> int:
+        """How many POSTs it has answered."""
+        return self.service.log.read_text().count('"method":"POST"')
+
     def told(self) -> list[dict[str, Any]]:
         """The lines of its log, without what is not JSON: what Python itself says at the start."""
         return [json.loads(line) for line in self.service.log.read_text().splitlines() if line.startswith("{")]
@@ -144,6 +163,46 @@ def test_restart_of_one_instance_after_the_other_loses_no_request(
         line["status"] for instance in instances.values() for line in instance.told() if line.get("method") == "POST"
     ]
     assert logged == [201] * account.saw["POST 201"], "one line for each"
+
+
+@pytest.mark.parametrize("fault", ["killed", "suspended"])
+def test_instance_that_is_away_is_taken_out_and_in_again(
+    tmp_path: Path, instances: dict[str, Instance], fault: str, tell: Callable[[Outcome], None]
+) -> None:
+    one, two = instances["one"], instances["two"]
+    key = one.service.create_key()
+    clients = 12
+    with balancer(tmp_path, one.service, two.service) as entry:
+        account = Storm(entry.url, key, reads=True, context=entry.context)
+        with storm(account, clients, insistent=4, keeping=8):
+            account.wait_for(100)
+            two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
+            try:
+                wait_until(lambda: (entry.ready(), entry.down()) == (["one"], ["two"]), seconds=10)
+                out = time.monotonic()
+                # Who has a request at one that stands still waits for it; the others go on.
+                account.wait_for(50)
+                alone = account.within(out, time.monotonic())
+                answered = two.posts()
+            finally:
+                if fault == "suspended":
+                    two.signal(signal.SIGCONT)
+            if fault == "killed":
+                two.stop()  # of which only the rest has to be cleared away
+                two.start()
+            wait_until(lambda: entry.ready() == ["one", "two"])
+            # More than those that have waited.
+            wait_until(lambda: two.posts() > answered + clients)
+            account.wait_for(50)
+        with entry.client(key) as client:
+            pets = all_pets(client)
+    assert {answer.what for answer in alone} == {"POST 201", "GET 200"}
+    failed = sum(number for answer, number in account.saw.items() if answer not in ("POST 201", "GET 200"))
+    assert failed <= clients, "at most what was under way"
+    assert [name for name in account.insistent if len(pets[name]) != 1] == []
+    longest = max(answer.seconds for answer in account.answers)
+    saw = f"{account.summary()}; {failed} failures, longest wait {longest:.1f} s"
+    tell(Outcome(f"instance {fault} behind HAProxy", 1, saw, len(lost(account, pets)) + len(account.missing)))
 
 
 def test_while_no_instance_is_ready_those_that_run_still_answer(
