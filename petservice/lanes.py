@@ -104,12 +104,13 @@ class Lane(greenlet):
         self._outcome: Outcome | None = None
         # The socket for which a call waits, and for what; None while it does not.
         self._socket: tuple[int, int] | None = None
-        self._has_given_up = False
+        # Whether the call has taken too long; whatever it asks of the database from then on fails.
+        self.has_given_up = False
 
     def begin(self, function: Callable[[], Any]) -> Outcome | None:
         """The outcome of `function`, or None if it has to wait; then `ended` gets it."""
         self.loop = asyncio.get_running_loop()
-        self._function, self._outcome, self._has_given_up = function, None, False
+        self._function, self._outcome, self.has_given_up = function, None, False
         if not self._step():
             self.ended = self.loop.create_future()
         return self._outcome
@@ -123,7 +124,7 @@ class Lane(greenlet):
     def give_up(self, ended: asyncio.Future[Outcome]) -> None:
         """End the call that began with `ended` with TimeoutError, if it has not come to its end."""
         if ended is self.ended and self._outcome is None:
-            self._has_given_up = True
+            self.has_given_up = True
             if self._socket is not None:
                 self._ready(*self._socket, 0)
         if not ended.done():
@@ -161,7 +162,7 @@ class Lane(greenlet):
 
         Neither, 0, once the call has taken too long.
         """
-        if self._has_given_up:
+        if self.has_given_up:
             return 0
         self._socket = descriptor, wanted
         if wanted & READ:

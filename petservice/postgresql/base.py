@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, schema
 from psycopg.types.datetime import TimestamptzLoader
 from psycopg.types.string import TextLoader
 
@@ -20,6 +20,11 @@ PATIENCE = 2
 # which its worker would be replaced. Commands may take their time.
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
+# Of a migration's transaction. While it waits for a lock all that comes after waits behind it, and it may wait for as
+# long as a backup takes; so it fails instead, and can be run again.
+_WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
+
+_NOT_IN_TIME = "The database has not answered in time."
 
 
 class Connection(psycopg.Connection[Any]):
@@ -50,12 +55,22 @@ class Connection(psycopg.Connection[Any]):
         if not ready:
             # Whatever comes now is no answer to the next question.
             self.close()
-            raise psycopg.OperationalError("The database has not answered in time.")
+            raise psycopg.OperationalError(_NOT_IN_TIME)
         self._is_prompt = monotonic() - began < PATIENCE / 1000
         return ready
 
 
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    def __enter__(self) -> "DatabaseSchemaEditor":
+        super().__enter__()
+        # Not for one outside a transaction: it makes an index and holds nobody up, but would leave a broken one.
+        if self.atomic_migration and not self.collect_sql:
+            self.execute(_WAIT_SHORTLY)
+        return self
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = DatabaseSchemaEditor
     _preparing_cursor: psycopg.Cursor[Any] | None = None
 
     def preparing_cursor(self) -> psycopg.Cursor[Any]:
@@ -72,6 +87,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         lane = current_lane()
         if lane is not None:
+            if lane.has_given_up:  # else each further try would leave one more statement to the server
+                raise psycopg.OperationalError(_NOT_IN_TIME)
             limits = LIMITS_OF_CALLS
         elif current_thread() is not main_thread():
             limits = LIMITS_OF_PAGES

@@ -3,10 +3,13 @@
 import os
 import re
 import signal
+import sqlite3
 import ssl
 import subprocess
 import sys
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -24,6 +27,8 @@ from tests.conftest import (
     wait_until,
 )
 
+# Those that were run twice.
+REPEATED = "SELECT app, name FROM django_migrations GROUP BY app, name HAVING count(*) > 1"
 ACCOUNTS = """
 from django.contrib.auth import get_user_model
 from petservice.apikeys.models import APIKey
@@ -172,6 +177,12 @@ def test_accounts_are_invented_in_the_embedded_database_only(service: Service) -
     assert accounts_and_keys(service)[0] == int(embedded)
 
 
+def _database(url: str, data: Path) -> AbstractContextManager[Any]:
+    if url.startswith("postgres"):
+        return psycopg.connect(url)
+    return closing(sqlite3.connect(url.removeprefix("sqlite:///") or data / "petservice.sqlite3"))
+
+
 @pytest.mark.parametrize(("database", "number"), [("embedded", 2), ("of the suite", 10)])
 def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, database: str, number: int) -> None:
     with fresh_database_url(tmp_path) as url:
@@ -193,6 +204,8 @@ def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, d
             assert [process.poll() for process in processes] == [None] * number, log.read_text()
             for port in ports:
                 assert httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False).status_code == 200
+            with _database(url, data) as opened:
+                assert opened.execute(REPEATED).fetchall() == []
             invented = int(not url.startswith("postgres"))
             assert log.read_text().count("    password ") == invented
             service = Service("", processes[0], log, environment)

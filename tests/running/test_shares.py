@@ -1,5 +1,8 @@
+from types import SimpleNamespace
+
 import pytest
 
+from petservice import gunicorn_conf
 from petservice.shares import Shares
 
 pytestmark = pytest.mark.once
@@ -37,3 +40,17 @@ def test_workers_beyond_the_places_take_what_they_can_get() -> None:
         last.note(0)
     assert not last.is_above(5)
     last.end()
+
+
+def test_the_master_gives_places_and_takes_them_back() -> None:
+    one, other = SimpleNamespace(pid=1), SimpleNamespace(pid=2)
+    for worker in (one, other):
+        gunicorn_conf.pre_fork(None, worker)
+        worker.share.note(0)
+    assert one.share.is_above(1)
+
+    gunicorn_conf.child_exit(None, other)
+
+    one.share.note(1)
+    assert not one.share.is_above(1)
+    gunicorn_conf.child_exit(None, one)

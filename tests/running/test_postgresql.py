@@ -1,0 +1,139 @@
+"""What is asked of PostgreSQL: few connections, short waits, prepared statements, and migrations that give way."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+
+from petservice.lanes import Lanes
+from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
+from tests.running.connections import Client, get, post
+
+pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
+
+# What README says that a worker process opens at most.
+CONNECTIONS = 10
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    with fresh_database_url(tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def one_worker(tmp_path: Path, url: str) -> Iterator[Service]:
+    with running_service(tmp_path, DATABASE_URL=url, WEB_CONCURRENCY="1") as service:
+        yield service
+
+
+def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: Service, url: str) -> None:
+    key = one_worker.create_key()
+    idempotent = [post(key, b'{"name":"Rex"}', f"Idempotency-Key: {uuid.uuid4()}".encode()) for _ in range(20)]
+    requests = [
+        *[get("/v1/pets", f"X-API-Key: {key}".encode()), post(key, b'{"name":"Rex"}')] * 20,
+        *idempotent,
+        *[get("/admin/", b"Cookie: sessionid=" + b"x" * 32)] * 6,
+        *[get("/ready")] * 2,
+    ]
+    with psycopg.connect(url) as database, psycopg.connect(url, autocommit=True) as watching, ExitStack() as stack:
+
+        def opened() -> int:
+            of_the_service = "datname = current_database() AND application_name = 'petservice'"
+            return watching.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {of_the_service}").fetchone()[0]
+
+        warm = stack.enter_context(Client(one_worker))  # it knows then that the database has all migrations
+        warm.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
+        assert warm.answer().status == 200
+        database.execute("LOCK TABLE apikeys_apikey, django_session, django_migrations IN ACCESS EXCLUSIVE MODE")
+        clients = [stack.enter_context(Client(one_worker)) for _ in requests]
+        for client, request in zip(clients, requests, strict=True):
+            client.send(request)
+        wait_until(lambda: opened() == CONNECTIONS)
+        with ThreadPoolExecutor(len(clients)) as pool:
+            answers = [pool.submit(client.answer) for client in clients]
+            most = 0
+            while not all(answer.done() for answer in answers):
+                most = max(most, opened())
+
+        assert most == CONNECTIONS
+        assert {answer.result().status for answer in answers} <= {500, 503}
+        database.rollback()
+        for client, request in zip(clients, requests, strict=True):
+            client.send(request)
+            assert client.answer().status in (200, 201, 302)
+        assert opened() == CONNECTIONS
+    assert "canceling statement due to lock timeout" in one_worker.log.read_text()
+
+
+def limits() -> list[str]:
+    """The time-outs of the connection in use here."""
+    names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    try:
+        with connection.cursor() as cursor:
+            return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in names]
+    finally:
+        connection.close()
+
+
+def on_a_lane(function: Callable[[], list[str]]) -> list[str]:
+    own = connections[DEFAULT_DB_ALIAS]
+    try:
+        return asyncio.run(Lanes(1).call(function))
+    finally:
+        connections[DEFAULT_DB_ALIAS] = own
+
+
+def on_a_thread(function: Callable[[], list[str]]) -> list[str]:
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.extend(function()))
+    thread.start()
+    thread.join()
+    return found
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_server_ends_what_takes_too_long_but_no_command() -> None:
+    assert on_a_lane(limits) == ["5s", "3s", "30s"]
+    assert on_a_thread(limits) == ["20s", "5s", "1min"]
+    assert limits() == ["0", "0", "0"]
+
+
+def test_frequent_statements_are_prepared(api: object) -> None:
+    api.post("/v1/pets", {"name": "Rex"}, content_type="application/json")
+    api.get("/v1/pets")
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        prepared = [statement for (statement,) in cursor.fetchall()]
+    for beginning, table in [("SELECT", "apikeys_apikey"), ("SELECT", "pets_pet"), ("INSERT", "pets_pet")]:
+        assert any(statement.startswith(beginning) and table in statement for statement in prepared), (beginning, table)
+
+
+def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *arguments]
+    environment = os.environ | {"DATABASE_URL": url}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_a_migration_gives_way_rather_than_hold_others_up(url: str) -> None:
+    assert migrate(url, "pets", "0001").returncode == 0
+    with psycopg.connect(url) as reading, psycopg.connect(url, autocommit=True) as watching:
+        reading.execute("SELECT * FROM pets_pet")  # and does not end, as a backup does for long
+
+        refused = migrate(url, "pets", "0002")
+
+        assert refused.returncode == 1
+        assert "canceling statement due to lock timeout" in refused.stderr
+        assert watching.execute("SELECT count(*) FROM pets_pet").fetchone() == (0,)
+    assert migrate(url).returncode == 0
