@@ -14,15 +14,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from petservice.database import database_settings
 from tests.conftest import ROOT, free_port, fresh_database_url
-
-pytestmark = pytest.mark.once
 
 README = (ROOT / "README.md").read_text()
 UNIT = README.partition("```ini\n")[2].partition("```")[0]
-ENVIRONMENT = README.partition("`/etc/petservice.env`, readable by root alone:\n\n```sh\n")[2].partition("```")[0]
+FILE = README.partition("`/etc/petservice.env`, readable by root alone:\n\n```sh\n")[2].partition("```")[0]
+ENVIRONMENT = dict(line.split("=", 1) for line in FILE.splitlines())
 
 
+@pytest.mark.once
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "petservice.service"
@@ -34,6 +35,20 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     assert (ended.returncode, said) == (0, [])
 
 
+@pytest.mark.once
+def test_the_environment_beside_the_unit_is_one_to_go_live_with(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], **ENVIRONMENT, "PETSERVICE_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+
+    checked = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+    assert checked.returncode == 0, checked.stderr
+    assert "no issues" in checked.stdout
+    options = database_settings(ENVIRONMENT["DATABASE_URL"], data_dir=tmp_path)
+    assert (options["HOST"], options["PORT"]) == ("10.0.0.21,10.0.0.22", "5432,5432")
+    assert options["OPTIONS"]["target_session_attrs"] == "read-write"
+
+
 def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it
@@ -42,7 +57,7 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tm
     port = free_port()
     command = service["ExecStart"].replace("/opt/petservice/.venv/bin/python", sys.executable)
     command = command.replace("0.0.0.0:8000", f"127.0.0.1:{port}")
-    variables = dict(line.split("=", 1) for line in ENVIRONMENT.splitlines())
+    variables = ENVIRONMENT.copy()
     with fresh_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         variables |= {
             "DATABASE_URL": url,
@@ -51,7 +66,7 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tm
             "PETSERVICE_DRAIN_SECONDS": "0.1",
             "FORWARDED_ALLOW_IPS": "127.0.0.1",
         }
-        assert variables.keys() == {line.split("=")[0] for line in ENVIRONMENT.splitlines()}
+        assert variables.keys() == ENVIRONMENT.keys()
         told = tmp_path / "told"
         manager.bind(str(told))
         manager.settimeout(60)
