@@ -61,6 +61,8 @@ class Connection(psycopg.Connection[Any]):
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Django's, whose migrations wait shortly for locks."""
+
     def __enter__(self) -> "DatabaseSchemaEditor":
         super().__enter__()
         # Not for one outside a transaction: it makes an index and holds nobody up, but would leave a broken one.

@@ -1,10 +1,7 @@
-import os
-import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,7 +9,7 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from tests.conftest import ROOT, Service, free_port
+from tests.conftest import ROOT, Service
 
 
 def create_api_key(*arguments: str) -> tuple[str, str]:
@@ -146,43 +143,3 @@ def test_revoke_api_key_refuses_a_prefix_that_is_too_short(length: int) -> None:
         revoke_api_key(plain[:length])
 
     assert not APIKey.objects.get().is_revoked
-
-
-# Without a database that can be used.
-
-DATABASE_COMMANDS = {
-    "create_api_key": ["Acme"],
-    "revoke_api_key": ["pets_test_12345678"],
-    "import_pets": [os.devnull],
-    "export_pets": ["-"],
-    "reconcile_inventory": [],
-}
-
-
-def refused(command: str, url: str) -> str:
-    """What `command` says at its end, which must be a failure."""
-    arguments = [sys.executable, "manage.py", command, *DATABASE_COMMANDS[command]]
-    ended = subprocess.run(
-        arguments, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=60
-    )
-    assert ended.returncode == 1
-    assert ended.stdout == ""
-    assert "Traceback" not in ended.stderr
-    return ended.stderr
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("command", DATABASE_COMMANDS)
-def test_command_says_that_the_database_has_no_tables_yet(tmp_path: Path, command: str) -> None:
-    said = refused(command, f"sqlite:///{tmp_path}/new.sqlite3")
-
-    assert re.search(r"lacks \d+ migration\(s\): run `python manage.py migrate`", said)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("command", DATABASE_COMMANDS)
-def test_command_says_that_the_database_does_not_answer(command: str) -> None:
-    said = refused(command, f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
-
-    assert "The database does not answer: connection" in said
-    assert "s3cret" not in said

@@ -3,7 +3,7 @@
 import selectors
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tests.conftest import Service
@@ -52,9 +52,8 @@ def slow_clients(service: Service, key: str, number: int) -> Iterator[list[SlowC
 @contextmanager
 def watched(clients: Sequence[SlowClient]) -> Iterator[None]:
     """Meanwhile what each receives, and when its connection ends, is noted at once."""
-    is_over = threading.Event()
 
-    def watch() -> None:
+    def watch(is_over: threading.Event) -> None:
         with selectors.DefaultSelector() as selector:
             for client in clients:
                 selector.register(client.socket, selectors.EVENT_READ, client)
@@ -64,21 +63,15 @@ def watched(clients: Sequence[SlowClient]) -> Iterator[None]:
                     if key.data.lasted is not None:
                         selector.unregister(key.fileobj)
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
+    with _meanwhile(watch):
         yield
-    finally:
-        is_over.set()
-        thread.join()
 
 
 @contextmanager
 def _dripping(clients: Sequence[Client]) -> Iterator[None]:
     """Meanwhile each sends one byte a second, as long as it is let."""
-    is_over = threading.Event()
 
-    def drip() -> None:
+    def drip(is_over: threading.Event) -> None:
         open_ones = list(clients)
         while not is_over.wait(1):
             for client in list(open_ones):
@@ -87,7 +80,15 @@ def _dripping(clients: Sequence[Client]) -> Iterator[None]:
                 except OSError:
                     open_ones.remove(client)
 
-    thread = threading.Thread(target=drip)
+    with _meanwhile(drip):
+        yield
+
+
+@contextmanager
+def _meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Have `work` done on a thread, until the event that it is given is set."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=work, args=[is_over])
     thread.start()
     try:
         yield

@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.test import Client as DjangoClient
 
 from petservice.lanes import Lanes
 from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
@@ -109,7 +110,7 @@ def test_the_server_ends_what_takes_too_long_but_no_command() -> None:
     assert limits() == ["0", "0", "0"]
 
 
-def test_frequent_statements_are_prepared(api: object) -> None:
+def test_frequent_statements_are_prepared(api: DjangoClient) -> None:
     api.post("/v1/pets", {"name": "Rex"}, content_type="application/json")
     api.get("/v1/pets")
 

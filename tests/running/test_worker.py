@@ -270,11 +270,11 @@ def test_worker_that_stands_still_is_not_waited_for(tmp_path: Path, connect: Con
         service.process.send_signal(signal.SIGTTIN)
         wait_until(lambda: len(workers(service)) == 2 and known(connect(service)) == 1)
         os.kill(workers(service)[1], signal.SIGSTOP)
-
-        for _ in range(4):
-            known(connect(service))
-
-        os.kill(workers(service)[1], signal.SIGCONT)
+        try:
+            for _ in range(4):
+                known(connect(service))
+        finally:
+            os.kill(workers(service)[1], signal.SIGCONT)
 
 
 ENDED_AFTER = {"whole": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
