@@ -43,8 +43,10 @@ LINGER = 10
 LAST_CALL = 1.5
 # Seconds after which a thread lets another run, the loop's for example: Python's own 5 ms are long beside a request.
 SWITCH_INTERVAL = 0.001
-# Seconds in which a worker with fewer connections may take a new one before another does.
-PRECEDENCE = 0.005
+# How many connections a worker may have more than another before it leaves new ones to that, and for how many seconds
+# it does. Without such a lead two workers would wait for each other, and accept but a few connections each time.
+LEAD = 2
+PRECEDENCE = 0.002
 # Seconds between two looks at all connections.
 _BEAT = 1.0
 
@@ -329,7 +331,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
 
     def _accept(self, listener: socket.socket) -> None:
         """Accept a connection, but leave it to a worker that has fewer, if that takes it soon."""
-        if self.share.is_above(self._open):
+        if self.share.is_above(self._open - LEAD):
             self.loop.remove_reader(listener)
             self.loop.call_later(PRECEDENCE, self._accept_what_is_left, listener)
         else:
