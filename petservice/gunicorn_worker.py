@@ -41,8 +41,9 @@ PIECE = 4 * 1024
 LINGER = 10
 # Seconds, when the worker stops, in which a client may use a kept connection once more and be told that it closes.
 LAST_CALL = 1.5
-# Seconds after which a thread lets another run, the loop's for example: Python's own 5 ms are long beside a request.
-SWITCH_INTERVAL = 0.001
+# Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
+# Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
+SWITCH_INTERVAL = 0.0001
 # How many connections a worker may have more than another before it leaves new ones to that, and for how many seconds
 # it does. Without such a lead two workers would wait for each other, and accept but a few connections each time.
 LEAD = 2
