@@ -14,6 +14,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
+from rest_framework.response import Response
 
 from petservice.apikeys import usage
 from petservice.observation import OBSERVATION
@@ -30,10 +31,18 @@ class ShortWay(BaseHandler):
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async)
-        chain = convert_exception_to_response(self._get_response)
+        chain = convert_exception_to_response(self._view_answer)
         for name in reversed(settings.API_MIDDLEWARE):
             chain = convert_exception_to_response(import_string(name)(chain))
         self._api_chain: Any = self._middleware_chain if settings.DEBUG else chain
+
+    def _view_answer(self, request: HttpRequest) -> HttpResponseBase:
+        """What Django's `_get_response` does that the API has: no middleware between URL and view, no transaction
+        around a view, no asynchronous view, no template; each of these is looked for at every request.
+        """
+        view, arguments, named = self.resolve_request(request)
+        response: HttpResponseBase = view(request, *arguments, **named)
+        return response.render() if isinstance(response, Response) else response
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(API):

@@ -50,6 +50,11 @@ class TextField(serializers.Field[str, Any, str, Any]):
         instead = "" if self.required else ": leave it out if there is none"
         super().fail(key, name=self.field_name, instead=instead, **kwargs)
 
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """The text, or SkipField if there is none and need not be; raises ValidationError for anything else."""
+        # For most texts this is all: such a field has no validators.
+        return self.to_internal_value(data) if isinstance(data, str) else super().run_validation(data)
+
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("type", got=_JSON_TYPES[type(data)])

@@ -74,7 +74,8 @@ def absolute_url(request: Request) -> str:
     """The address that was asked for, without a query."""
     # The header, if there was one, has been looked at by TransportMiddleware.
     host = request.META.get("HTTP_HOST") or request.get_host()
-    return f"{request.scheme}://{host}{_quoted(request.path)}"
+    asked = request._request  # each look through REST framework's for what that has not itself takes a detour
+    return f"{asked.scheme}://{host}{_quoted(asked.path)}"
 
 
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
-from django.db.models import Model, QuerySet
+from django.db.models import CharField, Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.sql import InsertQuery
 
@@ -20,8 +20,15 @@ Rows = Sequence[Sequence[Any]]
 ModelT = TypeVar("ModelT", bound=Model)
 
 
+class _SQL(NamedTuple):
+    """A statement as Django's cursor takes it, and as the driver does."""
+
+    django: str
+    driver: str
+
+
 class _Compiled(NamedTuple):
-    sql: str
+    sql: _SQL
     parameters: list[Any]
     places: list[tuple[int, int]]  # of a parameter among those of the SQL, and among those of the query
     compiler: Any
@@ -80,7 +87,7 @@ class CompiledQuery:
         converters = {}
         if connection.vendor != "postgresql":  # whose driver converts by itself, see petservice.postgresql
             converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
-        return _Compiled(sql, parameters, places, compiler, converters)
+        return _Compiled(_sql(connection, sql), parameters, places, compiler, converters)
 
 
 class CompiledInsert(Generic[ModelT]):
@@ -88,8 +95,11 @@ class CompiledInsert(Generic[ModelT]):
 
     def __init__(self, model: type[ModelT]) -> None:
         self._model = model
-        self._fields = model._meta.concrete_fields
-        self._names = [field.attname for field in self._fields]
+        self._fields = {field.attname: field for field in model._meta.concrete_fields}
+        # Those whose values are no text, which any database takes as it is.
+        self._others = [
+            (place, field) for place, field in enumerate(self._fields.values()) if not isinstance(field, CharField)
+        ]
 
     def write(self, **given: Any) -> ModelT:
         """The record of the values that are `given`, of their fields' types, and the fields' defaults for others.
@@ -98,31 +108,32 @@ class CompiledInsert(Generic[ModelT]):
         """
         connection: Any = connections[DEFAULT_DB_ALIAS]
         sql = _kept(connection, self, self._compile)
-        values = [given[field.attname] if field.attname in given else field.get_default() for field in self._fields]
-        prepared = [
-            value
-            if value is None or isinstance(value, str)
-            else field.get_db_prep_value(value, connection, prepared=True)
-            for field, value in zip(self._fields, values, strict=True)
-        ]
+        values = {name: given[name] if name in given else field.get_default() for name, field in self._fields.items()}
+        prepared = [*values.values()]
+        for place, field in self._others:
+            prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)
         lane = current_lane()
         if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
-            error = lane.wait(partial(group_commit.insert, lane.loop, sql.replace("%s", "?"), prepared))
+            error = lane.wait(partial(group_commit.insert, lane.loop, sql.driver, prepared))
             if error is not None:
                 raise error
         else:
             _run(connection, sql, prepared)
         # Without Model.__init__, as pickle does: it looks at each field again, and sends signals.
         record = self._model.__new__(self._model)
-        vars(record).update(zip(self._names, values, strict=True), _state=ModelState())
+        vars(record).update(values, _state=ModelState())
         record._state.db, record._state.adding = DEFAULT_DB_ALIAS, False
         return record
 
-    def _compile(self, connection: Any) -> str:
+    def _compile(self, connection: Any) -> _SQL:
         query = InsertQuery(self._model)
-        query.insert_values(self._fields, [self._model()])
+        query.insert_values(self._fields.values(), [self._model()])
         ((sql, _),) = query.get_compiler(connection=connection).as_sql()
-        return str(sql)
+        return _sql(connection, sql)
+
+
+def _sql(connection: Any, sql: str) -> _SQL:
+    return _SQL(sql, sql.replace("%s", "?") if connection.vendor == "sqlite" else sql)
 
 
 def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
@@ -134,16 +145,16 @@ def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> An
     return compiled
 
 
-def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
+def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Any:
     """The cursor that has run the statement."""
     if connection.connection is None:
         connection.ensure_connection()
     connection.validate_no_broken_transaction()
     if connection.queries_logged or connection.execute_wrappers:
         cursor = connection.cursor()
-        cursor.execute(sql, values)
+        cursor.execute(sql.django, values)
         return cursor
     with connection.wrap_database_errors:
         if connection.vendor == "sqlite":
-            return connection.connection.execute(sql.replace("%s", "?"), values)
-        return connection.preparing_cursor().execute(sql, values, prepare=True)
+            return connection.connection.execute(sql.driver, values)
+        return connection.preparing_cursor().execute(sql.driver, values, prepare=True)

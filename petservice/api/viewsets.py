@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import orjson
@@ -23,18 +23,33 @@ JSON = "application/json"
 class JSONRequest(Request):
     """A request whose body is JSON or nothing; REST framework's own asks in many ways whether it is a form."""
 
-    # Set by Request.__init__; typed here, as REST framework's types allow for None.
+    # REST framework's, whose types leave them out or allow for None.
     _request: Any
+    _authenticate: Any
     negotiator: Any
+    # The parsed body.
+    _content: Any
 
     def __init__(self, request: HttpRequest, **options: Any) -> None:
         super().__init__(request, **options)
+        self._content = None
         # Else each look at them goes through __getattr__.
         self.META, self.method = request.META, request.method
 
-    @cached_property
+    def authenticate(self) -> None:
+        """Find out who asks, before `user` or `auth` is asked for: as properties, which swallow AttributeErrors, they
+        guard against that, at more cost than what they guard.
+        """
+        self._authenticate()
+
+    @property
     def data(self) -> Any:
         """The body, parsed; an empty object if there is none."""
+        if self._content is None:
+            self._content = self._parsed()
+        return self._content
+
+    def _parsed(self) -> Any:
         if self.META.get("CONTENT_LENGTH", "0") in ("", "0"):
             return {}
         parser = self.negotiator.select_parser(self, self.parsers)
@@ -69,17 +84,17 @@ class APIViewSet(GenericViewSet[Any]):
         # The browsable API asks with OPTIONS what a form may hold.
         if method not in self.action_map and not (settings.DEBUG and method == "options"):
             raise NotFound(MESSAGES[404])
-        if settings.DEBUG:
+        if not isinstance(request, JSONRequest):
             super().initial(request, *args, **kwargs)
             return
         # No versions, and nothing to negotiate: failures are rendered by the first renderer as well.
-        self.perform_authentication(request)
+        request.authenticate()
         self.check_permissions(request)
         self.check_throttles(request)
 
     def answer(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """`data` in JSON, or where it is switched on in the browsable API."""
-        if settings.DEBUG:
+        if not isinstance(self.request, JSONRequest):
             return Response(data, status, headers=headers)
         return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
 
