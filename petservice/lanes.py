@@ -5,7 +5,9 @@ statement. Here calls run on the loop's thread, in greenlets; one that would wai
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -35,9 +37,11 @@ class Lanes:
         first = create()
         # SQLite is never waited for here, so one connection does for all.
         is_shared = first.vendor == "sqlite"
-        self._free = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
-        self._room = asyncio.Semaphore(number)
-        self._queued = 0
+        self._lanes = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
+        self._free = self._lanes.copy()
+        self._queue: deque[asyncio.Future[Lane]] = deque()
+        # The next look at how long calls have been waiting; one for all of them, as nearly all end long before.
+        self._look: asyncio.TimerHandle | None = None
 
     @property
     def in_use(self) -> int:
@@ -49,34 +53,52 @@ class Lanes:
 
         Raises TimeoutError if the database takes too long, or if so many calls wait that it would.
         """
-        # Not `async with`: the lane is free when the call has ended, which may be after whoever waits for it has left.
-        if self._room.locked():
-            if self._queued >= QUEUE:
-                raise TimeoutError(f"{QUEUE} calls wait for the database already.")
-            self._queued += 1
-            try:
-                async with asyncio.timeout(self._patience):
-                    await self._room.acquire()
-            finally:
-                self._queued -= 1
-        else:
-            await self._room.acquire()
-        lane = self._free.pop()
+        lane = self._free.pop() if self._free else await self._turn()
         outcome = lane.begin(partial(function, *arguments))
         if outcome is None:
             # Not ended with the wait for the outcome: whoever waits may leave, and the call must still get to its end.
-            deadline = lane.loop.call_later(self._patience, lane.give_up, lane.ended)
+            lane.due = lane.loop.time() + self._patience
+            if self._look is None:
+                self._look = lane.loop.call_at(lane.due, self._give_up_overdue)
             outcome = await lane.ended
-            deadline.cancel()
         value, error = outcome
         if error is not None:
             raise error
         return value
 
+    async def _turn(self) -> "Lane":
+        """The lane that is free when all calls that came before have theirs."""
+        if len(self._queue) >= QUEUE:
+            raise TimeoutError(f"{QUEUE} calls wait for the database already.")
+        turn: asyncio.Future[Lane] = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            async with asyncio.timeout(self._patience):
+                return await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled():  # it came just as the wait for it ended
+                self.release(turn.result())
+            else:
+                with suppress(ValueError):  # release has found it already
+                    self._queue.remove(turn)
+            raise
+
     def release(self, lane: "Lane") -> None:
         """Let the next call have `lane`."""
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(lane)
+                return
         self._free.append(lane)
-        self._room.release()
+
+    def _give_up_overdue(self) -> None:
+        loop = asyncio.get_running_loop()
+        for lane in self._lanes:
+            if lane.due is not None and lane.due <= loop.time():
+                lane.give_up()
+        due = [lane.due for lane in self._lanes if lane.due is not None]
+        self._look = loop.call_at(min(due), self._give_up_overdue) if due else None
 
     def close(self) -> None:
         """Close the connections of the lanes in which nothing runs; no call may follow."""
@@ -94,6 +116,8 @@ class Lane(greenlet):
     loop: asyncio.AbstractEventLoop
     # Gets the outcome of a call that has had to wait.
     ended: asyncio.Future[Outcome]
+    # When a call that waits has waited for too long, on the loop's clock.
+    due: float | None = None
 
     def __init__(self, lanes: Lanes, connection: BaseDatabaseWrapper) -> None:
         super().__init__(self._run)
@@ -121,12 +145,13 @@ class Lane(greenlet):
         if self._step(*waited_for) and not ended.done():  # or nobody waits for it any more
             ended.set_result(cast(Outcome, self._outcome))
 
-    def give_up(self, ended: asyncio.Future[Outcome]) -> None:
-        """End the call that began with `ended` with TimeoutError, if it has not come to its end."""
-        if ended is self.ended and self._outcome is None:
-            self.has_given_up = True
-            if self._socket is not None:
-                self._ready(*self._socket, 0)
+    def give_up(self) -> None:
+        """End the call that waits with TimeoutError. What it waits for may still come; then it ends without a word."""
+        ended = self.ended
+        self.due = None
+        self.has_given_up = True
+        if self._socket is not None:
+            self._ready(*self._socket, 0)
         if not ended.done():
             ended.set_exception(TimeoutError("The database has not answered in time."))
 
@@ -140,6 +165,7 @@ class Lane(greenlet):
             asyncio._set_running_loop(self.loop)
         has_ended = self._outcome is not None
         if has_ended:
+            self.due = None
             self._lanes.release(self)
         return has_ended
 
