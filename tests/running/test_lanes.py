@@ -148,6 +148,30 @@ def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_told", [False, True], ids=["before its turn", "when told that it is its turn"])
+def test_whoever_leaves_the_queue_just_as_a_lane_becomes_free_leaves_it_to_the_next(is_told: bool) -> None:
+    async def calls() -> None:
+        lanes = Lanes(1, patience=2)
+        loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            sleep(0.05)
+            # Called soon, it comes before the one who leaves can take what it has been told of.
+            loop.call_soon(leaving.cancel) if is_told else leaving.cancel()
+
+        first = asyncio.ensure_future(lanes.call(end))
+        leaving = asyncio.ensure_future(lanes.call(fail))
+        await first
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert await lanes.call(sleep, 0.01) == "slept"
+        lanes.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_lane_to_others() -> None:
     async def calls() -> None:
         lanes = Lanes(1, patience=0.3)
