@@ -2,9 +2,9 @@
 
 Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
-  latency   at half of the rate that saturates it, beside what chance alone makes of it in workers that take the same
-            time for each request, and beside HAProxy, which answers at once: its p99 is what the machine adds;
-            and for sixteen clients, with and without staff on heavy pages
+  latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
+            alone makes of it in workers that take the same time for each request, and beside HAProxy, which answers
+            at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,6 +101,23 @@ class Seeded(NamedTuple):
         }
 
 
+class Pauses(NamedTuple):
+    """Of a client between an answer and its next request, in milliseconds: `least`, and up to `spread` more by chance,
+    without the fraction, as wrk has it.
+    """
+
+    least: float
+    spread: float
+
+    @classmethod
+    def steady(cls, mean: float) -> "Pauses":
+        return cls(mean, 1)
+
+    @classmethod
+    def random(cls, mean: float) -> "Pauses":
+        return cls(0, 2 * mean + 1)
+
+
 class Load(NamedTuple):
     """What wrk tells, and the CPU that the service took; latencies in milliseconds.
 
@@ -170,10 +188,10 @@ def load(
     operation: str,
     seconds: int,
     script: Path,
-    pause: float | None = None,
+    pauses: Pauses | None = None,
     origin: str | None = None,
 ) -> Load:
-    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses of `pause` ms on average.
+    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses.
 
     Not the service is asked but another server, if there is an `origin`.
     """
@@ -181,8 +199,8 @@ def load(
     if operation == "post":
         lines += ['wrk.method = "POST"', """wrk.body = '{"name": "Rex", "tag": "dog"}'"""]
         lines += ['wrk.headers["Content-Type"] = "application/json"']
-    if pause is not None:
-        lines += [f"function delay() return math.random(0, {2 * pause:.0f}) end"]
+    if pauses is not None:
+        lines += [f"function delay() return math.floor({pauses.least} + math.random() * {pauses.spread}) end"]
     script.write_text("\n".join(lines))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
     command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
@@ -288,21 +306,30 @@ def row(label: str, loads: list[Load]) -> float:
     return p99
 
 
-def by_chance(service: float, pause: float) -> Load:
+def by_chance(service: float, pauses: Pauses) -> Load:
     """What the clients of one worker see, who pause as in `load`, if each request takes it exactly `service` ms.
 
     Only that they come at random makes them wait for each other.
     """
-    clients = [random.uniform(0, 2 * pause) for _ in range(CONNECTIONS // WORKERS)]
+    clients = [random.uniform(0, pauses.least + pauses.spread) for _ in range(CONNECTIONS // WORKERS)]
     free, latencies = 0.0, []
     for _ in range(100_000):
         asked = heapq.heappop(clients)
         free = max(asked, free) + service
         latencies.append(free - asked)
         # wrk's clock has milliseconds.
-        heapq.heappush(clients, math.ceil(free + random.randint(0, round(2 * pause))))
+        heapq.heappush(clients, math.ceil(free + math.floor(pauses.least + random.random() * pauses.spread)))
     percentiles = statistics.quantiles(latencies, n=100)
     return Load(len(latencies), free / 1000, 0, percentiles[49], percentiles[98], 0)
+
+
+def at_half(ask: Callable[[Pauses | None], Load], pauses: Callable[[float], Pauses]) -> tuple[float, Pauses]:
+    """The rate that saturates the service, and the pauses with which it is asked half as often."""
+    saturated = ask(None).rate
+    period = 2 * CONNECTIONS / saturated * 1000
+    # Each client pauses for what its answer leaves of the period.
+    answer = CONNECTIONS / ask(pauses(period)).rate * 1000 - period
+    return saturated, pauses(period - answer)
 
 
 def latency(name: str, folder: Path, rounds: int) -> None:
@@ -315,20 +342,24 @@ def latency(name: str, folder: Path, rounds: int) -> None:
         heads(f"{name}, milliseconds")
         for operation in ("get one", "list 100"):
             load(service, seeded, operation, 1, script)
-            half = load(service, seeded, operation, 4, script).rate / 2
-            pause = CONNECTIONS / half * 1000
-            ours, theirs = [], []
-            for _ in range(rounds):
-                ours.append(load(service, seeded, operation, 5, script, pause))
-                theirs.append(load(service, seeded, operation, 5, script, pause, control))
-            row(f"{operation}, {statistics.median(one.rate for one in ours):.0f} a second of {2 * half:.0f}", ours)
-            row("  by chance alone", [by_chance(1000 * WORKERS / (2 * half), pause)])
-            row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
+            for pace, kind in (("a steady pace", Pauses.steady), ("random", Pauses.random)):
+                ask = partial(load, service, seeded, operation, 4, script)
+                ours, theirs, chance, rates = [], [], [], []
+                for _ in range(rounds):
+                    saturated, pauses = at_half(ask, kind)
+                    rates.append(saturated)
+                    ours.append(ask(pauses))
+                    theirs.append(ask(pauses, control))
+                    chance.append(by_chance(1000 * WORKERS / saturated, pauses))
+                rate = statistics.median(one.rate for one in ours)
+                row(f"{operation} at {pace}, {rate:.0f} a second of {statistics.median(rates):.0f}", ours)
+                row("  by chance alone", chance)
+                row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
         alone, beside, pages = [], [], 0
         for _ in range(rounds):
-            alone.append(load(service, seeded, "get one", 5, script, 20))
+            alone.append(load(service, seeded, "get one", 5, script, Pauses.random(20)))
             with staff_on_heavy_pages(service) as loaded:
-                beside.append(load(service, seeded, "get one", 5, script, 20))
+                beside.append(load(service, seeded, "get one", 5, script, Pauses.random(20)))
             pages += loaded[0]
         row(f"get one, {statistics.median(one.rate for one in alone):.0f} a second", alone)
         row(f"  beside {pages / rounds / 5:.0f} pages a second", beside)
@@ -341,9 +372,9 @@ def slow(name: str, folder: Path, rounds: int) -> None:
         for operation in ("get one", "health"):
             without, among = [], []
             for _ in range(rounds):
-                without.append(load(service, seeded, operation, 5, script, 20))
+                without.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
                 with slow_clients(service, seeded.key, SLOW_CLIENTS):
-                    among.append(load(service, seeded, operation, 5, script, 20))
+                    among.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
             p99 = row(operation, without)
             times = row(f"  among {SLOW_CLIENTS} slow clients", among) / p99
             print(f"    {times:.1f} times the p99 without them", flush=True)
