@@ -75,12 +75,14 @@ class Lanes:
         try:
             async with asyncio.timeout(self._patience):
                 return await turn
-        except BaseException:
+        except BaseException as error:
             if turn.done() and not turn.cancelled():  # it came just as the wait for it ended
                 self.release(turn.result())
             else:
                 with suppress(ValueError):  # release has found it already
                     self._queue.remove(turn)
+            if isinstance(error, TimeoutError):
+                raise TimeoutError("The database has not answered in time those who came before.") from None
             raise
 
     def release(self, lane: "Lane") -> None:

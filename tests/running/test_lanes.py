@@ -225,6 +225,8 @@ def test_nobody_waits_for_a_lane_for_longer_than_for_the_database() -> None:
         outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
         assert outcomes[:2] == ["slept"] * 2
         assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
+        # What the log says; an empty reason would help nobody.
+        assert all("has not answered in time" in str(outcome) for outcome in outcomes[2:])
         assert await lanes.call(sleep, 0.01) == "slept"
         lanes.close()
 
