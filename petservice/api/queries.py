@@ -96,8 +96,8 @@ class CompiledInsert(Generic[ModelT]):
     def __init__(self, model: type[ModelT]) -> None:
         self._model = model
         self._fields = {field.attname: field for field in model._meta.concrete_fields}
-        # Those whose values are no text, which any database takes as it is.
-        self._others = [
+        # With their places, those whose values are no text: text is taken by any database as it is.
+        self._to_prepare = [
             (place, field) for place, field in enumerate(self._fields.values()) if not isinstance(field, CharField)
         ]
 
@@ -110,7 +110,7 @@ class CompiledInsert(Generic[ModelT]):
         sql = _kept(connection, self, self._compile)
         values = {name: given[name] if name in given else field.get_default() for name, field in self._fields.items()}
         prepared = [*values.values()]
-        for place, field in self._others:
+        for place, field in self._to_prepare:
             prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)
         lane = current_lane()
         if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:

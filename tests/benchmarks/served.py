@@ -111,10 +111,12 @@ class Pauses(NamedTuple):
 
     @classmethod
     def steady(cls, mean: float) -> "Pauses":
+        """Always `mean`, but for the fraction."""
         return cls(mean, 1)
 
     @classmethod
     def random(cls, mean: float) -> "Pauses":
+        """Anything up to twice the `mean`."""
         return cls(0, 2 * mean + 1)
 
 

@@ -156,8 +156,10 @@ def test_whoever_leaves_the_queue_just_as_a_lane_becomes_free_leaves_it_to_the_n
 
         def end() -> None:
             sleep(0.05)
-            # Called soon, it comes before the one who leaves can take what it has been told of.
-            loop.call_soon(leaving.cancel) if is_told else leaving.cancel()
+            if is_told:  # cancelled soon, before it can take the lane of which it is told now
+                loop.call_soon(leaving.cancel)
+            else:
+                leaving.cancel()
 
         first = asyncio.ensure_future(lanes.call(end))
         leaving = asyncio.ensure_future(lanes.call(fail))
