@@ -41,8 +41,13 @@ class Balancer:
 
     def ready(self) -> list[str]:
         """The names of the instances that get requests."""
-        # L7OK: it has been asked, too. HAProxy takes all for well before that.
-        return [row["svname"] for row in self._servers() if row["status"] == "UP" and row["check_status"] == "L7OK"]
+        # L7OK: it has been asked, too. HAProxy takes all for well before that. While a further check is under way, it
+        # writes "* " before the result of the last one.
+        return [
+            row["svname"]
+            for row in self._servers()
+            if row["status"] == "UP" and row["check_status"].removeprefix("* ") == "L7OK"
+        ]
 
     def down(self) -> list[str]:
         """The names of the instances that get none. Between the two are those of which it is not sure yet."""
