@@ -1,7 +1,7 @@
 """`python -m tests.benchmarks.served`: the running service under load, on SQLite and on PostgreSQL.
 
 Needs `wrk` and `haproxy`. Prints, each as a table of its own:
-  flat      CPU a request with 10,000 and with 1,000,000 pets, and the ratio
+  flat      CPU a request with 10,000 and with 1,000,000 pets, that of PostgreSQL included, and the ratio
   latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
             alone makes of it in workers that take the same time for each request, and beside HAProxy, which answers
             at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages
@@ -26,7 +26,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -84,9 +84,10 @@ print(*(after - before for before, after in zip(marks, marks[1:])))
 
 
 class Seeded(NamedTuple):
-    """A database with pets: its address, a key, and a pet in the middle."""
+    """A database with pets: its address, its server if it has one, a key, and a pet in the middle."""
 
     url: str
+    server: int | None
     key: str
     pet: str
 
@@ -121,7 +122,7 @@ class Pauses(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What wrk tells, and the CPU that the service took; latencies in milliseconds.
+    """What wrk tells, and the CPU that the service and its database took; latencies in milliseconds.
 
     And what part of the CPU's time a virtual machine's host took for others (`steal` in proc(5)): the p99 has it.
     """
@@ -148,29 +149,34 @@ def databases(name: str, folder: Path, *sizes: int) -> Iterator[list[Seeded]]:
             place.mkdir()
             place.chmod(0o755)  # PostgreSQL runs as a user of its own when this runs as root
             if name == "SQLite":
-                url = f"sqlite:///{place}/pets.sqlite3"
+                url, pid = f"sqlite:///{place}/pets.sqlite3", None
             else:
-                url = stack.enter_context(get_server(place / "server")).get_uri()
+                server = stack.enter_context(get_server(place / "server"))
+                url, pid = server.get_uri(), server.get_pid()
             environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(place)}
             manage = [sys.executable, "manage.py"]
             subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
             shell = [*manage, "shell", "-v0", "-c", _SEED.format(pets=size)]
             told = subprocess.run(shell, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            seeded.append(Seeded(url, *told.stdout.split()))
+            seeded.append(Seeded(url, pid, *told.stdout.split()))
         yield seeded
 
 
-def processes(service: Service) -> list[int]:
-    """The service's master and workers."""
+def processes(*masters: int) -> list[int]:
+    """These processes and their children: the service's workers, a database server's backends."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], check=True, stdout=subprocess.PIPE, text=True).stdout
     pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    return [service.process.pid, *(pid for pid, parent in pairs if parent == service.process.pid)]
+    return [pid for pid, parent in pairs if pid in masters or parent in masters]
 
 
-def cpu(service: Service) -> float:
-    """Seconds of CPU that the service has taken."""
-    fields = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in processes(service))
-    return sum(int(field[11]) + int(field[12]) for field in fields) / TICKS
+def cpu(*masters: int) -> dict[int, float]:
+    """Seconds of CPU that each of these processes and their children has taken."""
+    taken = {}
+    for pid in processes(*masters):
+        with suppress(FileNotFoundError, ProcessLookupError):  # PostgreSQL's helpers come and go
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            taken[pid] = (int(fields[11]) + int(fields[12])) / TICKS
+    return taken
 
 
 def machine_time() -> list[int]:
@@ -180,7 +186,7 @@ def machine_time() -> list[int]:
 
 def proportional_size(service: Service) -> float:
     """MiB of memory; what processes share counts once."""
-    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in processes(service))
+    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in processes(service.process.pid))
     return sum(int(found[1]) for text in files if (found := re.search(r"^Pss: +(\d+) kB", text, re.M))) / 1024
 
 
@@ -206,9 +212,10 @@ def load(
     script.write_text("\n".join(lines))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
     command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
-    began, before = cpu(service), machine_time()
+    masters = [service.process.pid] if seeded.server is None else [service.process.pid, seeded.server]
+    began, before = cpu(*masters), machine_time()
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    spent = cpu(service) - began
+    spent = sum(taken - began.get(pid, 0) for pid, taken in cpu(*masters).items())
     passed = [now - then for now, then in zip(machine_time(), before, strict=True)]
     assert "Non-2xx" not in told, told
     assert "Socket errors" not in told, told
@@ -221,19 +228,28 @@ def load(
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
-    with databases(name, folder, FEW, MANY) as both:
-        times: dict[tuple[str, int], list[float]] = {}
-        for _ in range(rounds):
-            for size, seeded in zip((FEW, MANY), both, strict=True):
-                with running_service(folder, DATABASE_URL=seeded.url) as service:
-                    for operation in OPERATIONS:
-                        load(service, seeded, operation, 1, folder / "post.lua")
-                        measured = load(service, seeded, operation, 3, folder / "post.lua")
-                        times.setdefault((operation, size), []).append(measured.cpu / measured.requests * 1e6)
+    with databases(name, folder, FEW, MANY) as both, ExitStack() as stack:
+        # Each in a folder of its own: of one that is shared, the second would have the first one's log.
+        services = [
+            stack.enter_context(running_service(Path(tempfile.mkdtemp(dir=folder)), DATABASE_URL=seeded.url))
+            for seeded in both
+        ]
+        taken: dict[str, list[list[float]]] = {operation: [] for operation in OPERATIONS}
+        for number in range(rounds):
+            for operation in OPERATIONS:
+                # One after the other, by turns: the machine is not as fast in one minute as in the next.
+                order = (0, 1) if number % 2 else (1, 0)
+                pair = [0.0, 0.0]
+                for which in order:
+                    load(services[which], both[which], operation, 1, folder / "post.lua")
+                    measured = load(services[which], both[which], operation, 3, folder / "post.lua")
+                    pair[which] = measured.cpu / measured.requests * 1e6
+                taken[operation].append(pair)
         print(f"\n{name}, CPU microseconds a request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")
-        for operation in OPERATIONS:
-            few, many = (statistics.median(times[operation, size]) for size in (FEW, MANY))
-            print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{many / few:8.2f}", flush=True)
+        for operation, pairs in taken.items():
+            few, many = (statistics.median(column) for column in zip(*pairs, strict=True))
+            ratio = statistics.median(many / few for few, many in pairs)
+            print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{ratio:8.2f}", flush=True)
 
 
 @contextmanager
