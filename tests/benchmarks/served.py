@@ -250,6 +250,13 @@ def flat(name: str, folder: Path, rounds: int) -> None:
             few, many = (statistics.median(column) for column in zip(*pairs, strict=True))
             ratio = statistics.median(many / few for few, many in pairs)
             print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{ratio:8.2f}", flush=True)
+        to_one = [
+            statistics.median(
+                counted[which] / one[which] for counted, one in zip(taken["inventory"], taken["get one"], strict=True)
+            )
+            for which in (0, 1)
+        ]
+        print(f"{'inventory, in get ones':{len(name) + 26}}{to_one[0]:12.2f}{to_one[1]:12.2f}", flush=True)
 
 
 @contextmanager
