@@ -4,7 +4,9 @@ Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, that of PostgreSQL included, and the ratio
   latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
             alone makes of it in workers that take the same time for each request, and beside HAProxy, which answers
-            at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages
+            at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages.
+            Half of the rate keeps the CPUs busy for more than half of the time: each request by itself takes more
+            than one of many that are answered together
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
@@ -48,7 +50,8 @@ CONNECTIONS = 16
 WORKERS = 2
 OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
 SLOW_CLIENTS = 200
-_STEAL = 7
+# Places in the first line of /proc/stat; of those that are idle, one waits for a disk.
+_IDLE, _STEAL = (3, 4), 7
 TICKS = os.sysconf("SC_CLK_TCK")
 _SEED = """
 from tests.benchmarks.herd import fill
@@ -124,7 +127,8 @@ class Pauses(NamedTuple):
 class Load(NamedTuple):
     """What wrk tells, and the CPU that the service and its database took; latencies in milliseconds.
 
-    And what part of the CPU's time a virtual machine's host took for others (`steal` in proc(5)): the p99 has it.
+    And what part of all CPUs' time was not idle, the clients' own included, and what part a virtual machine's host took
+    for others (`steal` in proc(5)): the p99 has both.
     """
 
     requests: int
@@ -132,6 +136,7 @@ class Load(NamedTuple):
     cpu: float
     median: float
     p99: float
+    busy: float
     stolen: float
 
     @property
@@ -223,8 +228,9 @@ def load(
     assert counted, told
     units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
     parts = {at: float(number) * units[unit] for at, number, unit in re.findall(r"(50|99)% +([\d.]+)(us|ms|s)", told)}
+    busy = 1 - sum(passed[place] for place in _IDLE) / sum(passed)
     stolen = passed[_STEAL] / sum(passed)
-    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"], stolen)
+    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"], busy, stolen)
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
@@ -319,15 +325,15 @@ def _answers(address: str) -> bool:
 
 
 def heads(title: str) -> None:
-    print(f"\n{title:60}{'median':>8}{'p99':>8}{'ratio':>8}{'stolen':>8}")
+    print(f"\n{title:60}{'median':>8}{'p99':>8}{'ratio':>8}{'busy':>8}{'stolen':>8}")
 
 
 def row(label: str, loads: list[Load]) -> float:
     """Print the medians of what `loads` saw; the p99."""
     median = statistics.median(one.median for one in loads)
     p99 = statistics.median(one.p99 for one in loads)
-    stolen = statistics.median(one.stolen for one in loads)
-    print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}{stolen:8.1%}", flush=True)
+    busy, stolen = (statistics.median(part) for part in zip(*((one.busy, one.stolen) for one in loads), strict=True))
+    print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}{busy:8.0%}{stolen:8.1%}", flush=True)
     return p99
 
 
@@ -345,7 +351,8 @@ def by_chance(service: float, pauses: Pauses) -> Load:
         # wrk's clock has milliseconds.
         heapq.heappush(clients, math.ceil(free + math.floor(pauses.least + random.random() * pauses.spread)))
     percentiles = statistics.quantiles(latencies, n=100)
-    return Load(len(latencies), free / 1000, 0, percentiles[49], percentiles[98], 0)
+    busy = service * len(latencies) / free
+    return Load(len(latencies), free / 1000, 0, percentiles[49], percentiles[98], busy, 0)
 
 
 def at_half(ask: Callable[[Pauses | None], Load], pauses: Callable[[float], Pauses]) -> tuple[float, Pauses]:
