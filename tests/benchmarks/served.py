@@ -5,8 +5,7 @@ Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
             alone makes of it in workers that take the same time for each request, and beside HAProxy, which answers
             at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages.
-            Half of the rate keeps the CPUs busy for more than half of the time: each request by itself takes more
-            than one of many that are answered together
+            At half of the rate the CPUs may be busy for more than half of the time, and make clients wait for more
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
@@ -244,9 +243,8 @@ def flat(name: str, folder: Path, rounds: int) -> None:
         for number in range(rounds):
             for operation in OPERATIONS:
                 # One after the other, by turns: the machine is not as fast in one minute as in the next.
-                order = (0, 1) if number % 2 else (1, 0)
                 pair = [0.0, 0.0]
-                for which in order:
+                for which in (0, 1) if number % 2 else (1, 0):
                     load(services[which], both[which], operation, 1, folder / "post.lua")
                     measured = load(services[which], both[which], operation, 3, folder / "post.lua")
                     pair[which] = measured.cpu / measured.requests * 1e6
@@ -330,9 +328,8 @@ def heads(title: str) -> None:
 
 def row(label: str, loads: list[Load]) -> float:
     """Print the medians of what `loads` saw; the p99."""
-    median = statistics.median(one.median for one in loads)
-    p99 = statistics.median(one.p99 for one in loads)
-    busy, stolen = (statistics.median(part) for part in zip(*((one.busy, one.stolen) for one in loads), strict=True))
+    seen = ((one.median, one.p99, one.busy, one.stolen) for one in loads)
+    median, p99, busy, stolen = (statistics.median(part) for part in zip(*seen, strict=True))
     print(f"{label:60}{median:8.2f}{p99:8.2f}{p99 / median:8.1f}{busy:8.0%}{stolen:8.1%}", flush=True)
     return p99
 
