@@ -87,6 +87,8 @@ def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
                 for batch in batches:
                     for row in batch:
                         copy.write_row(row)
+            # Else it would plan by the table as it was, for as long as a minute.
+            cursor.execute(f"ANALYZE {table}")
         else:
             places = ", ".join("%s" for _ in COLUMNS)
             for batch in batches:

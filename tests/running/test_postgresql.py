@@ -13,7 +13,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
 from petservice.lanes import Lanes
@@ -119,6 +121,53 @@ def test_frequent_statements_are_prepared(api: DjangoClient) -> None:
         prepared = [statement for (statement,) in cursor.fetchall()]
     for beginning, table in [("SELECT", "apikeys_apikey"), ("SELECT", "pets_pet"), ("INSERT", "pets_pet")]:
         assert any(statement.startswith(beginning) and table in statement for statement in prepared), (beginning, table)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_statements_of_calls_are_planned_once_and_go_by_an_index_even_of_a_small_table(api: DjangoClient) -> None:
+    for name in ("Rex", "Kit"):  # of a single pet the server could take any index
+        created = api.post("/v1/pets", {"name": name}, content_type="application/json")
+    pet_id = created.json()["id"]
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # else it takes a new table for one of several pages
+
+    def plans() -> list[str]:
+        paths = (f"/v1/pets/{pet_id}", "/v1/pets", f"/v1/pets?limit=7&after={pet_id}", "/v1/store/inventory")
+        try:
+            for path in paths * 2:
+                assert api.get(path).status_code == 200
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements")
+                prepared = cursor.fetchall()
+                assert {custom_plans for _, _, custom_plans in prepared} == {0}
+                return [_plan(cursor, name, parameters) for name, parameters, _ in prepared]
+        finally:
+            connection.close()
+
+    found = on_a_lane(plans)
+
+    assert len(found) == 5  # one for the key, and one for each path
+    assert sum("Index Scan using pets_pet_pkey" in plan for plan in found) == 3
+    # The inventory's few rows are all read.
+    assert [plan.count("Seq Scan") for plan in found if "store_" not in plan] == [0] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_tells_the_server_how_many_pets_there_are(tmp_path: Path) -> None:
+    file = tmp_path / "pets.csv"
+    file.write_text("name\nRex\nKit\nTom\n")
+
+    call_command("import_pets", str(file))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'pets_pet'")
+        assert cursor.fetchone() == (3,)
+
+
+def _plan(cursor: CursorWrapper, statement: str, parameters: int) -> str:
+    values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
+    cursor.execute(f"EXPLAIN EXECUTE {statement}{values}")
+    return "\n".join(line for (line,) in cursor.fetchall())
 
 
 def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
