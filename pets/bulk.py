@@ -87,8 +87,9 @@ def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
                 for batch in batches:
                     for row in batch:
                         copy.write_row(row)
-            # Else it would plan by the table as it was, for as long as a minute.
-            cursor.execute(f"ANALYZE {table}")
+            # Else it would plan by the table as it was, for as long as a minute. But not if that means to wait for who
+            # makes an index meanwhile, since that waits for this transaction.
+            cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
         else:
             places = ", ".join("%s" for _ in COLUMNS)
             for batch in batches:

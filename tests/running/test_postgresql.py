@@ -170,10 +170,26 @@ def _plan(cursor: CursorWrapper, statement: str, parameters: int) -> str:
     return "\n".join(line for (line,) in cursor.fetchall())
 
 
-def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *arguments]
+def manage(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", *arguments]
     environment = os.environ | {"DATABASE_URL": url}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return manage(url, "migrate", "--verbosity", "0", *arguments)
+
+
+def test_an_import_and_who_makes_an_index_meanwhile_do_not_wait_for_each_other(url: str, tmp_path: Path) -> None:
+    assert migrate(url).returncode == 0
+    file = tmp_path / "pets.csv"
+    file.write_text("name\nRex\n")
+    with psycopg.connect(url) as indexing:
+        indexing.execute("LOCK TABLE pets_pet IN SHARE UPDATE EXCLUSIVE MODE")
+
+        imported = manage(f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D2s", "import_pets", str(file))
+
+    assert imported.returncode == 0, imported.stderr
 
 
 def test_a_migration_gives_way_rather_than_hold_others_up(url: str) -> None:
