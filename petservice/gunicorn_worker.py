@@ -146,10 +146,11 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         super().resume_writing()
 
     def _will_close(self, request: Any, response_requires_close: bool) -> bool:
+        # Not once the client has been told otherwise: it may have sent the next request already.
+        is_last = self.worker.is_stopping and not self.is_answered
         # What is still to come of the request is nothing to begin the next one with.
-        return (
-            self.began is not None or self.is_half_closed or bool(super()._will_close(request, response_requires_close))
-        )
+        is_cut = self.began is not None or self.is_half_closed
+        return is_last or is_cut or bool(super()._will_close(request, response_requires_close))
 
     def _is_websocket_upgrade(self, request: Any) -> bool:
         return False  # answered as if it had not asked
@@ -256,6 +257,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     observer: Observer | None = None
     # Set by the master before the worker begins, see gunicorn_conf.
     share: Share
+    # Whether answers from now on are the last of their connections. gunicorn's own `alive` stays true meanwhile:
+    # without it a connection ends also after an answer that has not said so.
+    is_stopping = False
 
     def init_process(self) -> None:
         self.connections: set[Connection] = set()
@@ -296,7 +300,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._stopping = asyncio.Event()
         for listener in self.sockets:
             listener.sock.setblocking(False)
-        while self.alive and self.ppid == os.getppid():
+        while self.alive and not self.is_stopping and self.ppid == os.getppid():
             # A call that stands still stops the heart: gunicorn's `timeout` holds for it, too.
             if all(threads.standstill() < 2 * _BEAT for threads in self.asgi.threads):
                 self.notify()
@@ -320,7 +324,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
 
     def _listen(self) -> None:
         """Accept connections up to the limit, and leave the others to the kernel's queue, or to another worker."""
-        listens = self.alive and self._open < self.cfg.worker_connections
+        listens = not self.is_stopping and self._open < self.cfg.worker_connections
         self.share.note(self._open if listens else None)
         if listens != self._listens:
             self._listens = listens
@@ -379,7 +383,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
 
     async def _stop(self) -> None:
         """Let requests that run finish, and tell clients that come once more that the connection closes."""
-        self.alive = False
+        self.is_stopping = True
         self._listens = True
         self._listen()
         began = time.monotonic()
@@ -400,7 +404,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             listener.sock.close()
 
     def handle_exit_signal(self) -> None:
-        super().handle_exit_signal()
+        self.is_stopping = True
         self._stopping.set()
 
     def handle_quit_signal(self) -> None:
