@@ -20,9 +20,9 @@ PATIENCE = 2
 # which its worker would be replaced. Commands may take their time.
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
-# All that the API asks for is found by an index, so each statement is planned once. Left to itself, the server plans a
-# list anew each time, since it takes a limit that it does not know for a tenth of the table; and having found a table
-# small it reads the whole for one row, also when an import has made it large, until it has gathered statistics anew.
+# Whatever the API asks of a table that grows is found by an index, so each statement is planned once. Left to itself,
+# the server plans a list anew each time, since it takes a limit that it does not know for a tenth of the table; and
+# having found a table small it reads the whole for one row, also when it has grown, until its statistics are renewed.
 PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
 # Of a migration's transaction. While it waits for a lock all that comes after waits behind it, and it may wait for as
 # long as a backup takes; so it fails instead, and can be run again.
