@@ -21,10 +21,10 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 class _SQL(NamedTuple):
-    """A statement as Django's cursor takes it, and as the driver does."""
+    """A statement as Django's cursor takes it, and as the driver's connection does (`rows`, or SQLite's `execute`)."""
 
     django: str
-    driver: str
+    driver: Any
 
 
 class _Compiled(NamedTuple):
@@ -57,13 +57,13 @@ class CompiledQuery:
         was_connected = connection.connection is not None
         rows: Rows
         try:
-            rows = _run(connection, compiled.sql, values).fetchall()
+            rows = _run(connection, compiled.sql, values)
         except OperationalError:
             # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
             if not was_connected or connection.in_atomic_block or connection.is_usable():
                 raise
             connection.close()
-            rows = _run(connection, compiled.sql, values).fetchall()
+            rows = _run(connection, compiled.sql, values)
         if compiled.converters:
             return list(compiled.compiler.apply_converters(rows, compiled.converters))
         return rows
@@ -133,7 +133,10 @@ class CompiledInsert(Generic[ModelT]):
 
 
 def _sql(connection: Any, sql: str) -> _SQL:
-    return _SQL(sql, sql.replace("%s", "?") if connection.vendor == "sqlite" else sql)
+    if connection.vendor == "sqlite":
+        return _SQL(sql, sql.replace("%s", "?"))
+    first, *others = sql.split("%s")
+    return _SQL(sql, "".join([first, *(f"${number}{part}" for number, part in enumerate(others, 1))]).encode())
 
 
 def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
@@ -145,16 +148,21 @@ def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> An
     return compiled
 
 
-def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Any:
-    """The cursor that has run the statement."""
+def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Rows:
+    """The rows of the statement."""
     if connection.connection is None:
         connection.ensure_connection()
     connection.validate_no_broken_transaction()
     if connection.queries_logged or connection.execute_wrappers:
-        cursor = connection.cursor()
-        cursor.execute(sql.django, values)
-        return cursor
+        with connection.cursor() as cursor:
+            cursor.execute(sql.django, values)
+            return cursor.fetchall() if cursor.description else []
+    raw = connection.connection
+    rows: Rows
     with connection.wrap_database_errors:
-        if connection.vendor == "sqlite":
-            return connection.connection.execute(sql.driver, values)
-        return connection.preparing_cursor().execute(sql.driver, values, prepare=True)
+        rows = (
+            raw.execute(sql.driver, values).fetchall()
+            if connection.vendor == "sqlite"
+            else raw.rows(sql.driver, values)
+        )
+    return rows

@@ -1,17 +1,19 @@
 """Django's PostgreSQL, which lets other calls on the event loop go on while it waits for the server."""
 
+from collections.abc import Sequence
 from functools import partial
-from select import POLLIN, POLLOUT, poll
+from select import POLLIN, poll
 from threading import current_thread, main_thread
 from time import monotonic
 from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base, schema
-from psycopg.types.datetime import TimestamptzLoader
-from psycopg.types.string import TextLoader
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
 
-from petservice.lanes import READ, WRITE, Lane, current_lane
+from petservice.lanes import READ, Lane, current_lane
+from petservice.postgresql.statements import PreparedStatement, Rows
 
 # Milliseconds. Nearly every answer is there sooner, and giving way costs more than such a wait.
 PATIENCE = 2
@@ -32,8 +34,32 @@ _NOT_IN_TIME = "The database has not answered in time."
 
 
 class Connection(psycopg.Connection[Any]):
+    """psycopg's, which lets other calls go on while it waits, and runs prepared statements."""
+
     # Whether the last answer came soon enough to wait for the next one.
     _is_prompt = True
+
+    def __init__(self, pgconn: PGconn) -> None:
+        super().__init__(pgconn)
+        self._answer = poll()
+        self._answer.register(pgconn.socket, POLLIN)
+        self._statements: dict[bytes, PreparedStatement] = {}
+
+    def rows(self, sql: bytes, parameters: Sequence[Any]) -> Rows:
+        """The rows of a statement with parameters `$1`, `$2`…, which is prepared when it is first asked for here.
+
+        Ids come as text, times in UTC. Raises psycopg's errors.
+        """
+        rows: Rows = self.wait(self._rows(sql, parameters))
+        return rows
+
+    def _rows(self, sql: bytes, parameters: Sequence[Any]) -> PQGen[Rows]:
+        yield from self._start_query()  # begins the transaction, if this is the first statement in one
+        statement = self._statements.get(sql)
+        if statement is None:
+            statement = yield from PreparedStatement.prepare(self.pgconn, sql, b"statement_%d" % len(self._statements))
+            self._statements[sql] = statement
+        return (yield from statement.rows(parameters))
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """psycopg's, which runs a generator that yields what to wait for."""
@@ -48,14 +74,10 @@ class Connection(psycopg.Connection[Any]):
             return end.value
 
     def _wait_in(self, lane: Lane, wanted: int) -> int:
-        descriptor = self.pgconn.socket
-        if self._is_prompt:
-            poller = poll()
-            poller.register(descriptor, (POLLIN if wanted & READ else 0) | (POLLOUT if wanted & WRITE else 0))
-            for _, event in poller.poll(PATIENCE):
-                return READ if wanted & READ and event & ~POLLOUT else WRITE
+        if self._is_prompt and wanted == READ and self._answer.poll(PATIENCE):
+            return READ
         began = monotonic()
-        ready = lane.wait_for_socket(descriptor, wanted)
+        ready = lane.wait_for_socket(self.pgconn.socket, wanted)
         if not ready:
             # Whatever comes now is no answer to the next question.
             self.close()
@@ -77,18 +99,6 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
-    _preparing_cursor: psycopg.Cursor[Any] | None = None
-
-    def preparing_cursor(self) -> psycopg.Cursor[Any]:
-        """The driver's own cursor, for statements that the server is to prepare; ids come as text, times in UTC."""
-        raw = self.connection
-        cursor = self._preparing_cursor
-        if cursor is None or cursor.connection is not raw:
-            raw.prepare_threshold = 0
-            cursor = self._preparing_cursor = psycopg.Cursor(raw)
-            cursor.adapters.register_loader("uuid", TextLoader)
-            cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
-        return cursor
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         lane = current_lane()

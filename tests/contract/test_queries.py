@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.api.queries import CompiledQuery
+from petservice.api.queries import CompiledInsert, CompiledQuery
 from petservice.apikeys.models import APIKey
 
 
@@ -52,6 +52,16 @@ def test_the_same_query_is_asked_with_each_request_s_own_parameters(client: Clie
     for number, pet in enumerate(pets):
         page = client.get(f"/v1/pets?limit=2&after={pet.id}").json()
         assert [found["name"] for found in page] == [p.name for p in pets[number + 1 : number + 3]]
+
+
+def test_what_the_database_refuses_is_django_s_error(db: None) -> None:
+    insertion = CompiledInsert(Pet)
+    pet = insertion.write(name="Rex")
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insertion.write(id=pet.id, name="Kit")
+
+    assert [pet.name for pet in Pet.objects.all()] == ["Rex"]
 
 
 @pytest.mark.parametrize("example", ["an id", 987_654_321])
