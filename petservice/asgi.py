@@ -27,6 +27,7 @@ from petservice.api.logs import request_id
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.calls import Call, CallThreads
 from petservice.handler import API, Handler
+from petservice.health import not_ready
 from petservice.lanes import Lanes
 from petservice.middleware import HEALTH, READINESS, request_identity
 from petservice.observation import OBSERVATION
@@ -91,6 +92,16 @@ class Application:
         await send({"type": "http.response.start", "status": 200, "headers": [*headers, (b"X-Request-ID", identity)]})
         await send({"type": "http.response.body", "body": body})
 
+    async def _send_readiness(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
+        # A database that is silent would keep who asks waiting for as long as it is.
+        try:
+            async with asyncio.timeout(settings.CALL_PATIENCE):
+                await Call(self._handler, environ).answer(self._probe, receive, send)
+        except TimeoutError:
+            if OBSERVATION in environ:
+                environ[OBSERVATION].route = READINESS
+            await _send_response(send, completed(not_ready(), _identity(environ)), environ["REQUEST_METHOD"])
+
     async def _call(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
         path = environ["PATH_INFO"]
         is_api = path.startswith(API)
@@ -101,8 +112,10 @@ class Application:
                 response = completed(error_response(400, str(error)), _identity(environ))
                 await _send_response(send, response, environ["REQUEST_METHOD"])
                 return
-        if not is_api:
-            await Call(self._handler, environ).answer(self._probe if path == READINESS else self._pages, receive, send)
+        if path == READINESS:
+            await self._send_readiness(environ, receive, send)
+        elif not is_api:
+            await Call(self._handler, environ).answer(self._pages, receive, send)
         elif self._is_on_sqlite and "HTTP_IDEMPOTENCY_KEY" in environ:
             # A transaction of several statements, which may have to wait for the one lock of all writers.
             await Call(self._handler, environ).answer(self._writing, receive, send)

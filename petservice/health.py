@@ -42,6 +42,11 @@ class HealthViewSet(APIViewSet):
         return self.answer({"status": "ok"})
 
 
+def not_ready() -> HttpResponse:
+    """What `/ready` answers while the database does not answer it."""
+    return error_response(503, "The database does not answer.")
+
+
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration and the service is to go on, else 503."""
@@ -50,7 +55,7 @@ def ready(request: HttpRequest) -> HttpResponse:
     try:
         missing = missing_migrations()
     except DatabaseError:
-        return error_response(503, "The database does not answer.")
+        return not_ready()
     if missing:
         return error_response(503, lacking(missing))
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

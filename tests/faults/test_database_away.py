@@ -192,6 +192,8 @@ def test_server_that_restarts_while_nobody_asks(tmp_path: Path, tell: Callable[[
 def test_silent_server(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
     with primary() as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
         key = service.create_key()
+        # Its workers are connected already: a connection that was not made would be given up by itself.
+        assert all(is_ready(service) for _ in range(4 * WORKERS))
         with storm(Storm(service.url, key, reads=True), 12, insistent=4) as account:
             account.wait_for(100)
             server.suspend()
@@ -202,6 +204,7 @@ def test_silent_server(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
                         answer = client.get("/v1/pets")
                         assert answer.status_code == 500
                         assert answer.elapsed.total_seconds() < PATIENCE
+                assert [is_ready(service) for _ in range(WORKERS)] == [False] * WORKERS, "and says so"
                 back = time.monotonic()
                 asked = len(watch.health)
                 server.resume()
