@@ -55,7 +55,8 @@ class PreparedStatement:
 
 def _result(pgconn: PGconn) -> PQGen[PGresult]:
     result: PGresult
-    (result,) = yield from execute(pgconn)
+    # A statement that is done may still fail as its transaction ends; then the failure is another result.
+    *_, result = yield from execute(pgconn)
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
         raise error_from_result(result)
     return result

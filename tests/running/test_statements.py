@@ -75,6 +75,36 @@ def test_a_refused_value_harms_neither_statement_nor_connection() -> None:
     assert rows(sql, 6) == [(2,)]
 
 
+def test_a_statement_that_fails_only_as_it_is_committed_tells_why() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE owner (id int PRIMARY KEY)")
+        cursor.execute("CREATE TEMPORARY TABLE owned (owner int REFERENCES owner DEFERRABLE INITIALLY DEFERRED)")
+
+    with pytest.raises(errors.ForeignKeyViolation):
+        rows("INSERT INTO owned VALUES ($1)", 1)
+
+    assert rows("SELECT owner FROM owned") == []
+
+
+def test_a_connection_that_ends_as_a_statement_is_committed_is_one_that_ended() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE note (text text)")
+        cursor.execute(
+            "CREATE FUNCTION pg_temp.leave() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
+        )
+        cursor.execute(
+            "CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON note DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION pg_temp.leave()"
+        )
+
+    with pytest.raises(psycopg.OperationalError):
+        rows("INSERT INTO note VALUES ($1)", "x")
+
+    connection.close()
+    assert rows("SELECT 1") == [(1,)]
+
+
 def test_a_statement_that_the_server_does_not_take_is_no_other_one_s_name() -> None:
     for wrong in ("SELECT nothing", "SELEKT"):
         with pytest.raises(psycopg.ProgrammingError):
