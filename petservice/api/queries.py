@@ -24,7 +24,7 @@ class _SQL(NamedTuple):
     """A statement as Django's cursor takes it, and as the driver's connection does (`rows`, or SQLite's `execute`)."""
 
     django: str
-    driver: Any
+    driver: str | bytes
 
 
 class _Compiled(NamedTuple):
