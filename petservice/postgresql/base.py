@@ -13,9 +13,10 @@ from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 
 from petservice.lanes import READ, Lane, current_lane
+from petservice.postgresql.pace import Pace
 from petservice.postgresql.statements import PreparedStatement, Rows
 
-# Milliseconds. Nearly every answer is there sooner, and giving way costs more than such a wait.
+# Milliseconds for which an answer that is expected to be prompt is waited for before the call gives way.
 PATIENCE = 2
 
 # What the server ends by itself: of the API, which has such small statements only; and of a page, before the time in
@@ -38,8 +39,8 @@ _NOT_IN_TIME = "The database has not answered in time."
 class Connection(psycopg.Connection[Any]):
     """psycopg's, which lets other calls go on while it waits, and runs prepared statements."""
 
-    # Whether the last answer came soon enough to wait for the next one.
-    _is_prompt = True
+    # That of the server, so one for all connections.
+    _pace = Pace()
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
@@ -76,15 +77,17 @@ class Connection(psycopg.Connection[Any]):
             return end.value
 
     def _wait_in(self, lane: Lane, wanted: int) -> int:
-        if self._is_prompt and wanted == READ and self._answer.poll(PATIENCE):
-            return READ
-        began = monotonic()
+        if wanted == READ and self._pace.is_prompt():
+            began = monotonic()
+            is_answered = self._answer.poll(PATIENCE)
+            self._pace.note(monotonic() - began)
+            if is_answered:
+                return READ
         ready = lane.wait_for_socket(self.pgconn.socket, wanted)
         if not ready:
             # Whatever comes now is no answer to the next question.
             self.close()
             raise psycopg.OperationalError(_NOT_IN_TIME)
-        self._is_prompt = monotonic() - began < PATIENCE / 1000
         return ready
 
 

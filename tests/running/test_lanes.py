@@ -16,6 +16,8 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, OperationalError, connec
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.lanes import Lanes
+from petservice.postgresql.base import Connection
+from petservice.postgresql.pace import ENOUGH, TRIAL, Pace
 from store.services import inventory_counts
 from tests.conftest import fresh_database_url, running_service, wait_until
 from tests.running.connections import Client, get, post
@@ -92,6 +94,43 @@ def test_a_call_that_waits_lets_others_go_on() -> None:
         return ended
 
     assert asyncio.run(calls()) == ["quick"] * 20 + ["slow"]
+
+
+async def gives_way(lanes: Lanes, seconds: float) -> bool:
+    """Whether others go on while a call waits for an answer that takes the server so long."""
+
+    def ask() -> None:
+        connection.ensure_connection()
+        connection.connection.rows(b"SELECT pg_sleep($1)", [seconds])
+
+    others: list[str] = []
+    other = asyncio.get_running_loop().call_soon(others.append, "went on")
+    await lanes.call(ask)
+    other.cancel()
+    return bool(others)
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_call_waits_for_a_server_that_is_near_and_gives_way_while_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "_pace", Pace())
+    near, far = 0, 0.001
+
+    async def calls() -> None:
+        lanes = Lanes(1)
+        await gives_way(lanes, near)  # as it connects
+        for _ in range(2 * ENOUGH):
+            await gives_way(lanes, far)
+            # What takes long, such as a commit, does not make a server far away.
+            assert not all([await gives_way(lanes, near) for _ in range(ENOUGH)])
+        for _ in range(ENOUGH):
+            await gives_way(lanes, far)
+        assert all([await gives_way(lanes, far) for _ in range(TRIAL // 2)])
+        # It is near again. One trial may meet it as it waits for the CPU.
+        assert not all([await gives_way(lanes, near) for _ in range(10 * TRIAL)])
+        lanes.close()
+
+    asyncio.run(calls())
 
 
 @only_on_postgresql
