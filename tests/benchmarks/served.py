@@ -3,11 +3,13 @@
 Needs `wrk` and `haproxy`. Prints, each as a table of its own:
   flat      CPU a request with 10,000 and with 1,000,000 pets, that of PostgreSQL included, and the ratio
   latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
-            alone makes of it in workers that take the same time for each request, and beside HAProxy, which answers
-            at once: its p99 is what the machine adds; and for sixteen clients, with and without staff on heavy pages.
-            At half of the rate the CPUs may be busy for more than half of the time, and make clients wait for more
+            alone makes of it in workers that take the same time for each request, that of saturation or the CPU that
+            it takes at half of it, which is more after each idle moment of a virtual CPU; and beside HAProxy, which
+            answers at once: its p99 is what the machine adds. And for sixteen clients, with and without staff on
+            heavy pages
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
+  distance  requests a second while PostgreSQL is so many milliseconds away, there and back
   sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
   start     seconds from `serve` on a migrated database to the first answer, and where they go
 Name some of these to have them alone.
@@ -20,6 +22,7 @@ import math
 import os
 import random
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -31,6 +34,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import django
 import httpx
@@ -49,6 +53,7 @@ CONNECTIONS = 16
 WORKERS = 2
 OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
 SLOW_CLIENTS = 200
+DISTANCES = (0, 0.3, 1, 3)
 # Places in the first line of /proc/stat; of those that are idle, one waits for a disk.
 _IDLE, _STEAL = (3, 4), 7
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -373,16 +378,18 @@ def latency(name: str, folder: Path, rounds: int) -> None:
             load(service, seeded, operation, 1, script)
             for pace, kind in (("a steady pace", Pauses.steady), ("random", Pauses.random)):
                 ask = partial(load, service, seeded, operation, 4, script)
-                ours, theirs, chance, rates = [], [], [], []
+                ours, theirs, chance, queue, rates = [], [], [], [], []
                 for _ in range(rounds):
                     saturated, pauses = at_half(ask, kind)
                     rates.append(saturated)
                     ours.append(ask(pauses))
                     theirs.append(ask(pauses, control))
                     chance.append(by_chance(1000 * WORKERS / saturated, pauses))
+                    queue.append(by_chance(1000 * ours[-1].cpu / ours[-1].requests, pauses))
                 rate = statistics.median(one.rate for one in ours)
                 row(f"{operation} at {pace}, {rate:.0f} a second of {statistics.median(rates):.0f}", ours)
                 row("  by chance alone", chance)
+                row("  by chance alone, with the CPU that a request takes here", queue)
                 row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
         alone, beside, pages = [], [], 0
         for _ in range(rounds):
@@ -439,6 +446,52 @@ def sizes(name: str, folder: Path, rounds: int) -> None:
                 print(f"{workers:{len(name) + 2}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)
 
 
+def distance(name: str, folder: Path, rounds: int) -> None:
+    if name == "SQLite":
+        return  # which is a file
+    operations = ("get one", "list 100", "inventory", "post")
+    with databases(name, folder, FEW) as (seeded,), ExitStack() as stack:
+        target = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
+        services = {}
+        for milliseconds in DISTANCES:
+            url = seeded.url
+            if milliseconds:
+                url = f"postgresql://postgres@127.0.0.1:{stack.enter_context(far_away(target, milliseconds))}/postgres"
+            its_folder = Path(tempfile.mkdtemp(dir=folder))
+            services[milliseconds] = stack.enter_context(running_service(its_folder, DATABASE_URL=url))
+        rates: dict[tuple[float, str], list[float]] = {}
+        for _ in range(rounds):
+            for milliseconds, service in services.items():
+                for operation in operations:
+                    load(service, seeded, operation, 1, folder / "post.lua")
+                    rate = load(service, seeded, operation, 3, folder / "post.lua").rate
+                    rates.setdefault((milliseconds, operation), []).append(rate)
+        heads = "".join(f"{operation:>12}" for operation in operations)
+        print(f"\n{name}, a second, ms away{heads}")
+        for milliseconds in DISTANCES:
+            medians = (statistics.median(rates[milliseconds, operation]) for operation in operations)
+            print(f"{milliseconds:{len(name) + 19}}{''.join(f'{rate:12,.0f}' for rate in medians)}", flush=True)
+
+
+@contextmanager
+def far_away(target: Path, milliseconds: float) -> Iterator[int]:
+    """The port of a way to the socket `target`, there and back in so much time."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.far", str(port), target, str(milliseconds / 2)])
+    try:
+        wait_until(lambda: _listens(port))
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 def connections(seeded: Seeded) -> str:
     """How many connections to PostgreSQL the service has."""
     if seeded.url.startswith("sqlite"):
@@ -472,6 +525,7 @@ TABLES: dict[str, Callable[[str, Path, int], None]] = {
     "latency": latency,
     "slow": slow,
     "memory": memory,
+    "distance": distance,
     "sizes": sizes,
     "start": start,
 }
