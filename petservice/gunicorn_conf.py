@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import ssl
 import sys
 from collections.abc import Callable
@@ -87,10 +88,17 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 def pre_fork(server: Any, worker: Any) -> None:
     """In the master, before a worker begins."""
     worker.share = _shares.begin()
+    worker.signals_before = server.SIG_QUEUE.qsize()
 
 
 def post_fork(server: Any, worker: Any) -> None:
     """In each worker, as it begins."""
+    # Until it has handlers of its own it has copies of the master's, which only note a signal: told to stop, it would
+    # serve on and be killed in the end, with whatever it serves by then. Nothing can be lost yet.
+    for stop in (signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(stop, lambda *_: sys.exit(0))
+    if server.SIG_QUEUE.qsize() > worker.signals_before:
+        sys.exit(0)  # it came even before this; if it was meant for the master, another worker begins
     if _metrics is not None:
         _metrics.forget()
 

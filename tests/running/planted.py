@@ -23,6 +23,15 @@ MEBIBYTE = b"x" * 2**20
 gunicorn_worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", gunicorn_worker.REQUEST_DEADLINE))
 
 
+class SlowToBegin(gunicorn_worker.EventLoopWorker):
+    """Of these all but the first begin as soon as FOLDER has a file `begun`."""
+
+    def init_process(self) -> None:
+        while self.age > 1 and not (FOLDER / "begun").exists():
+            time.sleep(0.01)
+        super().init_process()
+
+
 class Export:
     """More than any buffer takes; leaves a file when it is closed."""
 

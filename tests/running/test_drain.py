@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Service, fresh_database_url, running_service, wait_until
+from tests.running.test_worker import planted, workers
 
 pytestmark = pytest.mark.once
 
@@ -51,3 +52,15 @@ def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
         service.process.send_signal(signal.SIGTERM)
 
         assert service.process.wait(timeout=20) == 0
+
+
+def test_worker_that_is_told_to_stop_while_it_begins_does(tmp_path: Path) -> None:
+    slow = ("--worker-class", "tests.running.planted.SlowToBegin")
+    with planted(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
+        wait_until(lambda: len(workers(service)) == 2)
+
+        service.process.send_signal(signal.SIGTERM)
+
+        # Well before gunicorn kills those that have not ended.
+        assert service.process.wait(timeout=20) == 0
+    assert "SIGKILL" not in service.log.read_text()
