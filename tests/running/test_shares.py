@@ -1,3 +1,4 @@
+from queue import SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -43,14 +44,15 @@ def test_workers_beyond_the_places_take_what_they_can_get() -> None:
 
 
 def test_the_master_gives_places_and_takes_them_back() -> None:
+    master = SimpleNamespace(SIG_QUEUE=SimpleQueue())
     one, other = SimpleNamespace(pid=1), SimpleNamespace(pid=2)
     for worker in (one, other):
-        gunicorn_conf.pre_fork(None, worker)
+        gunicorn_conf.pre_fork(master, worker)
         worker.share.note(0)
     assert one.share.is_above(1)
 
-    gunicorn_conf.child_exit(None, other)
+    gunicorn_conf.child_exit(master, other)
 
     one.share.note(1)
     assert not one.share.is_above(1)
-    gunicorn_conf.child_exit(None, one)
+    gunicorn_conf.child_exit(master, one)
