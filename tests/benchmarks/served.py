@@ -458,7 +458,9 @@ def distance(name: str, folder: Path, rounds: int) -> None:
             if milliseconds:
                 url = f"postgresql://postgres@127.0.0.1:{stack.enter_context(far_away(target, milliseconds))}/postgres"
             its_folder = Path(tempfile.mkdtemp(dir=folder))
-            services[milliseconds] = stack.enter_context(running_service(its_folder, DATABASE_URL=url))
+            services[milliseconds] = stack.enter_context(
+                running_service(its_folder, DATABASE_URL=url, WEB_CONCURRENCY=str(WORKERS))
+            )
         rates: dict[tuple[float, str], list[float]] = {}
         for _ in range(rounds):
             for milliseconds, service in services.items():

@@ -24,10 +24,10 @@ gunicorn_worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", gunico
 
 
 class SlowToBegin(gunicorn_worker.EventLoopWorker):
-    """Of these all but the first begin as soon as FOLDER has a file `begun`."""
+    """The first of these begins, and no other ever does."""
 
     def init_process(self) -> None:
-        while self.age > 1 and not (FOLDER / "begun").exists():
+        while self.age > 1:
             time.sleep(0.01)
         super().init_process()
 
