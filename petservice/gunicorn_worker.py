@@ -173,6 +173,13 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def note_refusal(self, response: HttpResponse) -> None:
         """Called with what the server itself answers."""
 
+    def _arm_keepalive_timer(self) -> None:
+        if self.is_half_closed:
+            # It was not when its answer began, or that would have been the end. Nothing more can come.
+            self._keepalive_timeout()
+        else:
+            super()._arm_keepalive_timer()
+
     def _close_transport(self) -> None:
         if self._closed:
             return

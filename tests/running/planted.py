@@ -6,6 +6,7 @@ They speak to a test through the folder that PLANTED names: it sees a file there
 import gc
 import json
 import os
+import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -30,6 +31,25 @@ class SlowToBegin(gunicorn_worker.EventLoopWorker):
         while self.age > 1:
             time.sleep(0.01)
         super().init_process()
+
+
+class EndsMidway(gunicorn_worker.Connection):
+    """Answers what asks for it once its client has ended its half, which the loop gets to see just after that."""
+
+    async def _serve_http_request(self, request: Any, *arguments: Any) -> Any:
+        if request.query == "midway":
+            (FOLDER / "midway").touch()
+            end = select.poll()
+            end.register(self.transport.get_extra_info("socket"), select.POLLRDHUP)
+            end.poll()
+        return await super()._serve_http_request(request, *arguments)
+
+
+class Midway(gunicorn_worker.EventLoopWorker):
+    """Has connections of that kind only."""
+
+    def _observe(self) -> None:
+        self._connection = EndsMidway
 
 
 class Export:

@@ -290,6 +290,17 @@ def test_connections_that_have_ended_leave_nothing(tmp_path: Path, sent: bytes) 
         wait_until(lambda: known(lasting) == 1)
 
 
+def test_connection_whose_client_has_ended_its_half_ends_with_the_answer(tmp_path: Path) -> None:
+    options = ("--worker-class", "tests.running.planted.Midway")
+    with planted(tmp_path, *options) as service, Client(service) as client:
+        client.send(get("/v1/health?midway"))
+        wait_until((tmp_path / "midway").exists)
+        client.socket.shutdown(socket.SHUT_WR)
+        client.socket.settimeout(10)  # an idle connection would last for 15 seconds
+        assert client.answer().status == 200
+        assert client.is_closed()
+
+
 # The end.
 
 
