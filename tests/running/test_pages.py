@@ -42,6 +42,7 @@ def assert_not_found(response: HttpResponse) -> None:
 # The policy.
 
 
+@pytest.mark.django_db  # the first page of a process looks whether it is migrated
 @pytest.mark.parametrize("address", [*PAGES, "/docs?script="])
 def test_every_page_has_the_policy(client: Client, address: str) -> None:
     response = client.get(address)
