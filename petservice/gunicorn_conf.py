@@ -47,7 +47,6 @@ errorlog = "-"
 logger_class = "petservice.gunicorn_logs.ServiceLogger"
 
 _metrics: MetricsServer | None = None
-_shares = Shares()
 
 
 def ssl_context(config: Any, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
@@ -61,6 +60,7 @@ def when_ready(server: Any) -> None:
     """Before the workers begin as copies of this process."""
     from django.conf import settings  # which the application, loaded by now, has set up
 
+    server.shares = Shares()
     if settings.DRAIN_SECONDS:
         drain.drain_first(server, settings.DRAIN_SECONDS)
     if settings.METRICS_ADDRESS is not None:
@@ -87,7 +87,7 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 
 def pre_fork(server: Any, worker: Any) -> None:
     """In the master, before a worker begins."""
-    worker.share = _shares.begin()
+    worker.share = server.shares.begin()
     worker.signals_before = server.SIG_QUEUE.qsize()
 
 

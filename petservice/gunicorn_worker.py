@@ -44,10 +44,8 @@ LAST_CALL = 1.5
 # Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
 # Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
 SWITCH_INTERVAL = 0.0001
-# How many connections a worker may have more than another before it leaves new ones to that, and for how many seconds
-# it does. Without such a lead two workers would wait for each other, and accept but a few connections each time.
-LEAD = 2
-PRECEDENCE = 0.002
+# Seconds in which a worker comes for a connection that another has given to it. After that it may hang.
+PROMPT = 0.02
 # Seconds between two looks at all connections.
 _BEAT = 1.0
 
@@ -273,6 +271,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         # Those that have been accepted; a TLS handshake counts, too.
         self._open = 0
         self._listens = False
+        # Whether it gives connections to others, all of which came for them in the last seconds.
+        self._gives = True
         self._tasks: set[asyncio.Task[None]] = set()
         # Here, because a failure ends the start. Later gunicorn would go on without TLS.
         self._tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
@@ -307,6 +307,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._stopping = asyncio.Event()
         for listener in self.sockets:
             listener.sock.setblocking(False)
+        if self.share.channel is not None:
+            self.loop.add_reader(self.share.channel, self._take_given)
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
             # A call that stands still stops the heart: gunicorn's `timeout` holds for it, too.
             if all(threads.standstill() < 2 * _BEAT for threads in self.asgi.threads):
@@ -314,6 +316,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             now = time.monotonic()
             for connection in list(self.connections):
                 connection.close_overdue(now)
+            self._gives = True
             self._listen()
             self._look()
             with suppress(TimeoutError):
@@ -330,7 +333,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             )
 
     def _listen(self) -> None:
-        """Accept connections up to the limit, and leave the others to the kernel's queue, or to another worker."""
+        """Accept connections up to the limit, and leave the others to another worker, or to the kernel's queue."""
         listens = not self.is_stopping and self._open < self.cfg.worker_connections
         self.share.note(self._open if listens else None)
         if listens != self._listens:
@@ -342,20 +345,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
                     self.loop.remove_reader(listener.sock)
 
     def _accept(self, listener: socket.socket) -> None:
-        """Accept a connection, but leave it to a worker that has fewer, if that takes it soon."""
-        if self.share.is_above(self._open - LEAD):
-            self.loop.remove_reader(listener)
-            self.loop.call_later(PRECEDENCE, self._accept_what_is_left, listener)
-        else:
-            self._take(listener)
-
-    def _accept_what_is_left(self, listener: socket.socket) -> None:
-        if self._listens:
-            self.loop.add_reader(listener, self._accept, listener)
-            self._take(listener)
-
-    def _take(self, listener: socket.socket) -> None:
-        # One at a time: a worker that took all that wait would leave none to the others.
+        """Accept a connection, and serve it or give it to the worker that has the fewest."""
+        self._take_given()  # which count
+        # One at a time: one that took all that wait would have to give most of them away.
         try:
             accepted, _ = listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -366,6 +358,23 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             for other in self.sockets:
                 self.loop.remove_reader(other.sock)
             return
+        place = self.share.give(accepted, self._open) if self._gives else None
+        if place is None:
+            self._begin(accepted)
+        else:
+            self.loop.call_later(PROMPT, self._take_back, place)
+
+    def _take_given(self) -> None:
+        while (connection := self.share.take()) is not None:
+            self._begin(connection)
+
+    def _take_back(self, place: int) -> None:
+        """Serve what the worker at `place` has been given and has not come for."""
+        while (connection := self.share.take(place)) is not None:
+            self._gives = False
+            self._begin(connection)
+
+    def _begin(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         self._open += 1
         self._listen()
@@ -395,6 +404,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._listen()
         began = time.monotonic()
         while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
+            self._take_given()
             # Of those that were accepted in the last moment the loop has not made connections yet.
             is_anyone_there = self.connections or (self._open and elapsed < LAST_CALL)
             if not is_anyone_there and not any(threads.are_busy for threads in self.asgi.threads):

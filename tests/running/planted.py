@@ -95,8 +95,8 @@ class PlantedHandler(Handler):
             known = sum(isinstance(one, gunicorn_worker.Connection) for one in gc.get_objects())
             body = str(known).encode()
             return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
-        if path == "/v1/environ":
-            body = told(environ)
+        if path in ("/v1/environ", "/v1/worker"):
+            body = told(environ) if path == "/v1/environ" else str(os.getpid()).encode()
             return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
         return super().api_answer(environ)
 

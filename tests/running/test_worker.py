@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
@@ -249,31 +250,44 @@ def known(client: Client) -> int:
     return int(client.answer().body)
 
 
+def worker_of(client: Client) -> int:
+    """The process id of the worker that has the client's connection."""
+    client.send(get("/v1/worker"))
+    return int(client.answer().body)
+
+
 def test_new_connections_go_to_the_worker_that_has_the_fewest(tmp_path: Path, connect: Connect) -> None:
     with planted(tmp_path) as service:
-        old = [connect(service) for _ in range(16)]
-        wait_until(lambda: known(old[0]) == 16)
+        (old,) = {worker_of(connect(service)) for _ in range(16)}
         service.process.send_signal(signal.SIGTTIN)  # one worker more
-        wait_until(lambda: known(connect(service)) == 1)
-        before = known(old[0])
+        wait_until(lambda: worker_of(connect(service)) != old)
 
-        for _ in range(16):
-            known(connect(service))
+        assert old not in {worker_of(connect(service)) for _ in range(14)}
 
-        # On a busy machine a worker may be too late for one or another; left to chance, eight would come.
-        assert known(old[0]) <= before + 3
+
+def test_clients_that_come_at_once_are_shared_out_evenly(tmp_path: Path, connect: Connect) -> None:
+    clients: list[Client] = []
+
+    def both_workers_have_begun() -> bool:
+        clients.append(connect(service))
+        return len(set(map(worker_of, clients))) == 2
+
+    with planted(tmp_path, WEB_CONCURRENCY="2") as service:
+        wait_until(both_workers_have_begun)
+        for _ in range(4):
+            clients += [connect(service) for _ in range(5)]
+        few, many = sorted(Counter(map(worker_of, clients)).values())
+        assert many - few <= 1
 
 
 def test_worker_that_stands_still_is_not_waited_for(tmp_path: Path, connect: Connect) -> None:
     with planted(tmp_path) as service:
-        old = [connect(service) for _ in range(4)]
-        wait_until(lambda: known(old[0]) == 4)
+        (old,) = {worker_of(connect(service)) for _ in range(4)}
         service.process.send_signal(signal.SIGTTIN)
-        wait_until(lambda: len(workers(service)) == 2 and known(connect(service)) == 1)
+        wait_until(lambda: worker_of(connect(service)) != old)
         os.kill(workers(service)[1], signal.SIGSTOP)
         try:
-            for _ in range(4):
-                known(connect(service))
+            assert {worker_of(connect(service)) for _ in range(4)} == {old}
         finally:
             os.kill(workers(service)[1], signal.SIGCONT)
 
