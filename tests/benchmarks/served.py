@@ -7,6 +7,7 @@ Needs `wrk` and `haproxy`. Prints, each as a table of its own:
             it takes at half of it, which is more after each idle moment of a virtual CPU; and beside HAProxy, which
             answers at once: its p99 is what the machine adds. And for sixteen clients, with and without staff on
             heavy pages
+  clients   of so many clients who ask again as soon as they are answered, and what part of the most that is
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   distance  requests a second while PostgreSQL is so many milliseconds away, there and back
@@ -50,6 +51,7 @@ from tests.faults.slow_clients import slow_clients  # noqa: E402
 
 FEW, MANY = 10_000, 1_000_000
 CONNECTIONS = 16
+FEWER = (1, 2, 3, 4, 8)
 WORKERS = 2
 OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
 SLOW_CLIENTS = 200
@@ -207,8 +209,9 @@ def load(
     script: Path,
     pauses: Pauses | None = None,
     origin: str | None = None,
+    connections: int = CONNECTIONS,
 ) -> Load:
-    """Ask from CONNECTIONS connections: as fast as the service answers, or with pauses.
+    """Ask from so many connections: as fast as the service answers, or with pauses.
 
     Not the service is asked but another server, if there is an `origin`.
     """
@@ -219,7 +222,7 @@ def load(
     if pauses is not None:
         lines += [f"function delay() return math.floor({pauses.least} + math.random() * {pauses.spread}) end"]
     script.write_text("\n".join(lines))
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script)]
     command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
     masters = [service.process.pid] if seeded.server is None else [service.process.pid, seeded.server]
     began, before = cpu(*masters), machine_time()
@@ -401,6 +404,25 @@ def latency(name: str, folder: Path, rounds: int) -> None:
         row(f"  beside {pages / rounds / 5:.0f} pages a second", beside)
 
 
+def clients(name: str, folder: Path, rounds: int) -> None:
+    script = folder / "load.lua"
+    with (
+        databases(name, folder, FEW) as (seeded,),
+        running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(WORKERS)) as service,
+    ):
+        heads(f"{name}, milliseconds")
+        for operation in ("get one", "list 100"):
+            seen: dict[int, list[Load]] = {number: [] for number in (*FEWER, CONNECTIONS)}
+            load(service, seeded, operation, 1, script)
+            for _ in range(rounds):
+                for number, loads in seen.items():
+                    loads.append(load(service, seeded, operation, 3, script, connections=number))
+            rates = {number: statistics.median(one.rate for one in loads) for number, loads in seen.items()}
+            for number, loads in seen.items():
+                part = rates[number] / rates[CONNECTIONS]
+                row(f"{operation}, clients: {number}, {rates[number]:.0f} a second, {part:.0%} of the most", loads)
+
+
 def slow(name: str, folder: Path, rounds: int) -> None:
     script = folder / "load.lua"
     with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
@@ -525,6 +547,7 @@ def start(name: str, folder: Path, rounds: int) -> None:
 TABLES: dict[str, Callable[[str, Path, int], None]] = {
     "flat": flat,
     "latency": latency,
+    "clients": clients,
     "slow": slow,
     "memory": memory,
     "distance": distance,
