@@ -26,7 +26,7 @@ from petservice.api.logs import lost_lines
 from petservice.line_writer import LineWriter
 from petservice.observation import OBSERVATION, Observation, Observer
 from petservice.refusals import refusal
-from petservice.shares import Share
+from petservice.shares import Given, Share
 
 # Seconds for a request to arrive, from its first byte to its last, and in which its client must take some of the
 # answer. A body has the longer the more of it there is, at this many bytes a second; so large uploads are possible.
@@ -45,7 +45,7 @@ LAST_CALL = 1.5
 # Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
 SWITCH_INTERVAL = 0.0001
 # Seconds in which a worker comes for a connection that another has given to it. After that it may hang.
-PROMPT = 0.02
+PROMPT = 0.1
 # Seconds between two looks at all connections.
 _BEAT = 1.0
 
@@ -358,19 +358,19 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
             for other in self.sockets:
                 self.loop.remove_reader(other.sock)
             return
-        place = self.share.give(accepted, self._open) if self._gives else None
-        if place is None:
+        given = self.share.give(accepted, self._open) if self._gives else None
+        if given is None:
             self._begin(accepted)
         else:
-            self.loop.call_later(PROMPT, self._take_back, place)
+            self.loop.call_later(PROMPT, self._take_back, given)
 
     def _take_given(self) -> None:
-        while (connection := self.share.take()) is not None:
+        for connection in self.share.take():
             self._begin(connection)
 
-    def _take_back(self, place: int) -> None:
-        """Serve what the worker at `place` has been given and has not come for."""
-        while (connection := self.share.take(place)) is not None:
+    def _take_back(self, given: Given) -> None:
+        """Serve what another worker has been given and has not come for."""
+        for connection in self.share.take_back(given):
             self._gives = False
             self._begin(connection)
 

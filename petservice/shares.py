@@ -6,10 +6,14 @@ sixteen twelve, where they wait for each other while the worker beside it is idl
 
 import mmap
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 
 # Workers that are counted; those beyond serve what they get.
 _PLACES = 32
-_SIZE = 4
+
+# The place of the worker to whom a connection has been given, and how often that had looked for such before.
+Given = tuple[int, int]
 
 
 class Share:
@@ -18,8 +22,8 @@ class Share:
     def __init__(self, shares: "Shares", place: int | None) -> None:
         self._shares = shares
         self._place = place
-        # To whom it has given connections: the count that it saw there, and how many it has given since. They are not
-        # in that count before their worker has come for them.
+        # By place, how often the worker there had looked, and how many it has been given since: they do not count there
+        # yet.
         self._given: dict[int, tuple[int, int]] = {}
 
     @property
@@ -33,42 +37,47 @@ class Share:
             # Zero is for a worker that accepts none, and for none at all.
             self._shares.counts[self._place] = 0 if connections is None else connections + 1
 
-    def give(self, connection: socket.socket, connections: int) -> int | None:
+    def give(self, connection: socket.socket, connections: int) -> Given | None:
         """In the worker, which has so many `connections`: give one more to the worker with the fewest, if it has fewer.
 
-        Returns the place of that worker, and None if `connection` is to be kept; if not, it is closed here.
+        Returns None if `connection` is to be kept; if not, it is closed here.
         """
-        counted = [(self._expected(place), place) for place, count in enumerate(self._shares.counts) if count]
+        counts = self._shares.counts
+        counted = [(count + self._under_way(place), place) for place, count in enumerate(counts) if count]
         fewest, place = min(counted, default=(0, 0))
         if self._place is None or not counted or fewest > connections:
             return None
+        looks = self._shares.looks[place]
         try:
             socket.send_fds(self._shares.ways[place][0], [b"."], [connection.fileno()])
         except OSError:  # that worker has not come for those that it has been given before, say
             return None
         connection.close()
-        count = self._shares.counts[place]
-        self._given[place] = count, fewest - count + 1
-        return place
+        self._given[place] = looks, self._under_way(place) + 1
+        return place, looks
 
-    def _expected(self, place: int) -> int:
-        count = self._shares.counts[place]
-        seen, given = self._given.get(place, (count, 0))
-        return count + given if seen == count else count
+    def _under_way(self, place: int) -> int:
+        looks, number = self._given.get(place, (0, 0))
+        return number if self._shares.looks[place] == looks else 0
 
-    def take(self, place: int | None = None) -> socket.socket | None:
-        """In the worker: the next connection that another has given to it, None if there is none.
+    def take(self) -> Iterator[socket.socket]:
+        """In the worker: the connections that others have given to it."""
+        if self._place is not None:
+            self._shares.looks[self._place] += 1
+            yield from self._waiting(self._place)
 
-        With a `place`, one that has been given to the worker there.
-        """
-        place = self._place if place is None else place
-        if place is None:
-            return None
-        try:
-            _, descriptors, _, _ = socket.recv_fds(self._shares.ways[place][1], 1, 1)
-        except BlockingIOError:
-            return None
-        return socket.socket(fileno=descriptors[0]) if descriptors else None
+    def take_back(self, given: Given) -> Iterator[socket.socket]:
+        """In the worker, which has `given` one away: all that wait there, if their worker has not looked since."""
+        place, looks = given
+        if self._shares.looks[place] == looks:
+            yield from self._waiting(place)
+
+    def _waiting(self, place: int) -> Iterator[socket.socket]:
+        with suppress(BlockingIOError):
+            while True:
+                _, descriptors, _, _ = socket.recv_fds(self._shares.ways[place][1], 1, 1)
+                # None if this process has too many open files for it: that one is lost.
+                yield from (socket.socket(fileno=descriptor) for descriptor in descriptors)
 
     def end(self) -> None:
         """In the master: the worker has ended."""
@@ -78,13 +87,15 @@ class Share:
 
 
 class Shares:
-    """A count for each worker, in memory that the master makes and its workers share, and sockets from each to each.
+    """Numbers of each worker, in memory that the master makes and its workers share, and sockets from each to each.
 
     The master alone gives places and takes them back, and a worker writes to its own only: nobody needs a lock.
     """
 
     def __init__(self) -> None:
-        self.counts = memoryview(mmap.mmap(-1, _PLACES * _SIZE)).cast("i")
+        self.counts = memoryview(mmap.mmap(-1, _PLACES * 8)).cast("Q")
+        # How often each worker has looked for connections that it has been given.
+        self.looks = memoryview(mmap.mmap(-1, _PLACES * 8)).cast("Q")
         self.places = list(range(_PLACES))
         # To each place: where its worker is given connections, and where it takes them. All have both, so what one that
         # hangs or has died does not come for can be taken back.

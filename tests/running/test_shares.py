@@ -43,9 +43,9 @@ def begun(shares: Shares, *counts: int | None) -> list[Share]:
     return workers
 
 
-def taken(worker: Share, place: int | None = None) -> int:
+def number_of(connections: Iterator[socket.socket]) -> int:
     number = 0
-    while (connection := worker.take(place)) is not None:
+    for connection in connections:
         connection.close()
         number += 1
     return number
@@ -58,14 +58,13 @@ def test_worker_with_more_than_another_gives_to_the_one_with_the_fewest(shares: 
         assert one.give(accepted, 5) is not None
         assert accepted.fileno() == -1  # closed, or the client would never see an end
 
-        got = three.take()
+        (got,) = three.take()
 
-        assert got is not None
         with got:
             client.sendall(b"to the worker that has it")
             assert got.recv(100) == b"to the worker that has it"
         assert client.recv(1) == b""
-    assert taken(two) == taken(three) == 0
+    assert number_of(two.take()) == number_of(three.take()) == 0
 
 
 def test_worker_keeps_what_would_be_one_too_many_elsewhere(shares: Shares, given: Given) -> None:
@@ -77,7 +76,8 @@ def test_worker_keeps_what_would_be_one_too_many_elsewhere(shares: Shares, given
 def test_what_has_been_given_counts_before_the_other_worker_has_come_for_it(shares: Shares, given: Given) -> None:
     one, other = begun(shares, 5, 0)
     assert given(one, 5, 8) == 5
-    other.note(3)  # it has come for some, and some of its own have ended
+    assert number_of(other.take()) == 5
+    other.note(3)  # some of its own have ended
     assert given(one, 5, 8) == 2
 
 
@@ -87,16 +87,29 @@ def test_worker_that_does_not_come_is_given_only_so_many_and_they_can_be_taken_b
     one, _ = begun(shares, 1000, 0)
     with socket.create_server(("127.0.0.1", 0)) as accepted:
         address = accepted.getsockname()
-        place = one.give(accepted, 1000)
+        first = one.give(accepted, 1000)
+    assert first is not None
     number = given(one, 1000, 500)
     assert number < 500
 
-    first = one.take(place)
+    back = one.take_back(first)
 
+    with next(back) as again:
+        assert again.getsockname() == address
+    assert number_of(back) == number
+
+
+def test_what_a_worker_is_about_to_fetch_is_not_taken_back(shares: Shares, given: Given) -> None:
+    one, other = begun(shares, 1000, 0)
+    with socket.socket() as accepted:
+        first = one.give(accepted, 1000)
     assert first is not None
-    with first:
-        assert first.getsockname() == address
-    assert taken(one, place) == number
+    assert number_of(other.take()) == 1
+    given(one, 1000, 1)
+
+    assert number_of(one.take_back(first)) == 0
+
+    assert number_of(other.take()) == 1
 
 
 def test_nothing_is_given_to_a_worker_that_accepts_nothing(shares: Shares, given: Given) -> None:
@@ -113,7 +126,7 @@ def test_place_of_a_worker_that_has_ended_is_given_again(shares: Shares, given: 
     for _ in range(100):
         (other,) = begun(shares, 0)
         assert given(one, 5, 1) == 1
-        assert taken(other) == 1
+        assert number_of(other.take()) == 1
         other.end()
 
 
@@ -121,7 +134,7 @@ def test_workers_beyond_the_places_keep_what_they_get(shares: Shares, given: Giv
     for _ in range(100):
         (last,) = begun(shares, 0)
     assert last.channel is None
-    assert taken(last) == 0
+    assert number_of(last.take()) == 0
     assert given(last, 5, 1) == 0
     last.end()
 
