@@ -60,7 +60,8 @@ def when_ready(server: Any) -> None:
     """Before the workers begin as copies of this process."""
     from django.conf import settings  # which the application, loaded by now, has set up
 
-    server.shares = Shares()
+    # While it is reloaded, a service has twice its workers. Each place takes two descriptors of every process.
+    server.shares = Shares(2 * server.cfg.workers)
     if settings.DRAIN_SECONDS:
         drain.drain_first(server, settings.DRAIN_SECONDS)
     if settings.METRICS_ADDRESS is not None:

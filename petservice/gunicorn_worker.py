@@ -307,8 +307,6 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self._stopping = asyncio.Event()
         for listener in self.sockets:
             listener.sock.setblocking(False)
-        if self.share.channel is not None:
-            self.loop.add_reader(self.share.channel, self._take_given)
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
             # A call that stands still stops the heart: gunicorn's `timeout` holds for it, too.
             if all(threads.standstill() < 2 * _BEAT for threads in self.asgi.threads):
@@ -338,6 +336,11 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         self.share.note(self._open if listens else None)
         if listens != self._listens:
             self._listens = listens
+            if self.share.channel is not None:
+                if listens:
+                    self.loop.add_reader(self.share.channel, self._take_given)
+                else:
+                    self.loop.remove_reader(self.share.channel)
             for listener in self.sockets:
                 if listens:
                     self.loop.add_reader(listener.sock, self._accept, listener.sock)
@@ -347,6 +350,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     def _accept(self, listener: socket.socket) -> None:
         """Accept a connection, and serve it or give it to the worker that has the fewest."""
         self._take_given()  # which count
+        if not self._listens:
+            return
         # One at a time: one that took all that wait would have to give most of them away.
         try:
             accepted, _ = listener.accept()
@@ -355,6 +360,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         except OSError as error:  # too many open files, say; tried again at the next beat
             self.log.error("No connection could be accepted: %s", error)
             self._listens = False
+            self.share.note(None)
             for other in self.sockets:
                 self.loop.remove_reader(other.sock)
             return
@@ -367,6 +373,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
     def _take_given(self) -> None:
         for connection in self.share.take():
             self._begin(connection)
+            if not (self._listens or self.is_stopping):
+                break  # the others wait for room
 
     def _take_back(self, given: Given) -> None:
         """Serve what another worker has been given and has not come for."""

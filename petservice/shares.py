@@ -9,9 +9,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
-# Workers that are counted; those beyond serve what they get.
-_PLACES = 32
-
 # The place of the worker to whom a connection has been given, and how often that had looked for such before.
 Given = tuple[int, int]
 
@@ -83,20 +80,22 @@ class Share:
         """In the master: the worker has ended."""
         if self._place is not None:
             self._shares.counts[self._place] = 0
-            self._shares.places.append(self._place)
+            # To be the next one: whoever begins in its stead serves what it has not come for.
+            self._shares.places.insert(0, self._place)
 
 
 class Shares:
     """Numbers of each worker, in memory that the master makes and its workers share, and sockets from each to each.
 
-    The master alone gives places and takes them back, and a worker writes to its own only: nobody needs a lock.
+    The master alone gives places and takes them back, and a worker writes to its own only: nobody needs a lock. There
+    are so many `places`; workers beyond serve what they get.
     """
 
-    def __init__(self) -> None:
-        self.counts = memoryview(mmap.mmap(-1, _PLACES * 8)).cast("Q")
+    def __init__(self, places: int) -> None:
+        self.counts = memoryview(mmap.mmap(-1, places * 8)).cast("Q")
         # How often each worker has looked for connections that it has been given.
-        self.looks = memoryview(mmap.mmap(-1, _PLACES * 8)).cast("Q")
-        self.places = list(range(_PLACES))
+        self.looks = memoryview(mmap.mmap(-1, places * 8)).cast("Q")
+        self.places = list(range(places))
         # To each place: where its worker is given connections, and where it takes them. All have both, so what one that
         # hangs or has died does not come for can be taken back.
         self.ways = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in self.places]

@@ -21,6 +21,7 @@ from petservice.handler import Handler
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
 # What a test can wait for.
+gunicorn_worker.PROMPT = float(os.environ.get("PLANTED_PROMPT", gunicorn_worker.PROMPT))
 gunicorn_worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", gunicorn_worker.REQUEST_DEADLINE))
 
 

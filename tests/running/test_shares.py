@@ -17,7 +17,7 @@ Given = Callable[[Share, int, int], int]
 
 @pytest.fixture
 def shares() -> Iterator[Shares]:
-    shares = Shares()
+    shares = Shares(8)
     yield shares
     for way in shares.ways:
         for end in way:
