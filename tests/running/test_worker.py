@@ -257,7 +257,8 @@ def worker_of(client: Client) -> int:
 
 
 def test_new_connections_go_to_the_worker_that_has_the_fewest(tmp_path: Path, connect: Connect) -> None:
-    with planted(tmp_path) as service:
+    # None is taken back in time to be answered, so each must be fetched.
+    with planted(tmp_path, PLANTED_PROMPT="60") as service:
         (old,) = {worker_of(connect(service)) for _ in range(16)}
         service.process.send_signal(signal.SIGTTIN)  # one worker more
         wait_until(lambda: worker_of(connect(service)) != old)
@@ -272,8 +273,7 @@ def test_clients_that_come_at_once_are_shared_out_evenly(tmp_path: Path, connect
         clients.append(connect(service))
         return len(set(map(worker_of, clients))) == 2
 
-    # None is taken back in time to be answered, so each must be fetched.
-    with planted(tmp_path, WEB_CONCURRENCY="2", PLANTED_PROMPT="60") as service:
+    with planted(tmp_path, WEB_CONCURRENCY="2") as service:
         wait_until(both_workers_have_begun)
         for _ in range(4):
             clients += [connect(service) for _ in range(5)]
