@@ -44,7 +44,7 @@ LAST_CALL = 1.5
 # Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
 # Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
 SWITCH_INTERVAL = 0.0001
-# Seconds in which a worker comes for a connection that another has given to it. After that it may hang.
+# Seconds in which a worker looks for connections that another has given to it. After that it may hang.
 PROMPT = 0.1
 # Seconds between two looks at all connections.
 _BEAT = 1.0
@@ -271,7 +271,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
         # Those that have been accepted; a TLS handshake counts, too.
         self._open = 0
         self._listens = False
-        # Whether it gives connections to others, all of which came for them in the last seconds.
+        # Whether it gives connections to others: not, after one had to be taken back, before the next beat.
         self._gives = True
         self._tasks: set[asyncio.Task[None]] = set()
         # Here, because a failure ends the start. Later gunicorn would go on without TLS.
@@ -377,7 +377,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]
                 break  # the others wait for room
 
     def _take_back(self, given: Given) -> None:
-        """Serve what another worker has been given and has not come for."""
+        """Serve what waits for another worker, if that has not looked since it was given a connection."""
         for connection in self.share.take_back(given):
             self._gives = False
             self._begin(connection)
