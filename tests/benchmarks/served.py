@@ -7,7 +7,7 @@ Needs `wrk` and `haproxy`. Prints, each as a table of its own:
             it takes at half of it, which is more after each idle moment of a virtual CPU; and beside HAProxy, which
             answers at once: its p99 is what the machine adds. And for sixteen clients, with and without staff on
             heavy pages
-  clients   of so many clients who ask again as soon as they are answered, and what part of the most that is
+  clients   latencies of so many clients who ask again as soon as they are answered, and what part that is of the most
   slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
   memory    proportional size of all processes over a million requests, and its slope
   distance  requests a second while PostgreSQL is so many milliseconds away, there and back

@@ -12,7 +12,7 @@ from petservice.shares import Share, Shares
 pytestmark = pytest.mark.once
 
 # How many of so many new connections a worker gives to others, if it keeps the rest.
-Given = Callable[[Share, int, int], int]
+Gifts = Callable[[Share, int, int], int]
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def shares() -> Iterator[Shares]:
 
 
 @pytest.fixture
-def given() -> Iterator[Given]:
+def given() -> Iterator[Gifts]:
     with ExitStack() as stack:
 
         def given(worker: Share, connections: int, new: int) -> int:
@@ -67,13 +67,13 @@ def test_worker_with_more_than_another_gives_to_the_one_with_the_fewest(shares: 
     assert number_of(two.take()) == number_of(three.take()) == 0
 
 
-def test_worker_keeps_what_would_be_one_too_many_elsewhere(shares: Shares, given: Given) -> None:
+def test_worker_keeps_what_would_be_one_too_many_elsewhere(shares: Shares, given: Gifts) -> None:
     one, _ = begun(shares, 5, 5)
     assert given(one, 5, 1) == 0
     assert given(one, 4, 1) == 0
 
 
-def test_what_has_been_given_counts_before_the_other_worker_has_come_for_it(shares: Shares, given: Given) -> None:
+def test_what_has_been_given_counts_before_the_other_worker_has_come_for_it(shares: Shares, given: Gifts) -> None:
     one, other = begun(shares, 5, 0)
     assert given(one, 5, 8) == 5
     assert number_of(other.take()) == 5
@@ -82,7 +82,7 @@ def test_what_has_been_given_counts_before_the_other_worker_has_come_for_it(shar
 
 
 def test_worker_that_does_not_come_is_given_only_so_many_and_they_can_be_taken_back(
-    shares: Shares, given: Given
+    shares: Shares, given: Gifts
 ) -> None:
     one, _ = begun(shares, 1000, 0)
     with socket.create_server(("127.0.0.1", 0)) as accepted:
@@ -99,7 +99,7 @@ def test_worker_that_does_not_come_is_given_only_so_many_and_they_can_be_taken_b
     assert number_of(back) == number
 
 
-def test_what_a_worker_is_about_to_fetch_is_not_taken_back(shares: Shares, given: Given) -> None:
+def test_what_a_worker_is_about_to_fetch_is_not_taken_back(shares: Shares, given: Gifts) -> None:
     one, other = begun(shares, 1000, 0)
     with socket.socket() as accepted:
         first = one.give(accepted, 1000)
@@ -112,7 +112,7 @@ def test_what_a_worker_is_about_to_fetch_is_not_taken_back(shares: Shares, given
     assert number_of(other.take()) == 1
 
 
-def test_nothing_is_given_to_a_worker_that_accepts_nothing(shares: Shares, given: Given) -> None:
+def test_nothing_is_given_to_a_worker_that_accepts_nothing(shares: Shares, given: Gifts) -> None:
     one, full, ended = begun(shares, 5, None, 0)
     ended.end()
     shares.begin()  # not yet
@@ -121,7 +121,7 @@ def test_nothing_is_given_to_a_worker_that_accepts_nothing(shares: Shares, given
     assert given(one, 5, 1) == 1
 
 
-def test_place_of_a_worker_that_has_ended_is_given_again(shares: Shares, given: Given) -> None:
+def test_place_of_a_worker_that_has_ended_is_given_again(shares: Shares, given: Gifts) -> None:
     (one,) = begun(shares, 5)
     for _ in range(100):
         (other,) = begun(shares, 0)
@@ -130,7 +130,7 @@ def test_place_of_a_worker_that_has_ended_is_given_again(shares: Shares, given: 
         other.end()
 
 
-def test_workers_beyond_the_places_keep_what_they_get(shares: Shares, given: Given) -> None:
+def test_workers_beyond_the_places_keep_what_they_get(shares: Shares, given: Gifts) -> None:
     for _ in range(100):
         (last,) = begun(shares, 0)
     assert last.channel is None
@@ -139,7 +139,7 @@ def test_workers_beyond_the_places_keep_what_they_get(shares: Shares, given: Giv
     last.end()
 
 
-def test_the_master_gives_places_and_takes_them_back(shares: Shares, given: Given) -> None:
+def test_the_master_gives_places_and_takes_them_back(shares: Shares, given: Gifts) -> None:
     master = SimpleNamespace(SIG_QUEUE=SimpleQueue(), shares=shares)
     one, other = SimpleNamespace(pid=1), SimpleNamespace(pid=2)
     for worker in (one, other):
