@@ -5,7 +5,7 @@ from typing import cast
 from django.db.models import QuerySet
 
 from pets.models import Pet
-from petservice.api.queries import CompiledQuery
+from petservice.db.compiled import CompiledQuery
 
 # Its id, name and tag.
 ShownPet = tuple[str, str, str | None]

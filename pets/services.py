@@ -6,7 +6,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from pets.models import IdempotencyRecord, Pet
-from petservice.api.queries import CompiledInsert
+from petservice.db.compiled import CompiledInsert
 
 IDEMPOTENCY_PERIOD = timedelta(hours=24)
 # How many old records each new one takes away, so that they go without a daemon.

@@ -11,9 +11,9 @@ from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
 from petservice.api.pagination import Page, absolute_url, is_id, page_headers
-from petservice.api.redaction import echo
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.authentication import Client
+from petservice.monitoring.redaction import echo
 
 # One for all: a serializer is made for a record otherwise, with all of its fields.
 _shown = PetSerializer().to_representation

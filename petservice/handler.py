@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from rest_framework.response import Response
 
 from petservice.apikeys import usage
-from petservice.observation import OBSERVATION
+from petservice.monitoring.access_log import OBSERVATION
 
 API = "/v1/"
 

@@ -6,11 +6,11 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from petservice import drain
 from petservice.api.errors import error_response, safe_methods_only
-from petservice.api.migrated import lacking, missing_migrations
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
+from petservice.db.pending_migrations import lacking, missing_migrations
+from petservice.server import drain
 
 
 @extend_schema_view(

@@ -13,9 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden, HttpResponseServerError
 
 from petservice.api.errors import error_response, standard_error_response
-from petservice.api.logs import request_id
-from petservice.api.migrated import lacking, schema
 from petservice.apikeys import keys
+from petservice.db.pending_migrations import lacking, schema
+from petservice.monitoring.logs import request_id
 
 logger = logging.getLogger(__name__)
 

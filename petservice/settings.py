@@ -14,7 +14,7 @@ from django.urls import reverse_lazy
 from environs import Env, EnvValidationError, validate
 
 from petservice.client_address import Proxies, host_and_port
-from petservice.database import database_settings
+from petservice.db.url import database_settings
 from petservice.secret_key import kept_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -57,10 +57,10 @@ except ValueError as error:
 # Of one worker process: calls of the API at a time. On PostgreSQL each has a connection of its own, on SQLite those
 # that write wait together for one commit.
 READ_LANES = 3
-WRITE_LANES = 3 if DATABASES["default"]["ENGINE"] == "petservice.postgresql" else 64
+WRITE_LANES = 3 if DATABASES["default"]["ENGINE"] == "petservice.db.postgresql" else 64
 # Seconds in which a call must have been answered by the database, after as many at most in which it waits for its turn.
 # SQLite itself waits five for another writer, and what comes meanwhile waits for those as well.
-CALL_PATIENCE = 5 if DATABASES["default"]["ENGINE"] == "petservice.postgresql" else 10
+CALL_PATIENCE = 5 if DATABASES["default"]["ENGINE"] == "petservice.db.postgresql" else 10
 # Threads for what writes to SQLite in several statements.
 WRITE_THREADS = 2
 # Threads for pages. A staff member's export holds one until its client has most of it.
@@ -114,10 +114,11 @@ except EnvValidationError as error:
 
 INSTALLED_APPS = [
     "petservice",
+    "petservice.backoffice",  # before the admin, of which it replaces templates
     "petservice.apikeys",
     "pets",
     "store",
-    "petservice.apps.BackOfficeConfig",  # django.contrib.admin, with a front page of our own
+    "petservice.backoffice.apps.AdminConfig",  # django.contrib.admin, with a front page of our own
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -201,9 +202,9 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_CLIENT_IP_CALLABLE = "petservice.logins.counted_address"
-AXES_LOCKOUT_CALLABLE = "petservice.logins.locked_out"
-AXES_HANDLER = "petservice.logins.LoginAttempts"
+AXES_CLIENT_IP_CALLABLE = "petservice.backoffice.logins.counted_address"
+AXES_LOCKOUT_CALLABLE = "petservice.backoffice.logins.locked_out"
+AXES_HANDLER = "petservice.backoffice.logins.LoginAttempts"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
@@ -220,7 +221,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # this service cannot speak for its neig
 X_FRAME_OPTIONS = "DENY"
 # Browsers heed it over HTTPS and at loopback addresses only; elsewhere they complain of it on every page.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
-CSRF_FAILURE_VIEW = "petservice.staff_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "petservice.backoffice.error_views.csrf_failure"
 # What a page may load, sent by PagePolicyMiddleware. Swagger UI and the admin need no more than files of this host and
 # the images inside Swagger UI's style sheet (data:): no script or style in a page's own text, and no eval.
 CONTENT_SECURITY_POLICY = {
@@ -309,13 +310,13 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "petservice.api.logs.RequestIDFilter"}},
+    "filters": {"request_id": {"()": "petservice.monitoring.logs.RequestIDFilter"}},
     "formatters": {
         "line": {
-            "class": "petservice.api.redaction.KeylessFormatter",
+            "class": "petservice.monitoring.redaction.KeylessFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
         },
-        "json": {"class": "petservice.api.logs.JSONFormatter"},
+        "json": {"class": "petservice.monitoring.logs.JSONFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},

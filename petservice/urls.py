@@ -29,7 +29,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "petservice.staff_pages.bad_request"
-handler403 = "petservice.staff_pages.permission_denied"
-handler404 = "petservice.staff_pages.not_found"
-handler500 = "petservice.staff_pages.server_error"
+handler400 = "petservice.backoffice.error_views.bad_request"
+handler403 = "petservice.backoffice.error_views.permission_denied"
+handler404 = "petservice.backoffice.error_views.not_found"
+handler500 = "petservice.backoffice.error_views.server_error"

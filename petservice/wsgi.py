@@ -13,5 +13,5 @@ if _errors := run_checks(tags=["petservice"]):
 
 from petservice.handler import Handler  # noqa: E402  # needs what has been set up above
 
-# What petservice.asgi calls. Another server can call it, too, but chunked bodies are not read then.
+# What petservice.server.asgi calls. Another server can call it, too, but chunked bodies are not read then.
 application = Handler()

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 
-from pets.admin import PetPages, count_of_pets
-from pets.forms import StatusForm
+from pets.admin.forms import StatusForm
+from pets.admin.pages import PetPages, count_of_pets
 from pets.models import Pet
 from petservice.api.pagination import is_id
 from store.models import InventoryItem

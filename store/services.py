@@ -8,7 +8,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import TruncDate
 
 from pets.models import Pet
-from petservice.api.queries import CompiledQuery
+from petservice.db.compiled import CompiledQuery
 from store.models import DayCounter, InventoryCounter
 
 Counts = dict[str, int]

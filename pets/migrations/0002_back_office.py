@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
 from pets.any_case import AnyCase
-from petservice.sqlite_statistics import statistics
+from petservice.db.sqlite.statistics import statistics
 
 
 class Migration(migrations.Migration):

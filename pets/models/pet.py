@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from pets.any_case import AnyCase
 from pets.fields import PetIDField, new_pet_id
-from petservice.api.text import is_blank
+from petservice.api.validators import is_blank
 
 
 def validate_not_blank(value: str) -> None:

@@ -15,7 +15,7 @@ class Upload(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     kind = models.CharField(max_length=5)
     content = models.BinaryField()
-    digest = models.CharField(max_length=64)  # of what the preview compared the file with; see pets.merging
+    digest = models.CharField(max_length=64)  # of what the preview compared the file with; see pets.files.merging
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

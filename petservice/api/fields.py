@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from petservice.api.pagination import ID_PATTERN
-from petservice.api.text import is_blank
+from petservice.api.validators import is_blank
 
 MAX_LENGTH = 255  # characters
 

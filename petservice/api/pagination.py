@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from rest_framework.request import Request
 
 from petservice.api.errors import BadRequest
-from petservice.api.redaction import echo
+from petservice.monitoring.redaction import echo
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

@@ -7,10 +7,10 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from petservice.api.migrated import lacking, schema
-from petservice.api.queries import CompiledQuery
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import APIKey
+from petservice.db.compiled import CompiledQuery
+from petservice.db.pending_migrations import lacking, schema
 
 HEADER = "X-API-Key"
 UNKNOWN = f"The {HEADER} header holds no key that is known here: check that it was copied whole."

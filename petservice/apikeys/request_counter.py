@@ -20,7 +20,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from petservice.lanes import current_lane
+from petservice.server.greenlets import current_lane
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from petservice.sqlite_statistics import statistics
+from petservice.db.sqlite.statistics import statistics
 
 
 class Migration(migrations.Migration):

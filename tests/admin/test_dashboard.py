@@ -19,8 +19,8 @@ from django.utils import timezone
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice import dashboard, groups
 from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
+from petservice.backoffice import dashboard, groups
 from store.models import InventoryCounter, InventoryItem
 from tests.admin.test_walk import staff
 

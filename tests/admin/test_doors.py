@@ -20,9 +20,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pets.admin import PetAdmin
+from pets.admin.pages import PetAdmin
 from pets.models import Pet
-from petservice.api.logs import RequestIDFilter
+from petservice.monitoring.logs import RequestIDFilter
 from tests.conftest import Service, fresh_database_url, running_service
 from tests.running.test_pages import POLICY, policy
 

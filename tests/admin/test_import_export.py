@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from pets import import_export
+from pets.admin import import_export
+from pets.admin.import_export import MAX_EXPORTED, MAX_ROWS
 from pets.fields import new_pet_id
-from pets.import_export import MAX_EXPORTED, MAX_ROWS
 from pets.models import Pet, Upload
 from pets.services import create_pet
 from store.services import inventory_counts

@@ -10,10 +10,11 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
-from pets import admin, changelist, origin
+from pets import origin
+from pets.admin import changelist, pages
 from pets.models import Pet
 from pets.services import create_pet
-from petservice import groups
+from petservice.backoffice import groups
 from store.services import inventory_counts
 from tests.admin.pages import messages, read, send, submit
 
@@ -128,7 +129,7 @@ def test_a_change_by_someone_else_meanwhile_is_told_and_not_overwritten(
     (field,) = meanwhile
     assert list(response.context["adminform"].form.errors) == [field]
     assert (
-        f"someone else changed this to {admin._quoted(meanwhile[field])}".replace("to sold", "to “sold”")
+        f"someone else changed this to {pages._quoted(meanwhile[field])}".replace("to sold", "to “sold”")
         in (response.context["adminform"].form.errors[field][0])
     )
     assert Pet.objects.values("name", "tag", "status").get() == stored
@@ -273,8 +274,8 @@ def test_the_pets_of_all_pages_are_changed_at_once(staff: Client) -> None:
 def test_too_many_pets_for_one_action_are_refused_and_left_alone(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    monkeypatch.setattr(admin, "MOST_COUNTED", 3)
-    monkeypatch.setattr(admin, "MOST_DELETED", 3)
+    monkeypatch.setattr(pages, "MOST_COUNTED", 3)
+    monkeypatch.setattr(pages, "MOST_DELETED", 3)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 
     selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
@@ -402,7 +403,7 @@ def test_an_address_does_not_ask_for_an_order_or_a_count_without_an_index(staff:
 def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin, "MOST_COUNTED", 2)
+    monkeypatch.setattr(pages, "MOST_COUNTED", 2)
     for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold")):
         Pet.objects.create(name=name, status=status)
 

@@ -10,10 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pets.changelist import MOST_COUNTED
+from pets.admin.changelist import MOST_COUNTED
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.sqlite_statistics import statistics
+from petservice.db.sqlite.statistics import statistics
 
 PETS = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")

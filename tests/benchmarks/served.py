@@ -86,7 +86,7 @@ marks.append(time.monotonic())
 from django.core.management import call_command
 call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
 marks.append(time.monotonic())
-import gunicorn.arbiter, petservice.gunicorn_conf, petservice.gunicorn_worker, petservice.asgi
+import gunicorn.arbiter, petservice.server.gunicorn_conf, petservice.server.worker, petservice.server.asgi
 marks.append(time.monotonic())
 print(*(after - before for before, after in zip(marks, marks[1:])))
 """

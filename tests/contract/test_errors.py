@@ -10,7 +10,7 @@ from django.test import RequestFactory
 from django.test.client import ClientHandler
 
 from pets.views import PetViewSet
-from petservice.api.logs import RequestIDFilter
+from petservice.monitoring.logs import RequestIDFilter
 from tests.contract.rows import TYPE, WRITE
 from tests.contract.test_table import assert_api_answer, assert_failure, filled
 from tests.contract.wires import ClientWire, Reply, SocketWire

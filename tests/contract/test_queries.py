@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.api.queries import CompiledInsert, CompiledQuery
 from petservice.apikeys.models import APIKey
+from petservice.db.compiled import CompiledInsert, CompiledQuery
 
 
 @pytest.fixture

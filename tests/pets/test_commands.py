@@ -25,10 +25,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pets.fields import new_pet_id
+from pets.files.rows import COLUMNS
 from pets.models import Pet
-from pets.rows import COLUMNS
 from pets.services import create_pet
-from petservice.api.text import is_blank
+from petservice.api.validators import is_blank
 from store.services import inventory_counts, pets_created_per_day
 from tests.conftest import ROOT, fresh_database_url
 from tests.memory import peak_memory

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pets.rows import KINDS, Line, Row, read, write
+from pets.files.rows import KINDS, Line, Row, read, write
 
 pytestmark = pytest.mark.once
 

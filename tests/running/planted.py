@@ -14,18 +14,17 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from petservice import gunicorn_worker
-from petservice.asgi import Application
 from petservice.handler import Handler
+from petservice.server.asgi import Application
 
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
 # What a test can wait for.
-gunicorn_worker.PROMPT = float(os.environ.get("PLANTED_PROMPT", gunicorn_worker.PROMPT))
-gunicorn_worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", gunicorn_worker.REQUEST_DEADLINE))
+worker.PROMPT = float(os.environ.get("PLANTED_PROMPT", worker.PROMPT))
+worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", worker.REQUEST_DEADLINE))
 
 
-class SlowToBegin(gunicorn_worker.EventLoopWorker):
+class SlowToBegin(worker.EventLoopWorker):
     """The first of these begins, and no other ever does."""
 
     def init_process(self) -> None:
@@ -34,7 +33,7 @@ class SlowToBegin(gunicorn_worker.EventLoopWorker):
         super().init_process()
 
 
-class EndsMidway(gunicorn_worker.Connection):
+class EndsMidway(worker.Connection):
     """Answers what asks for it once its client has ended its half, which the loop gets to see just after that."""
 
     async def _serve_http_request(self, request: Any, *arguments: Any) -> Any:
@@ -46,7 +45,7 @@ class EndsMidway(gunicorn_worker.Connection):
         return await super()._serve_http_request(request, *arguments)
 
 
-class Midway(gunicorn_worker.EventLoopWorker):
+class Midway(worker.EventLoopWorker):
     """Has connections of that kind only."""
 
     def _observe(self) -> None:
@@ -93,7 +92,7 @@ class PlantedHandler(Handler):
             raise RuntimeError("the planted cause")
         if path == "/v1/connections":
             gc.collect()
-            known = sum(isinstance(one, gunicorn_worker.Connection) for one in gc.get_objects())
+            known = sum(isinstance(one, worker.Connection) for one in gc.get_objects())
             body = str(known).encode()
             return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
         if path in ("/v1/environ", "/v1/worker"):

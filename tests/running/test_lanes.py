@@ -15,9 +15,9 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, OperationalError, connec
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.lanes import Lanes
-from petservice.postgresql.base import Connection
-from petservice.postgresql.pace import ENOUGH, TRIAL, Pace
+from petservice.db.postgresql.base import Connection
+from petservice.db.postgresql.latency import ENOUGH, TRIAL, Pace
+from petservice.server.greenlets import Lanes
 from store.services import inventory_counts
 from tests.conftest import fresh_database_url, running_service, wait_until
 from tests.running.connections import Client, get, post
@@ -147,7 +147,7 @@ def test_calls_beyond_the_lanes_queue() -> None:
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("petservice.lanes.QUEUE", 3)
+    monkeypatch.setattr("petservice.server.greenlets.QUEUE", 3)
 
     async def calls() -> None:
         lanes = Lanes(1)

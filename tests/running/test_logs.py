@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from petservice.line_writer import LIMIT, LineWriter
+from petservice.monitoring.line_writer import LIMIT, LineWriter
 from tests.conftest import ROOT, SERVE, free_port, fresh_database_url, running_service, wait_until
 from tests.running.connections import HOST, Client, get, post
 from tests.running.observed import Observed, observed_service
@@ -93,7 +93,7 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "docs": (get("/docs"), ("GET", "/docs", 200)),
         "admin": (get("/admin/pets/pet/7/change/"), ("GET", "/admin/pets/pet/{object_id}/change/", 302)),
         "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
-        "static file": (get("/static/petservice/admin.css"), ("GET", "/static/", 200)),
+        "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
         "expects something": (get("/v1/pets", b"Expect: magic"), ("GET", "unknown", 400)),
         "no HTTP": (b"HELO\r\n\r\n", ("other", "malformed", 400)),
         "long path": (get("/" + "x" * 9000), ("other", "malformed", 400)),

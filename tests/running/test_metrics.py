@@ -19,7 +19,7 @@ import httpx
 import pytest
 from django.conf import settings
 
-from petservice.metrics_server import _new_folder
+from petservice.monitoring.exporter import _new_folder
 from tests.conftest import ROOT, Service, free_port, running_service, wait_until
 from tests.running.connections import Client, get
 from tests.running.observed import Observed, Seen, observed_service

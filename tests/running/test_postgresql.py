@@ -18,7 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
-from petservice.lanes import Lanes
+from petservice.server.greenlets import Lanes
 from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
 from tests.running.connections import Client, get, post
 

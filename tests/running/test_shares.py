@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from petservice import gunicorn_conf
-from petservice.shares import Share, Shares
+from petservice.server import gunicorn_conf
+from petservice.server.balancing import Share, Shares
 
 pytestmark = pytest.mark.once
 

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 from psycopg import errors
 
-from petservice.postgresql.base import Connection
-from petservice.postgresql.statements import Rows
+from petservice.db.postgresql.base import Connection
+from petservice.db.postgresql.statements import Rows
 
 pytestmark = [
     pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's driver has such statements by itself"),

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from petservice.database import database_settings
+from petservice.db.url import database_settings
 from tests.conftest import ROOT, free_port, fresh_database_url
 
 README = (ROOT / "README.md").read_text()

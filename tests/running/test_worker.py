@@ -26,7 +26,7 @@ pytestmark = pytest.mark.once
 Connect = Callable[[Service], Client]
 
 CHUNKED = b"Transfer-Encoding: chunked"
-PLANTED = ("-m", "gunicorn", "--config", "python:petservice.gunicorn_conf", "tests.running.planted:application")
+PLANTED = ("-m", "gunicorn", "--config", "python:petservice.server.gunicorn_conf", "tests.running.planted:application")
 
 
 def planted(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:

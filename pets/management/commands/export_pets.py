@@ -10,10 +10,10 @@ from typing import IO, Any
 from django.core.management.base import CommandError
 from django.db import DatabaseError, connection, transaction
 
-from pets.management.files import STANDARD_STREAM, kind_of, progress, reason, throughput
+from pets.files.rows import COLUMNS, KINDS, Row, write
+from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason, throughput
 from pets.models import Pet
-from pets.rows import COLUMNS, KINDS, Row, write
-from petservice.commands import DatabaseCommand
+from petservice.db.commands import DatabaseCommand
 
 # Rows that the database sends at a time.
 _BATCH = 2000

@@ -14,10 +14,10 @@ from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
 from pets import origin
-from pets.bulk import BATCH, CheckedRows, Problem, existing, insert
-from pets.management.files import STANDARD_STREAM, kind_of, progress, reason, throughput
-from pets.rows import COLUMNS, KINDS, read
-from petservice.commands import DatabaseCommand
+from pets.files.bulk import BATCH, CheckedRows, Problem, existing, insert
+from pets.files.rows import COLUMNS, KINDS, read
+from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason, throughput
+from petservice.db.commands import DatabaseCommand
 
 # More of them help nobody.
 _MOST_PROBLEMS = 20

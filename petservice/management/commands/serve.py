@@ -97,7 +97,7 @@ class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         super().__init__()
 
     def load_config(self) -> None:
-        self.load_config_from_module_name_or_filename("python:petservice.gunicorn_conf")
+        self.load_config_from_module_name_or_filename("python:petservice.server.gunicorn_conf")
         arguments = vars(self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env()))
         arguments |= {"bind": self._bind} if self._bind else {}
         for name, value in arguments.items():
@@ -105,7 +105,7 @@ class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
                 self.cfg.set(name, value)
 
     def load(self) -> Any:
-        from petservice.asgi import application
+        from petservice.server.asgi import application
 
         return application
 

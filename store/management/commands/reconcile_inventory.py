@@ -1,6 +1,6 @@
 from typing import Any
 
-from petservice.commands import DatabaseCommand
+from petservice.db.commands import DatabaseCommand
 from store.services import reconcile_inventory
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from petservice.apikeys import keys
 from petservice.apikeys.models import MOST_REQUESTS_PER_MINUTE, APIKey
 from petservice.apikeys.throttling import NO_REDIS
-from petservice.commands import DatabaseCommand
+from petservice.db.commands import DatabaseCommand
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from petservice.commands import DatabaseCommand
+from petservice.db.commands import DatabaseCommand
 
 
 class Command(DatabaseCommand):

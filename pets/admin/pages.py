@@ -1,0 +1,249 @@
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+
+from pets import origin
+from pets.admin.changelist import (
+    MOST_COUNTED,
+    BoundedPaginator,
+    CreatedFilter,
+    PetChangeList,
+    TagFilter,
+    tags_starting_with,
+)
+from pets.admin.forms import PetForm
+from pets.admin.import_export import PetImportExport
+from pets.any_case import AnyCase, starts_with
+from pets.models import Pet
+from petservice.api.pagination import is_id
+
+# One page asks whether to delete the selected pets; it lists them all.
+MOST_DELETED = 500
+_BATCH = 1000
+
+_FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
+_BY_NAME = (AnyCase("name").asc(), "pk")
+
+
+def count_of_pets(number: int) -> str:
+    """A number of pets in words."""
+    return "1 pet" if number == 1 else f"{number:,} pets"
+
+
+def _marking_as(status: Pet.Status) -> Any:
+    """The admin action that gives the selected pets `status`."""
+
+    @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
+    def mark(pages: "PetPages", request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        selected = list(queryset.exclude(status=status).values_list("pk", flat=True)[: MOST_COUNTED + 1])
+        if len(selected) > MOST_COUNTED:
+            message = (
+                f"More than {count_of_pets(MOST_COUNTED)} are selected: narrow the list down. Nothing has been changed."
+            )
+            pages.message_user(request, message, messages.ERROR)
+            return
+        changed = pages.change_status(request, dict.fromkeys(selected, status))
+        pages.message_user(
+            request, f"{count_of_pets(len(changed))} marked as {status.label.lower()}.", messages.SUCCESS
+        )
+
+    mark.__name__ = f"mark_as_{status}"
+    return mark
+
+
+class PetPages(admin.ModelAdmin):
+    """What the pages of pets and of the inventory have in common: the same rows, found and changed the same way.
+
+    Every list reads a part of one index, however many pets there are; see pets.admin.changelist.
+    """
+
+    form = PetForm
+    readonly_fields: ClassVar[Any] = ("id", "created_at", "created_through_api", "created_through_key")
+    list_display: Any = ("name", "tag", "status", "created", "created_through_api", "history")
+    list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
+    search_fields = ("name",)  # turns the search box on; get_search_results does the searching
+    search_help_text = "A whole id, or the beginning of a name, in upper or lower case."
+    actions: Any = tuple(map(_marking_as, Pet.Status))
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # they count the whole table
+    sortable_by = ()
+    list_per_page = 50
+
+    class Media:
+        css = {"all": ["pets/admin.css"]}
+        js = ("pets/suggestions.js",)
+
+    # Finding.
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
+        return PetChangeList
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Newest first; what has been searched for by its name comes in the order of names."""
+        return _BY_NAME if request.GET.get("q", "").strip() else ("-created_at", "-pk")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if not search_term:
+            return queryset, False
+        if is_id(search_term.lower()):
+            by_id = queryset.filter(pk=search_term.lower())
+            if by_id.exists():  # asked for apart: together with the name no single index would do
+                return by_id, False
+        by_name = starts_with("name", search_term)
+        if any(request.GET.get(name) for name in _FILTERS):
+            # Else all that begin so would be looked at for what the filters leave, which may be next to nothing.
+            first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MOST_COUNTED + 1]
+            if request.method == "GET" and first.count() > MOST_COUNTED:
+                message = (
+                    f"More than {count_of_pets(MOST_COUNTED)} have names that begin with “{search_term}”. The filters "
+                    "look at the first of them only: search for more of the name, or for no name."
+                )
+                self.message_user(request, message, messages.WARNING)
+            by_name = Q(pk__in=first[:MOST_COUNTED])
+        return queryset.filter(by_name), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """What the filters use, and none of the conditions that Django would take from an address."""
+        return lookup in _FILTERS
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.tags_view)
+        return [path("tags/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_tags"), *super().get_urls()]
+
+    def tags_address(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_tags")
+
+    def tags_view(self, request: HttpRequest) -> HttpResponse:
+        """Tags that begin with what is typed into the filter."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        text = request.GET.get("q", "").replace("\0", "")
+        return JsonResponse({"suggestions": tags_starting_with(text)})
+
+    # Showing.
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Who may see keys sees which of them created a pet."""
+        if not request.user.has_perm("apikeys.view_apikey"):
+            return self.list_display
+        return tuple("created_through_key" if name == "created_through_api" else name for name in self.list_display)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return ("name", "tag", "status")
+        key = "created_through_key" if request.user.has_perm("apikeys.view_apikey") else "created_through_api"
+        return ("name", "tag", "status", "id", "created_at", key)
+
+    @admin.display(description="created (UTC)")
+    def created(self, pet: Pet) -> str:
+        return f"{pet.created_at:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="created through", empty_value="unknown")
+    def created_through_api(self, pet: Pet) -> str | None:
+        made = origin.read(pet.created_through)
+        return made and ("API" if made.key_prefix else made.name)
+
+    @admin.display(description="created through", empty_value="unknown")
+    def created_through_key(self, pet: Pet) -> str | None:
+        made = origin.read(pet.created_through)
+        if made is None or not made.key_prefix:
+            return made and made.name
+        keys = reverse("admin:apikeys_apikey_changelist")
+        return format_html('<a href="{}?q={}">{}</a>', keys, made.key_prefix, made.name)
+
+    @admin.display(description="history")
+    def history(self, pet: Pet) -> str:
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
+        return format_html('<a href="{}" aria-label="History of {}">History</a>', address, pet.name)
+
+    # Changing.
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        if request.method == "POST" and is_id(object_id) and connection.in_atomic_block:
+            # Until the transaction ends nobody else changes what the form is compared with.
+            Pet.objects.select_for_update().filter(pk=object_id).first()
+        return super().get_object(request, object_id, from_field)
+
+    def change_status(self, request: HttpRequest, wanted: dict[str, str]) -> list[Pet]:
+        """Give pets another status, by id, in one transaction with their history; returns those that had another."""
+        changed: list[Pet] = []
+        ids = sorted(wanted)
+        with transaction.atomic():
+            for start in range(0, len(ids), _BATCH):
+                pets = Pet.objects.select_for_update().filter(pk__in=ids[start : start + _BATCH]).order_by("pk")
+                changed += [pet for pet in pets if pet.status != wanted[pet.pk]]
+            for old in Pet.Status:
+                for new in Pet.Status:
+                    moved = [pet for pet in changed if (pet.status, wanted[pet.pk]) == (old, new)]
+                    self._move(request, moved, old, new)
+        return changed
+
+    def _move(self, request: HttpRequest, pets: list[Pet], old: str, new: str) -> None:
+        for start in range(0, len(pets), _BATCH):
+            batch = pets[start : start + _BATCH]
+            Pet.objects.filter(pk__in=[pet.pk for pet in batch]).update(status=new)
+            message = f"Status changed from {old} to {new}."
+            LogEntry.objects.log_actions(request.user.pk, batch, CHANGE, message)  # type: ignore[arg-type]  # staff have one
+
+    # One history for a pet, whichever pages it was changed on.
+
+    def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
+        return super().log_change(request, Pet(pk=obj.pk, name=obj.name), message)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        if add:
+            return super().construct_change_message(request, form, formsets, add)
+        return " ".join(
+            f"{name.capitalize()} changed from {_quoted(form.initial[name])} to {_quoted(form.cleaned_data[name])}."
+            for name in form.changed_data
+        )
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        if not self.has_view_or_change_permission(request):  # Django looks first whether there is such a pet, and tells
+            raise PermissionDenied
+        pk = object_id if is_id(object_id) else None  # PostgreSQL does not take any text
+        entries = LogEntry.objects.filter(object_id=pk, content_type=ContentType.objects.get_for_model(Pet))
+        pages = self.get_paginator(request, entries.select_related("user").order_by("pk"), 100)
+        page = pages.get_page(request.GET.get("p", 1))
+        context = {
+            "action_list": page,
+            "page_range": pages.get_elided_page_range(page.number),
+            "pagination_required": pages.num_pages > 1,
+        }
+        return super().history_view(request, object_id, context | (extra_context or {}))
+
+
+def _quoted(value: Any) -> str:
+    return "nothing" if value is None else str(value) if value in Pet.Status.values else f"“{value}”"
+
+
+@admin.register(Pet)
+class PetAdmin(PetImportExport, PetPages):
+    """List, find, add, edit and delete pets."""
+
+    actions = (*PetPages.actions, "delete_selected")
+
+    def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_through = origin.of_staff(request.user.get_username())
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Delete selected pets", permissions=["delete"])
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
+        if queryset[: MOST_DELETED + 1].count() > MOST_DELETED:
+            message = f"More than {count_of_pets(MOST_DELETED)} are selected: select fewer. Nothing has been deleted."
+            self.message_user(request, message, messages.ERROR)
+            return None
+        return delete_selected(self, request, queryset)

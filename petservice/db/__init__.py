@@ -1,0 +1,1 @@
+"""How a statement reaches SQLite or PostgreSQL; knows neither the API nor the server."""

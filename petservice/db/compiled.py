@@ -1,0 +1,168 @@
+"""Statements of every request: worked out by the ORM once, and run from then on with other parameters.
+
+Of what the ORM spends on a small query nearly all goes into building it anew, and much of the rest into the cursor
+that Django wraps around the driver's. So these go to the driver itself, unless somebody watches Django's cursor.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.models import CharField, Model, QuerySet
+from django.db.models.base import ModelState
+from django.db.models.sql import InsertQuery
+
+from petservice.db.sqlite.group_commit import group_commit
+from petservice.server.greenlets import current_lane
+
+Rows = Sequence[Sequence[Any]]
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+class _SQL(NamedTuple):
+    """A statement as Django's cursor takes it, and as the driver's connection does (`rows`, or SQLite's `execute`)."""
+
+    django: str
+    driver: str | bytes
+
+
+class _Compiled(NamedTuple):
+    sql: _SQL
+    parameters: list[Any]
+    places: list[tuple[int, int]]  # of a parameter among those of the SQL, and among those of the query
+    compiler: Any
+    converters: dict[int, Any]
+
+
+class CompiledQuery:
+    """A queryset of tuples (`values_list`) for any parameters, of which `build` makes one from examples.
+
+    An example is a text or, for a limit, a number, and occurs in the query for nothing else.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[Any, Any]], *examples: str | int) -> None:
+        self._build = build
+        self._examples = examples
+
+    def rows(self, *parameters: str | int) -> Rows:
+        """The rows of the queryset for these parameters."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        compiled = _kept(connection, self, self._compile)
+        values = compiled.parameters
+        if parameters:
+            values = values.copy()
+            for place, number in compiled.places:
+                values[place] = parameters[number]
+        was_connected = connection.connection is not None
+        rows: Rows
+        try:
+            rows = _run(connection, compiled.sql, values)
+        except OperationalError:
+            # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
+            if not was_connected or connection.in_atomic_block or connection.is_usable():
+                raise
+            connection.close()
+            rows = _run(connection, compiled.sql, values)
+        if compiled.converters:
+            return list(compiled.compiler.apply_converters(rows, compiled.converters))
+        return rows
+
+    def _compile(self, connection: Any) -> _Compiled:
+        compiler = self._build(*self._examples).query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        parameters = list(parameters)
+        places = []
+        for example in self._examples:
+            if isinstance(example, int):  # a limit, which Django writes into the SQL itself
+                before, found, after = sql.partition(str(example))
+                if found:
+                    sql = f"{before}%s{after}"
+                    parameters.insert(before.count("%s"), example)
+        for number, example in enumerate(self._examples):
+            its_places = [place for place, parameter in enumerate(parameters) if parameter == example]
+            if not its_places:
+                raise LookupError(f"{example!r} is no parameter of the query: {sql}")
+            places += [(place, number) for place in its_places]
+        converters = {}
+        if connection.vendor != "postgresql":  # whose driver converts by itself, see petservice.db.postgresql
+            converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
+        return _Compiled(_sql(connection, sql), parameters, places, compiler, converters)
+
+
+class CompiledInsert(Generic[ModelT]):
+    """The insertion of one record of `model`, whose key is known before; sends no signals."""
+
+    def __init__(self, model: type[ModelT]) -> None:
+        self._model = model
+        self._fields = {field.attname: field for field in model._meta.concrete_fields}
+        # With their places, those whose values are no text: text is taken by any database as it is.
+        self._to_prepare = [
+            (place, field) for place, field in enumerate(self._fields.values()) if not isinstance(field, CharField)
+        ]
+
+    def write(self, **given: Any) -> ModelT:
+        """The record of the values that are `given`, of their fields' types, and the fields' defaults for others.
+
+        It is inserted in a transaction of its own or in the one under way.
+        """
+        connection: Any = connections[DEFAULT_DB_ALIAS]
+        sql = _kept(connection, self, self._compile)
+        values = {name: given[name] if name in given else field.get_default() for name, field in self._fields.items()}
+        prepared = [*values.values()]
+        for place, field in self._to_prepare:
+            prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)
+        lane = current_lane()
+        if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
+            error = lane.wait(partial(group_commit.insert, lane.loop, sql.driver, prepared))
+            if error is not None:
+                raise error
+        else:
+            _run(connection, sql, prepared)
+        # Without Model.__init__, as pickle does: it looks at each field again, and sends signals.
+        record = self._model.__new__(self._model)
+        vars(record).update(values, _state=ModelState())
+        record._state.db, record._state.adding = DEFAULT_DB_ALIAS, False
+        return record
+
+    def _compile(self, connection: Any) -> _SQL:
+        query = InsertQuery(self._model)
+        query.insert_values(self._fields.values(), [self._model()])
+        ((sql, _),) = query.get_compiler(connection=connection).as_sql()
+        return _sql(connection, sql)
+
+
+def _sql(connection: Any, sql: str) -> _SQL:
+    if connection.vendor == "sqlite":
+        return _SQL(sql, sql.replace("%s", "?"))
+    first, *others = sql.split("%s")
+    return _SQL(sql, "".join([first, *(f"${number}{part}" for number, part in enumerate(others, 1))]).encode())
+
+
+def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
+    """What has been compiled for this connection, whose own converters it may hold."""
+    kept = vars(connection).setdefault("compiled_statements", {})
+    compiled = kept.get(statement)
+    if compiled is None:
+        compiled = kept[statement] = compile_(connection)
+    return compiled
+
+
+def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Rows:
+    """The rows of the statement."""
+    if connection.connection is None:
+        connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    if connection.queries_logged or connection.execute_wrappers:
+        with connection.cursor() as cursor:
+            cursor.execute(sql.django, values)
+            return cursor.fetchall() if cursor.description else []
+    raw = connection.connection
+    rows: Rows
+    with connection.wrap_database_errors:
+        rows = (
+            raw.execute(sql.driver, values).fetchall()
+            if connection.vendor == "sqlite"
+            else raw.rows(sql.driver, values)
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""How a socket becomes a call of petservice.wsgi's handler: gunicorn on an event loop."""
