@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tests.conftest import Service
-from tests.running.connections import Client, get, post
+from tests.server.connections import Client, get, post
 
 
 class SlowClient(Client):

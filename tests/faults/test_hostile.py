@@ -13,8 +13,8 @@ from tests.conftest import ROOT, Service, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
 from tests.faults.test_kill import workers
-from tests.running.connections import Client, get, post
-from tests.running.test_worker import planted
+from tests.server.connections import Client, get, post
+from tests.server.test_worker import planted
 
 pytestmark = pytest.mark.faults
 

@@ -20,8 +20,8 @@ from petservice.db.postgresql.latency import ENOUGH, TRIAL, Pace
 from petservice.server.greenlets import Lanes
 from store.services import inventory_counts
 from tests.conftest import fresh_database_url, running_service, wait_until
-from tests.running.connections import Client, get, post
-from tests.running.observed import observed_service
+from tests.monitoring.observed import observed_service
+from tests.server.connections import Client, get, post
 
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
 only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL is waited for in the lane")

@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, Service, fresh_database_url, make_certificate, running_service, wait_until
-from tests.running.connections import Client, get, post
+from tests.server.connections import Client, get, post
 
 pytestmark = pytest.mark.once
 
 Connect = Callable[[Service], Client]
 
 CHUNKED = b"Transfer-Encoding: chunked"
-PLANTED = ("-m", "gunicorn", "--config", "python:petservice.server.gunicorn_conf", "tests.running.planted:application")
+PLANTED = ("-m", "gunicorn", "--config", "python:petservice.server.gunicorn_conf", "tests.server.planted:application")
 
 
 def planted(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
@@ -310,7 +310,7 @@ def test_connections_that_have_ended_leave_nothing(tmp_path: Path, sent: bytes) 
 
 
 def test_connection_whose_client_has_ended_its_half_ends_with_the_answer(tmp_path: Path) -> None:
-    options = ("--worker-class", "tests.running.planted.Midway")
+    options = ("--worker-class", "tests.server.planted.Midway")
     with planted(tmp_path, *options) as service, Client(service) as client:
         client.send(get("/v1/health?midway"))
         wait_until((tmp_path / "midway").exists)

@@ -20,9 +20,9 @@ import pytest
 
 from petservice.monitoring.line_writer import LIMIT, LineWriter
 from tests.conftest import ROOT, SERVE, free_port, fresh_database_url, running_service, wait_until
-from tests.running.connections import HOST, Client, get, post
-from tests.running.observed import Observed, observed_service
-from tests.running.test_worker import PLANTED
+from tests.monitoring.observed import Observed, observed_service
+from tests.server.connections import HOST, Client, get, post
+from tests.server.test_worker import PLANTED
 
 pytestmark = pytest.mark.once
 

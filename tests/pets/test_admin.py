@@ -16,7 +16,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.backoffice import groups
 from store.services import inventory_counts
-from tests.admin.pages import messages, read, send, submit
+from tests.backoffice.pages import messages, read, send, submit
 
 LIST = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")

@@ -21,10 +21,10 @@ from django.conf import settings
 
 from petservice.monitoring.exporter import _new_folder
 from tests.conftest import ROOT, Service, free_port, running_service, wait_until
-from tests.running.connections import Client, get
-from tests.running.observed import Observed, Seen, observed_service
-from tests.running.test_logs import KINDS, requests
-from tests.running.test_worker import PLANTED
+from tests.monitoring.observed import Observed, Seen, observed_service
+from tests.monitoring.test_logs import KINDS, requests
+from tests.server.connections import Client, get
+from tests.server.test_worker import PLANTED
 
 pytestmark = pytest.mark.once
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.conftest import Service, wait_until
-from tests.running.connections import Answer, Client, get, post
+from tests.server.connections import Answer, Client, get, post
 
 pytestmark = pytest.mark.once
 

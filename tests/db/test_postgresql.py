@@ -20,7 +20,7 @@ from django.test import Client as DjangoClient
 
 from petservice.server.greenlets import Lanes
 from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
-from tests.running.connections import Client, get, post
+from tests.server.connections import Client, get, post
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 

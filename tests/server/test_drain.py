@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Service, fresh_database_url, running_service, wait_until
-from tests.running.test_worker import planted, workers
+from tests.server.test_worker import planted, workers
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +55,7 @@ def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
 
 
 def test_worker_that_is_told_to_stop_while_it_begins_does(tmp_path: Path) -> None:
-    slow = ("--worker-class", "tests.running.planted.SlowToBegin")
+    slow = ("--worker-class", "tests.server.planted.SlowToBegin")
     with planted(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)
 

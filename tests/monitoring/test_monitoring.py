@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT, free_port, wait_until
-from tests.running.observed import Observed, observed_service
-from tests.running.test_logs import KINDS
-from tests.running.test_metrics import send
+from tests.monitoring.observed import Observed, observed_service
+from tests.monitoring.test_logs import KINDS
+from tests.monitoring.test_metrics import send
 
 MONITORING = ROOT / "petservice" / "monitoring"
 ALERTS = MONITORING / "alerts.yml"

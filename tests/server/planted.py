@@ -15,6 +15,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from petservice.handler import Handler
+from petservice.server import worker
 from petservice.server.asgi import Application
 
 FOLDER = Path(os.environ["PLANTED"])
