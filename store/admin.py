@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_protect
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages, count_of_pets
 from pets.models import Pet
-from petservice.api.pagination import is_id
+from petservice.api.validators import is_id
 from store.models import InventoryItem
 
 # The fields of one row begin with its number.

@@ -32,13 +32,3 @@ class InventoryCounter(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status}: {self.count:+d}"
-
-
-class DayCounter(models.Model):
-    """A share of the number of pets that were created on one day (UTC) and still exist; kept like InventoryCounter."""
-
-    day = models.DateField(db_index=True)
-    count = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.day}: {self.count:+d}"

@@ -16,4 +16,4 @@ class InventoryViewSet(APIViewSet):
     serializer_class = InventorySerializer
 
     def retrieve(self, request: Request) -> HttpResponse:
-        return self.answer(_shown(inventory_counts()))
+        return self.respond(_shown(inventory_counts()))

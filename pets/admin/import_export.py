@@ -32,7 +32,9 @@ from import_export.results import Result, RowResult
 
 from pets import origin
 from pets.files.merging import FIELDS, Comparison, Difference, StaleError, compare, merge
-from pets.files.rows import COLUMNS, Line, Row, read, write
+from pets.files.reading import read
+from pets.files.rows import COLUMNS, Line, Row
+from pets.files.writing import write
 from pets.models import Pet, Upload
 
 # What is previewed and imported well within the time that a worker has for a request.

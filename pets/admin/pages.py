@@ -24,7 +24,7 @@ from pets.admin.forms import PetForm
 from pets.admin.import_export import PetImportExport
 from pets.any_case import AnyCase, starts_with
 from pets.models import Pet
-from petservice.api.pagination import is_id
+from petservice.api.validators import is_id
 
 # One page asks whether to delete the selected pets; it lists them all.
 MOST_DELETED = 500

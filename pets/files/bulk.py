@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from pets.fields import new_pet_id
 from pets.files.rows import COLUMNS, Line
 from pets.models import Pet
+from petservice.db.backend import backend
 
 # Rows that are inserted, looked up or reported at a time.
 BATCH = 1000
@@ -77,23 +78,9 @@ class CheckedRows:
 
 def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
     """All of the pets or, when it raises, none; IntegrityError if one of the ids is there already."""
-    quote = connection.ops.quote_name
-    table = quote(Pet._meta.db_table)
-    names = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
-    columns = ", ".join(quote(names[column]) for column in COLUMNS)
-    with transaction.atomic(), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for batch in batches:
-                    for row in batch:
-                        copy.write_row(row)
-            # Else it would plan by the table as it was, for as long as a minute. But not if that means to wait for who
-            # makes an index meanwhile, since that waits for this transaction.
-            cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
-        else:
-            places = ", ".join("%s" for _ in COLUMNS)
-            for batch in batches:
-                cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", batch)  # noqa: S608  # our names
+    columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
+    with transaction.atomic():
+        backend().copy_rows(Pet._meta.db_table, [columns[name] for name in COLUMNS], batches)
 
 
 def existing(checked: CheckedRows) -> Iterator[Problem]:

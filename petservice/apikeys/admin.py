@@ -1,14 +1,14 @@
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet, TextChoices
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -18,39 +18,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.apikeys import keys
+from petservice.apikeys.filters import StateFilter, UseFilter
+from petservice.apikeys.forms import KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import APIKey
-from petservice.apikeys.throttling import NO_REDIS
-
-
-class KeyForm(forms.ModelForm):
-    """A key; its limit can be set where it can be counted."""
-
-    def clean_requests_per_minute(self) -> int | None:
-        limit: int | None = self.cleaned_data["requests_per_minute"]
-        if limit is not None and "requests_per_minute" in self.changed_data and not settings.REDIS_URL:
-            raise forms.ValidationError(NO_REDIS)
-        return limit
-
-
-class NewKeyForm(KeyForm):
-    """A new key. However often the form is sent (a double click, a reload, the way back), it makes one."""
-
-    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
-
-    def validate_unique(self) -> None:
-        """Left to the database: only it can tell when two are sent at once."""
-
-
-class RotateForm(forms.Form):
-    """How long the key lives on beside its successor; sent twice, it makes one."""
-
-    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
-    overlap = forms.TypedChoiceField(
-        label="The old key works for another",
-        coerce=lambda hours: timedelta(hours=int(hours)),
-        choices=[(0, "no time: it ends now"), (1, "hour"), (24, "day"), (24 * 7, "week"), (24 * 30, "30 days")],
-        initial=24,
-    )
 
 
 def _day(time: datetime | None) -> str:
@@ -59,38 +29,6 @@ def _day(time: datetime | None) -> str:
 
 def _keys(number: int) -> str:
     return "1 API key" if number == 1 else f"{number:,} API keys"
-
-
-class MomentFilter(admin.SimpleListFilter):
-    """By one of `kinds`, each a condition of the moment."""
-
-    kinds: type[TextChoices]
-    condition: Callable[[Any, datetime], Q]
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return self.kinds.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
-        kind = self.value()
-        if kind is None or kind not in self.kinds.values:
-            return queryset
-        return queryset.filter(self.condition(self.kinds(kind), timezone.now()))
-
-
-class StateFilter(MomentFilter):
-    """By what the list shows as the state."""
-
-    title = parameter_name = "state"
-    kinds = APIKey.State
-    condition = staticmethod(APIKey.in_state)
-
-
-class UseFilter(MomentFilter):
-    """By whether a usable key is used at all."""
-
-    title = parameter_name = "use"
-    kinds = APIKey.Use
-    condition = staticmethod(APIKey.in_use)
 
 
 @admin.register(APIKey)

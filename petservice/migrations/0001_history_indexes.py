@@ -1,7 +1,5 @@
 from django.db import migrations
 
-from petservice.db.sqlite.statistics import statistics
-
 
 class Migration(migrations.Migration):
     """Django's log of the admin, by what it is asked: the changes of one record, and the last ones of its kind.
@@ -19,14 +17,5 @@ class Migration(migrations.Migration):
         migrations.RunSQL(
             "CREATE INDEX petservice_history_of_kind ON django_admin_log (content_type_id, id)",
             "DROP INDEX petservice_history_of_kind",
-        ),
-        statistics(
-            "django_admin_log",
-            {
-                "petservice_history_of_record": "1000000 10",
-                "petservice_history_of_kind": "1000000 300000 1",
-                "django_admin_log_content_type_id_c4bce8eb": "1000000 300000",
-                "django_admin_log_user_id_c564eba6": "1000000 100000",
-            },
         ),
     ]

@@ -20,7 +20,7 @@ from django.utils import timezone
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
-from petservice.backoffice import dashboard, groups
+from petservice.backoffice import charts, dashboard, groups
 from store.models import InventoryCounter, InventoryItem
 from tests.backoffice.test_walk import staff
 
@@ -149,7 +149,7 @@ def test_the_bars_of_the_inventory_are_as_long_as_their_shares() -> None:
     available, pending, sold = (bar.width for bar in seen_at(NOW).inventory.bars)
 
     assert available == 3 * pending
-    assert available + pending == dashboard.FULL
+    assert available + pending == charts.FULL
     assert sold == 0
 
 
@@ -175,8 +175,8 @@ def test_the_bars_of_the_days_stand_on_one_line_as_high_as_their_counts() -> Non
 
     bars = seen_at(NOW).days.bars
 
-    assert all(bar.y + bar.height == dashboard.FULL for bar in bars)
-    assert [bar.height for bar in bars[-3:]] == [0, dashboard.FULL, dashboard.FULL / 2]
+    assert all(bar.y + bar.height == charts.FULL for bar in bars)
+    assert [bar.height for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
 
 
 def test_the_smallest_count_beside_the_greatest_can_still_be_seen() -> None:
@@ -185,7 +185,7 @@ def test_the_smallest_count_beside_the_greatest_can_still_be_seen() -> None:
 
     _, pending, _ = seen_at(NOW).inventory.bars
 
-    assert pending.width == dashboard.LEAST
+    assert pending.width == charts.MIN_LENGTH
 
 
 def test_each_day_leads_to_the_pets_of_that_day_and_the_sum_to_those_of_all_days() -> None:
@@ -350,7 +350,7 @@ def test_a_change_is_told_in_words_and_not_by_its_icon_alone(flag: int, message:
     assert f'<span class="what">{told}</span>' in change
 
 
-def test_what_is_gone_has_no_link() -> None:
+def test_a_deletion_has_no_link() -> None:
     stays, goes = create_pet(name="Stays"), create_pet(name="Goes")
     log(CHANGE, [stays, goes])
     log(DELETION, [goes])
@@ -358,7 +358,7 @@ def test_what_is_gone_has_no_link() -> None:
 
     linked = [(name_in(change), "<a " in change) for change in changes(granted("view_pet"))]
 
-    assert linked == [("Goes", False), ("Goes", False), ("Stays", True)]
+    assert linked == [("Goes", False), ("Goes", True), ("Stays", True)]
 
 
 def test_changes_that_others_may_see_do_not_push_out_one_s_own() -> None:
@@ -368,10 +368,16 @@ def test_changes_that_others_may_see_do_not_push_out_one_s_own() -> None:
     assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]
 
 
-def test_a_change_of_something_that_never_was_does_no_harm() -> None:
-    log(CHANGE, [Pet(id="nonsense", name="Rex"), APIKey(id=None, name="Acme")])
+def test_the_link_of_a_change_to_a_record_that_is_gone_says_so(admin_client: Client) -> None:
+    goes = create_pet(name="Goes")
+    log(CHANGE, [goes, Pet(id="nonsense", name="Rex")])
+    Pet.objects.all().delete()
 
-    assert ["<a " in change for change in changes(staff(is_superuser=True))] == [False, False]
+    urls = re.findall(r'<a href="(/admin/pets/pet/[^"]+)"', "".join(changes(staff(is_superuser=True))))
+
+    assert len(urls) == 2
+    for url in urls:
+        assert "Perhaps it was deleted?" in admin_client.get(url, follow=True).content.decode()
 
 
 def test_markup_in_names_and_messages_is_shown_as_text() -> None:

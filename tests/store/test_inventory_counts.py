@@ -2,10 +2,9 @@
 
 import random
 import threading
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
@@ -19,8 +18,8 @@ from hypothesis import strategies as st
 
 from pets.fields import new_pet_id
 from pets.models import Pet
-from store.models import DayCounter, InventoryCounter
-from store.services import inventory_counts, pets_created_per_day, reconcile_inventory
+from store.models import InventoryCounter
+from store.services import inventory_counts, reconcile_inventory
 
 STATUSES = Pet.Status.values
 NONE = dict.fromkeys(STATUSES, 0)
@@ -32,14 +31,8 @@ def full_count() -> dict[str, int]:
     return NONE | dict(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
 
 
-def full_count_by_day() -> dict[date, int]:
-    return dict(Counter(created_at.date() for created_at in Pet.objects.values_list("created_at", flat=True)))
-
-
 def assert_exact() -> None:
-    days = pets_created_per_day(date(2020, 1, 1), date(2030, 1, 1))
     assert inventory_counts() == full_count()
-    assert {day: count for day, count in days.items() if count} == full_count_by_day()
 
 
 class ProvokedError(Exception):
@@ -86,12 +79,6 @@ def bulk_update(pick: int, status: str, other: str) -> None:
     for number, pet in enumerate(pets):
         pet.status = (status, other)[number % 2]
     Pet.objects.bulk_update(pets, ["status", "name"])
-
-
-def change_days(pick: int, status: str, other: str) -> None:
-    for number, pk in enumerate(_some(pick)):
-        # The last moment of a day in UTC, which is another day elsewhere.
-        Pet.objects.filter(pk=pk).update(created_at=datetime(2026, 1, 1 + number, 23, 59, 59, tzinfo=UTC))
 
 
 def queryset_update(pick: int, status: str, other: str) -> None:
@@ -149,7 +136,6 @@ WRITES: list[Write] = [
     save,
     save_under_another_id,
     bulk_update,
-    change_days,
     queryset_update,
     update_of_something_else,
     instance_delete,
@@ -381,21 +367,21 @@ def reconcile() -> str:
 
 
 @pytest.mark.django_db
-def test_reconcile_finds_an_error_mends_it_and_says_so() -> None:
+def test_reconcile_finds_an_error_corrects_it_and_says_so() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     InventoryCounter.objects.filter(status="available").delete()
     InventoryCounter.objects.create(status="pending", count=5)
 
     assert reconcile().splitlines() == [
-        "available: 2 (mended; the kept count was 0)",
-        "pending: 0 (mended; the kept count was 5)",
+        "available: 2 (corrected; the kept count was 0)",
+        "pending: 0 (corrected; the kept count was 5)",
         "sold: 1",
     ]
     assert_exact()
 
 
 @pytest.mark.django_db
-def test_reconcile_has_nothing_to_mend_when_nothing_is_wrong() -> None:
+def test_reconcile_has_nothing_to_correct_when_nothing_is_wrong() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     before = list(InventoryCounter.objects.order_by("pk").values())
 
@@ -404,7 +390,7 @@ def test_reconcile_has_nothing_to_mend_when_nothing_is_wrong() -> None:
 
 
 @pytest.mark.django_db
-def test_counting_works_on_after_mending() -> None:
+def test_counting_works_on_after_a_correction() -> None:
     Pet.objects.create(name="Rex")
     InventoryCounter.objects.all().delete()
     reconcile_inventory()
@@ -413,31 +399,6 @@ def test_counting_works_on_after_mending() -> None:
     Pet.objects.filter(name="Rex").delete()
 
     assert inventory_counts() == full_count() == NONE | {"pending": 1}
-
-
-@pytest.mark.django_db
-def test_reconcile_mends_the_counts_of_days() -> None:
-    for day in (1, 1, 2):
-        Pet.objects.create(name="Rex", created_at=datetime(2026, 11, day, tzinfo=UTC))
-    DayCounter.objects.filter(day=date(2026, 11, 1)).delete()
-    DayCounter.objects.create(day=date(2026, 11, 3), count=7)
-
-    assert reconcile().splitlines()[3:] == [
-        "created on 2026-11-01: 2 (mended; the kept count was 0)",
-        "created on 2026-11-03: 0 (mended; the kept count was 7)",
-    ]
-    assert_exact()
-
-
-@pytest.mark.django_db
-def test_each_day_asked_for_has_a_count() -> None:
-    Pet.objects.create(name="Rex", created_at=datetime(2026, 11, 2, tzinfo=UTC))
-
-    assert pets_created_per_day(date(2026, 11, 1), date(2026, 11, 3)) == {
-        date(2026, 11, 1): 0,
-        date(2026, 11, 2): 1,
-        date(2026, 11, 3): 0,
-    }
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from django.db import IntegrityError, connection
 
 # Seconds in which others may join an insert: a disk takes longer than that to write one.
-_GATHERING = 0.001
+_GATHERING_INTERVAL = 0.001
 # Statements of one transaction: so many that readers and other writers never wait long.
-_MOST = 100
+_MAX_INSERTS = 100
 
 
 Outcome = Exception | None
@@ -45,7 +45,7 @@ class GroupCommit:
         """Insert, and on the loop `tell` None when it is committed, or else the error for which it is not."""
         if not self._waiting and not self._is_writing:
             self._loop = loop
-            loop.call_later(_GATHERING, self._hand_over)
+            loop.call_later(_GATHERING_INTERVAL, self._hand_over)
         self._waiting.append(_Insert(sql, values, tell))
 
     def _hand_over(self) -> None:
@@ -53,13 +53,13 @@ class GroupCommit:
             self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
             self._thread.start()
         self._is_writing = True
-        self._batches.put(self._waiting[:_MOST])
-        del self._waiting[:_MOST]
+        self._batches.put(self._waiting[:_MAX_INSERTS])
+        del self._waiting[:_MAX_INSERTS]
 
     def _report(self, batch: list[_Insert], outcomes: list[Outcome]) -> None:
         self._is_writing = False
         if self._waiting:
-            self._loop.call_later(_GATHERING, self._hand_over)
+            self._loop.call_later(_GATHERING_INTERVAL, self._hand_over)
         for insert, outcome in zip(batch, outcomes, strict=True):
             insert.tell(outcome)
 

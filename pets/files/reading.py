@@ -1,0 +1,161 @@
+"""Files of pets read: CSV with a header line, JSON lines, or a JSON array."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Generator, Iterator
+from datetime import datetime
+from functools import partial
+from typing import IO, Any
+
+import orjson
+
+from pets.files.formulas import unescape
+from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, unknown_columns
+
+# Longer than any line with a row that can be read: csv refuses cells of more than 131,072 characters. A longer line is
+# read in parts, so that no line fills the memory.
+_MAX_LINE_BYTES = 1 << 20
+_NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8 (comma delimited)”."
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BETWEEN_ELEMENTS = re.compile(r"[,\s]*")
+_NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
+
+
+def read(file: IO[bytes], kind: str, *, now: datetime, created_through: str) -> Generator[Line]:
+    """The rows of a file of one of KINDS, or of a JSON array if `kind` is "json"; see `clean` for what they leave out.
+
+    Where there is no telling rows from each other any more, the last line says so. To be closed before the file is,
+    unless it is read to the end.
+    """
+    try:
+        for number, values in _READERS[kind](file):
+            if isinstance(values, str):
+                yield Line(number, None, [values])
+            else:
+                yield Line(number, *clean(values, now=now, created_through=created_through), values)
+    except _BrokenFileError as error:
+        yield Line(error.number, None, [error.problem])
+
+
+class _BrokenFileError(Exception):
+    def __init__(self, number: int, problem: str) -> None:
+        super().__init__(f"line {number}: {problem}")
+        self.number = number
+        self.problem = problem
+
+
+# By line, the values of a row, or what is wrong with it.
+Values = Iterator[tuple[int, dict[str, Any] | str]]
+
+
+def _read_csv(file: IO[bytes]) -> Values:
+    # What is not UTF-8 is let through as lone surrogates, so that the line that has it can be named.
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    cells = csv.reader(iter(partial(text.readline, _MAX_LINE_BYTES), ""), strict=True)
+    number = 1
+    try:
+        header = next(cells, [])
+        _check_header(header)
+        number = cells.line_num + 1
+        for row in cells:
+            if row:  # not an empty line
+                yield number, _values(header, row, number)
+            number = cells.line_num + 1
+    except csv.Error as error:
+        raise _BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
+    finally:
+        text.detach()  # so that the file is left for others to close
+
+
+def _check_header(header: list[str]) -> None:
+    if not _is_utf_8("".join(header)) or "\0" in "".join(header):
+        raise _BrokenFileError(1, _NOT_UTF_8)
+    columns = f"the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}"
+    if not set(header) <= set(COLUMNS):
+        raise _BrokenFileError(1, f"{columns}; not {unknown_columns(header)}.")
+    if "name" not in header or len(set(header)) < len(header):
+        raise _BrokenFileError(1, f"{columns}; each once, and name always.")
+
+
+def _values(header: list[str], row: list[str], number: int) -> dict[str, Any] | str:
+    text = "".join(row)
+    if not _is_utf_8(text):
+        raise _BrokenFileError(number, _NOT_UTF_8)
+    if len(row) != len(header):
+        return f"{len(row)} cells, where the first line has {len(header)}: text with a comma in it must be in quotes."
+    values = dict(zip(header, row, strict=True))
+    if "'" in text:
+        for column in FREE_TEXT:
+            if column in values:
+                values[column] = unescape(values[column])
+    return values
+
+
+def _is_utf_8(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())  # which is slower
+    except UnicodeEncodeError:
+        return False
+
+
+def _read_json_lines(file: IO[bytes]) -> Values:
+    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):
+        if len(line) == _MAX_LINE_BYTES:
+            raise _BrokenFileError(
+                number, f"longer than {_MAX_LINE_BYTES:,} bytes: write each pet on a line of its own."
+            )
+        if line.isspace():
+            continue
+        try:
+            values = orjson.loads(line.removeprefix(_BYTE_ORDER_MARK))
+        except orjson.JSONDecodeError as error:
+            yield number, f"not JSON ({error}): write each pet as an object on a line of its own."
+        else:
+            yield number, _object(values)
+
+
+def _object(values: Any) -> dict[str, Any] | str:
+    if not isinstance(values, dict):
+        return _NOT_AN_OBJECT
+    if not values.keys() <= set(COLUMNS):
+        return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
+    return values
+
+
+def _read_json(file: IO[bytes]) -> Values:
+    content = file.read().removeprefix(_BYTE_ORDER_MARK)
+    if not content.lstrip().startswith(b"["):
+        yield from _read_json_lines(io.BytesIO(content))
+        return
+    try:
+        pets = orjson.loads(content)
+        numbers = _lines_of_elements(content.decode())
+    except orjson.JSONDecodeError as error:
+        raise _BrokenFileError(error.lineno, f"not JSON ({error}).") from None
+    except RecursionError:  # json gives up a little earlier than orjson
+        raise _BrokenFileError(1, "the pets are nested too deeply.") from None
+    for number, values in zip(numbers, pets, strict=True):
+        yield number, _object(values)
+
+
+def _lines_of_elements(array: str) -> list[int]:
+    """On which line each element of a JSON array begins."""
+    decoder = json.JSONDecoder()
+    numbers: list[int] = []
+    position = array.index("[") + 1
+    number = 1 + array.count("\n", 0, position)
+    while (begin := _BETWEEN_ELEMENTS.match(array, position)) and array[begin.end()] != "]":
+        number += array.count("\n", position, begin.end())
+        numbers.append(number)
+        _, position = decoder.raw_decode(array, begin.end())
+        number += array.count("\n", begin.end(), position)
+    return numbers
+
+
+_READERS: dict[str, Callable[[IO[bytes]], Values]] = {
+    "csv": _read_csv,
+    "jsonl": _read_json_lines,
+    "json": _read_json,  # which takes a memory that holds it
+}
