@@ -9,8 +9,11 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
     try:
         from django.core.management import execute_from_command_line
+
+        from petservice.db.waiting import unlimited
     except ImportError:
         sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
+    unlimited.set(True)  # commands may take their time in the database; `serve` takes this back for its requests
     execute_from_command_line(sys.argv)
 
 

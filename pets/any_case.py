@@ -72,9 +72,14 @@ def _indexed(text: str) -> int:
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
-        if letters > _MOST_LETTERS and connection.vendor == "sqlite":
+        if letters > _MOST_LETTERS and _knows_case_of_ascii_only():
             return position
     return len(text)
+
+
+def _knows_case_of_ascii_only() -> bool:
+    features: Any = connection.features  # of petservice.db, which has more of them than Django
+    return bool(features.knows_case_of_ascii_only)
 
 
 def _is_all_indexed(text: str) -> bool:
@@ -83,6 +88,6 @@ def _is_all_indexed(text: str) -> bool:
 
 def _spellings(text: str) -> list[str]:
     """`text` in the cases that the database does not see as one."""
-    if connection.vendor != "sqlite":
+    if not _knows_case_of_ascii_only():
         return [text]
     return ["".join(characters) for characters in itertools.product(*map(_cases, text))]

@@ -4,7 +4,7 @@ import uuid_utils
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from petservice.api.pagination import is_id
+from petservice.api.validators import is_id
 
 
 def new_pet_id() -> str:
@@ -25,11 +25,11 @@ class PetIDField(models.CharField):
         return name, path, args, kwargs
 
     def db_type(self, connection: Any) -> str:
-        return "uuid" if connection.vendor == "postgresql" else "char(36)"
+        return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
     def get_db_converters(self, connection: Any) -> list[Any]:
         # Elsewhere it is text already, and a list of pets need not call a function for each.
-        return [_as_text] if connection.vendor == "postgresql" else []
+        return [_as_text] if connection.features.has_native_uuid_field else []
 
     def to_python(self, value: Any) -> str | None:
         # PostgreSQL refuses other text with an error, where a look-up should just find nothing.

@@ -2,10 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from pets.models import IdempotencyRecord, Pet
+from petservice.db.backend import backend
 from petservice.db.compiled import CompiledInsert
 
 IDEMPOTENCY_PERIOD = timedelta(hours=24)
@@ -44,7 +45,8 @@ def create_pet_once(
     written together or not at all. Raises IdempotencyKeyReusedError and IdempotencyKeyInUseError.
     """
     now = now or timezone.now()
-    _claim(api_key_id, idempotency_key)
+    if not backend().try_lock(f"idempotency:{idempotency_key}", api_key_id):
+        raise IdempotencyKeyInUseError
     record = IdempotencyRecord.objects.filter(api_key_id=api_key_id, key=idempotency_key).first()
     if record is not None and record.created_at > now - IDEMPOTENCY_PERIOD:
         if (record.name, record.tag) != (name, tag):
@@ -58,19 +60,6 @@ def create_pet_once(
         api_key_id=api_key_id, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
     )
     return pet, True
-
-
-def _claim(api_key_id: int, idempotency_key: str) -> None:
-    """Keep others out until the transaction ends. SQLite lets only one writer in anyway; here the others queue."""
-    if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [f"idempotency:{idempotency_key}", api_key_id]
-        )
-        (claimed,) = cursor.fetchone()
-    if not claimed:
-        raise IdempotencyKeyInUseError
 
 
 def _sweep(now: datetime) -> None:

@@ -10,7 +10,9 @@ from pets import origin, queries, schema, services
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
-from petservice.api.pagination import Page, absolute_url, is_id, page_headers
+from petservice.api.pagination import Page, page_headers
+from petservice.api.responses import absolute_url
+from petservice.api.validators import is_id
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.authentication import Client
 from petservice.monitoring.redaction import echo
@@ -33,7 +35,7 @@ class PetViewSet(APIViewSet):
     def list(self, request: Request) -> HttpResponse:
         page = Page.from_request(request)
         pets, more = page.rows(queries.pets_after)
-        return self.answer([_shown(pet) for pet in pets], headers=page_headers(page, request, pets, more))
+        return self.respond([_shown(pet) for pet in pets], headers=page_headers(page, request, pets, more))
 
     def create(self, request: Request) -> HttpResponse:
         idempotency_key = _idempotency_key(request)
@@ -50,14 +52,14 @@ class PetViewSet(APIViewSet):
         headers = {"Location": f"{absolute_url(request)}/{pet.id}"}
         if not is_new:
             headers["Idempotency-Replayed"] = "true"
-        return self.answer(_shown((pet.id, pet.name, pet.tag)), status=201, headers=headers)
+        return self.respond(_shown((pet.id, pet.name, pet.tag)), status=201, headers=headers)
 
     # petId is the contract's name for it, which the document takes from here.
     def retrieve(self, request: Request, petId: str) -> HttpResponse:  # noqa: N803
         pet = queries.pet(petId) if is_id(petId) else None
         if pet is None:
             raise NotFound(f"No pet has the id {echo(petId)}: GET /v1/pets lists those that exist.")
-        return self.answer(_shown(pet))
+        return self.respond(_shown(pet))
 
 
 def _idempotency_key(request: Request) -> str | None:

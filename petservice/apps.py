@@ -12,5 +12,4 @@ class PetserviceConfig(AppConfig):
 
         register(checks.check_configuration, "petservice")
         register(checks.check_live, "petservice")
-        register(checks.check_redis_url, "petservice")
         register(checks.check_tls_files, Tags.security)

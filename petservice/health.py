@@ -1,5 +1,7 @@
 """For load balancers: does the process run, and can it work?"""
 
+import mmap
+
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
@@ -9,8 +11,7 @@ from rest_framework.request import Request
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
-from petservice.db.pending_migrations import lacking, missing_migrations
-from petservice.server import drain
+from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 
 
 @extend_schema_view(
@@ -39,10 +40,25 @@ class HealthViewSet(APIViewSet):
     throttle_classes = ()
 
     def retrieve(self, request: Request) -> HttpResponse:
-        return self.answer({"status": "ok"})
+        return self.respond({"status": "ok"})
 
 
-def not_ready() -> HttpResponse:
+# Whether the service is about to stop. Worker processes share it, since they begin as copies of the process that loads
+# this.
+_stopping = mmap.mmap(-1, 1)
+
+
+def announce_stop() -> None:
+    """Have `/ready` answer 503 from now on, in all worker processes that this process has started."""
+    _stopping[0] = 1
+
+
+def is_stopping() -> bool:
+    """Return whether the service is about to stop."""
+    return _stopping[0] == 1
+
+
+def unavailable() -> HttpResponse:
     """What `/ready` answers while the database does not answer it."""
     return error_response(503, "The database does not answer.")
 
@@ -50,12 +66,12 @@ def not_ready() -> HttpResponse:
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration and the service is to go on, else 503."""
-    if drain.has_begun():
+    if is_stopping():
         return error_response(503, "The service is about to stop.")
     try:
         missing = missing_migrations()
     except DatabaseError:
-        return not_ready()
+        return unavailable()
     if missing:
-        return error_response(503, lacking(missing))
+        return error_response(503, pending_migrations_message(missing))
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

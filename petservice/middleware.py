@@ -1,10 +1,8 @@
 """What happens to every request before and after its view: identity, transport, and the one shape of answers."""
 
 import logging
-import os
-import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
@@ -12,37 +10,24 @@ from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden, HttpResponseServerError
 
+from petservice import paths
 from petservice.api.errors import error_response, standard_error_response
+from petservice.api.responses import REQUEST_ID, request_id_of, with_standard_headers
 from petservice.apikeys import keys
-from petservice.db.pending_migrations import lacking, schema
-from petservice.monitoring.logs import request_id
+from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
+from petservice.monitoring.logs import request_id as logged_request_id
 
 logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-# Pages for people, which may answer in HTML; everything else answers in JSON.
-SECTIONS = ("/admin/", "/static/")
-# To be read: any other method than GET and HEAD is answered in JSON as well.
-PAGES = ("/", "/docs")
-HEALTH = "/v1/health"
-READINESS = "/ready"
-# Load balancers probe these by address, without a name, and often without TLS.
-PROBES = (HEALTH, READINESS)
-
 _KNOWN_HOSTS = 100
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-
-
-def request_identity(sent: str) -> str:
-    """The id of a request: the one that its client sent, if it is one, or else a new one."""
-    return sent if _REQUEST_ID.fullmatch(sent) else os.urandom(16).hex()
 
 
 def _is_page(request: HttpRequest) -> bool:
-    if request.path_info in PAGES:
+    if request.path_info in paths.PAGES:
         return request.method in ("GET", "HEAD")
-    return request.path_info.startswith(SECTIONS)
+    return request.path_info.startswith(paths.SECTIONS)
 
 
 class EnvelopeMiddleware:
@@ -52,29 +37,27 @@ class EnvelopeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        identity = request_identity(request.META.get("HTTP_X_REQUEST_ID", ""))
-        token = request_id.set(identity)
+        request_id = request.META.get(REQUEST_ID) or request_id_of(request.META)
+        token = logged_request_id.set(request_id)
         try:
             response = self.get_response(request)
         finally:
-            request_id.reset(token)
+            logged_request_id.reset(token)
         if not _is_page(request):
-            response = self._as_api_answer(response)
-        response.headers["X-Request-ID"] = identity
+            return with_standard_headers(self._as_api_response(response), request_id)
+        response.headers["X-Request-ID"] = request_id
         if isinstance(response, HttpResponse):  # not a stream: its length is known, which saves chunks
             response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
 
-    def _as_api_answer(self, response: HttpResponseBase) -> HttpResponseBase:
+    def _as_api_response(self, response: HttpResponseBase) -> HttpResponse:
         if response.status_code >= 400 and not _is_of_api(response):
             # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
             response = standard_error_response(response.status_code)
         response.headers.pop("Allow", None)  # REST framework's; it promises OPTIONS, and no answer here is a 405
-        response.headers["Cache-Control"] = "no-store"
-        response.headers["X-Content-Type-Options"] = "nosniff"
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
-        return response
+        return cast(HttpResponse, response)  # outside the pages nothing is streamed
 
 
 def _is_of_api(response: HttpResponseBase) -> bool:
@@ -102,10 +85,10 @@ class TransportMiddleware:
         self._known_hosts: set[str | None] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info in PROBES:
+        if request.path_info in paths.PROBES:
             return self.get_response(request)
         if settings.REQUIRE_HTTPS and not request.is_secure():
-            _tell_of_key(request.META.get("HTTP_X_API_KEY", ""))
+            _warn_of_leaked_key(request.META.get("HTTP_X_API_KEY", ""))
             message = (
                 "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
             )
@@ -127,19 +110,19 @@ class TransportMiddleware:
                 self._known_hosts.add(host)
 
 
-def _tell_of_key(plain: str) -> None:
+def _warn_of_leaked_key(plain: str) -> None:
     """Log that a key, if it is one, has been where others may have read it."""
     if keys.environment_of(plain):
         logger.warning("A key was sent over plain HTTP, which others can read; rotate it: %s", keys.prefix(plain))
 
 
-class SchemaMiddleware:
+class PendingMigrationsMiddleware:
     """Refuses pages that need the database while that lacks migrations."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith("/admin/") and (missing := schema.missing()):
-            return HttpResponseServerError(lacking(missing))
+        if request.path_info.startswith(paths.ADMIN) and (missing := pending_migrations.count()):
+            return HttpResponseServerError(pending_migrations_message(missing))
         return self.get_response(request)

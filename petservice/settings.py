@@ -15,6 +15,7 @@ from environs import Env, EnvValidationError, validate
 
 from petservice.client_address import Proxies, host_and_port
 from petservice.db.url import database_settings
+from petservice.monitoring.logs import logging_settings
 from petservice.secret_key import kept_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -53,18 +54,6 @@ try:
 except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
-
-# Of one worker process: calls of the API at a time. On PostgreSQL each has a connection of its own, on SQLite those
-# that write wait together for one commit.
-READ_LANES = 3
-WRITE_LANES = 3 if DATABASES["default"]["ENGINE"] == "petservice.db.postgresql" else 64
-# Seconds in which a call must have been answered by the database, after as many at most in which it waits for its turn.
-# SQLite itself waits five for another writer, and what comes meanwhile waits for those as well.
-CALL_PATIENCE = 5 if DATABASES["default"]["ENGINE"] == "petservice.db.postgresql" else 10
-# Threads for what writes to SQLite in several statements.
-WRITE_THREADS = 2
-# Threads for pages. A staff member's export holds one until its client has most of it.
-PAGE_THREADS = 3
 
 # Where the requests of keys that have a limit are counted; without it no key can be given one.
 REDIS_URL = env.str("REDIS_URL", "")
@@ -139,7 +128,7 @@ MIDDLEWARE = [
     # Before whatever may refuse a page: the refusal is a page as well.
     "petservice.middleware.PagePolicyMiddleware",
     "petservice.middleware.TransportMiddleware",
-    "petservice.middleware.SchemaMiddleware",
+    "petservice.middleware.PendingMigrationsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -305,28 +294,4 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"displayOperationId": True},
 }
 
-# Logs go to standard error, a line an event and a traceback where there is one: below it, or in JSON inside the line.
-
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "petservice.monitoring.logs.RequestIDFilter"}},
-    "formatters": {
-        "line": {
-            "class": "petservice.monitoring.redaction.KeylessFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
-        },
-        "json": {"class": "petservice.monitoring.logs.JSONFormatter"},
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {
-        # Django's own handlers would write each line a second time, or mail it.
-        "django": {"handlers": [], "level": "INFO", "propagate": True},
-        # A client's mistake is the client's to see; only crashes are logged.
-        "django.request": {"level": "ERROR"},
-        "django.server": {"handlers": [], "propagate": True},
-        # Failed logins and lock-outs, not each step on the way.
-        "axes": {"level": "WARNING"},
-    },
-}
+LOGGING = logging_settings(LOG_FORMAT)

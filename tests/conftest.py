@@ -19,17 +19,18 @@ import psycopg
 import pytest
 import redis
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice.apikeys import request_counter
 from petservice.apikeys.models import APIKey
-from petservice.handler import ShortWay
+from petservice.handler import APIHandlerMixin
 from tests.described import assert_described
 
 
-class ClientHandler(ShortWay, client.ClientHandler):
+class ClientHandler(APIHandlerMixin, client.ClientHandler):
     """The test client's way to the views is the service's."""
 
 
@@ -37,6 +38,11 @@ client.ClientHandler = ClientHandler  # type: ignore[misc]
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = ("manage.py", "serve", "--migrate")
+# The same application under plain gunicorn, with the workers that call WSGI.
+GUNICORN = {
+    "sync": ("-m", "gunicorn", "petservice.wsgi"),
+    "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
+}
 REDIS_PASSWORD = "8e03978e40d5"
 
 
@@ -90,6 +96,12 @@ def static_files_are_found_once() -> Iterator[None]:
 def quick_passwords(settings: Any) -> None:
     """The real hasher is slow on purpose; no test here is about it."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> None:
+    """What an earlier test has left in the cache is no longer true."""
+    cache.clear()
 
 
 @pytest.fixture
@@ -272,7 +284,7 @@ def _answers(url: str) -> bool:
 def fresh_database_url(folder: Path) -> Iterator[str]:
     """The URL of a new, empty database of the kind that the suite runs on."""
     database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite3"):
+    if database["ENGINE"] == "petservice.db.sqlite":
         yield f"sqlite:///{folder}/petservice.sqlite3"
         return
     server = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])

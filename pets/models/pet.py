@@ -4,12 +4,12 @@ from django.utils import timezone
 
 from pets.any_case import AnyCase
 from pets.fields import PetIDField, new_pet_id
-from petservice.api.validators import is_blank
+from petservice.api.validators import NOT_BLANK
 
 
 def validate_not_blank(value: str) -> None:
     """Refuse text of white space only."""
-    if is_blank(value):
+    if not NOT_BLANK.search(value):
         raise ValidationError("Enter at least one character that is not white space.", code="blank")
 
 

@@ -5,8 +5,7 @@ from typing import Any, NoReturn
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from petservice.api.pagination import ID_PATTERN
-from petservice.api.validators import is_blank
+from petservice.api.validators import ID_PATTERN, NOT_BLANK
 
 MAX_LENGTH = 255  # characters
 
@@ -26,7 +25,7 @@ class IDField(serializers.Field[str, Any, str, Any]):
 
 @extend_schema_field(
     # No NUL, and one character that is no white space: in what ECMA 262, Python, Java and Go's RE2 have in common.
-    # \s is ECMA 262's, which leaves out what stands beside it here (see is_blank).
+    # \s is ECMA 262's, which leaves out what stands beside it here (see NOT_BLANK).
     {
         "type": "string",
         "minLength": 1,
@@ -58,7 +57,7 @@ class TextField(serializers.Field[str, Any, str, Any]):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("type", got=_JSON_TYPES[type(data)])
-        if is_blank(data):
+        if not NOT_BLANK.search(data):
             self.fail("blank")
         if len(data) > MAX_LENGTH:
             self.fail("length", most=MAX_LENGTH, got=len(data))

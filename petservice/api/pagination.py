@@ -3,33 +3,22 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from rest_framework.request import Request
 
 from petservice.api.errors import BadRequest
+from petservice.api.responses import absolute_url
+from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 
-# The service's ids: UUIDs in lower case with hyphens.
-ID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
-_ID = re.compile(ID_PATTERN, re.ASCII)
-
-# Of the few paths that have lists.
-_quoted = lru_cache(maxsize=16)(quote)
 
 RowT = TypeVar("RowT")
-
-
-def is_id(text: str) -> bool:
-    """Whether `text` has the form of the service's ids: a UUID in lower case with hyphens."""
-    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -68,14 +57,6 @@ def _bounded(digits: str) -> int:
     # Thousands of digits are a number too, but int() refuses them; what is too long is above the maximum anyhow.
     digits = digits.lstrip("0") or "0"
     return MAX_LIMIT if len(digits) > len(str(MAX_LIMIT)) else min(int(digits), MAX_LIMIT)
-
-
-def absolute_url(request: Request) -> str:
-    """The address that was asked for, without a query."""
-    # The header, if there was one, has been looked at by TransportMiddleware.
-    host = request.META.get("HTTP_HOST") or request.get_host()
-    asked = request._request  # each look through REST framework's for what that has not itself takes a detour
-    return f"{asked.scheme}://{host}{_quoted(asked.path)}"
 
 
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:

@@ -1,18 +1,11 @@
-from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import NotFound, UnsupportedMediaType
-from rest_framework.parsers import BaseParser
-from rest_framework.permissions import BasePermission
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import BaseThrottle
 from rest_framework.viewsets import GenericViewSet
 
 from petservice.api.errors import MESSAGES
@@ -26,7 +19,7 @@ class JSONRequest(Request):
     # REST framework's, whose types leave them out or allow for None.
     _request: Any
     _authenticate: Any
-    negotiator: Any
+    parsers: Any
     # The parsed body.
     _content: Any
 
@@ -52,17 +45,14 @@ class JSONRequest(Request):
     def _parsed(self) -> Any:
         if self.META.get("CONTENT_LENGTH", "0") in ("", "0"):
             return {}
-        parser = self.negotiator.select_parser(self, self.parsers)
-        if parser is None:
+        (parser,) = self.parsers
+        if self.content_type.partition(";")[0].strip().lower() != parser.media_type:
             raise UnsupportedMediaType(self.content_type)
         return parser.parse(self._request, self.content_type, self.parser_context)
 
 
 class APIViewSet(GenericViewSet[Any]):
-    """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it.
-
-    Its parsers, renderers and the like hold nothing of a request, so they are made once and not for each.
-    """
+    """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
 
     # No Allow: it would promise OPTIONS, and no answer of the API is a 405.
     default_response_headers: dict[str, str] = {}
@@ -92,28 +82,8 @@ class APIViewSet(GenericViewSet[Any]):
         self.check_permissions(request)
         self.check_throttles(request)
 
-    def answer(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
-        """`data` in JSON, or where it is switched on in the browsable API."""
+    def respond(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+        """Return `data` in JSON, or in the browsable API where that is switched on."""
         if not isinstance(self.request, JSONRequest):
             return Response(data, status, headers=headers)
         return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
-
-    def get_authenticators(self) -> list[BaseAuthentication]:
-        return _instances(tuple(self.authentication_classes))
-
-    def get_parsers(self) -> list[BaseParser]:
-        return _instances(tuple(self.parser_classes))
-
-    def get_permissions(self) -> Sequence[BasePermission]:
-        return _instances(tuple(self.permission_classes))
-
-    def get_renderers(self) -> list[BaseRenderer]:
-        return _instances(tuple(self.renderer_classes))
-
-    def get_throttles(self) -> list[BaseThrottle]:
-        return _instances(tuple(self.throttle_classes))
-
-
-@cache
-def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
-    return [one() for one in classes]

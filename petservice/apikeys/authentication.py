@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import APIKey
 from petservice.db.compiled import CompiledQuery
-from petservice.db.pending_migrations import lacking, schema
+from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 
 HEADER = "X-API-Key"
 UNKNOWN = f"The {HEADER} header holds no key that is known here: check that it was copied whole."
@@ -33,10 +33,6 @@ class Client(NamedTuple):
     def is_authenticated(self) -> bool:
         return True
 
-    @property
-    def may_write(self) -> bool:
-        return self.access == APIKey.Access.READ_AND_WRITE
-
 
 _BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*Client._fields), "digest")
 
@@ -56,8 +52,8 @@ class APIKeyAuthentication(BaseAuthentication):
         if plain is None:
             return None
         # What comes after needs the database.
-        if missing := schema.missing():
-            raise APIException(lacking(missing))
+        if pending_migrations.may_exist and (number := pending_migrations.count()):
+            raise APIException(pending_migrations_message(number))
         client = _client(plain)
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):
@@ -73,7 +69,8 @@ class APIKeyAuthentication(BaseAuthentication):
         if client.expires_at is not None and client.expires_at <= now:
             raise AuthenticationFailed("This API key has expired: ask for a new one.")
         # Only after the key verified, so that a guess cannot mark it as used.
-        usage.note_use(client.id, client.last_used_at, now)
+        if client.last_used_at is None or client.last_used_at <= now - usage.RESOLUTION:
+            usage.record_use(client.id, now)
         return client, client
 
     def authenticate_header(self, request: Request) -> str:

@@ -12,6 +12,7 @@ import logging
 import math
 import threading
 import time
+from contextvars import Context
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from petservice.server.greenlets import current_lane
+from petservice.db.waiting import waiter
 
 logger = logging.getLogger(__name__)
 
@@ -76,15 +77,16 @@ def seconds_to_wait(url: str, name: str, limit: int) -> int:
 
     Without an answer from Redis it is let through.
     """
-    lane = current_lane()
-    if lane is None:
+    current = waiter.get()
+    if current is None:
         loop = _background_loop()
         return asyncio.run_coroutine_threadsafe(_counter(loop, url).seconds_to_wait(name, limit), loop).result()
-    counter = _counter(lane.loop, url)
+    counter = _counter(current.loop, url)
     if counter.is_paused:
         return 0
-    counting = lane.loop.create_task(counter.seconds_to_wait(name, limit))
-    lane.wait(lambda go_on: counting.add_done_callback(lambda _: go_on()))
+    # In a context of its own: the task is not the call, whose waiter it must not use.
+    counting = current.loop.create_task(counter.seconds_to_wait(name, limit), context=Context())
+    current.wait(lambda resume: counting.add_done_callback(lambda _: resume(), context=Context()))
     return counting.result()
 
 

@@ -3,7 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from petservice.db.pending_migrations import lacking, missing_migrations
+from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 
 
 class DatabaseCommand(BaseCommand):
@@ -18,4 +18,4 @@ class DatabaseCommand(BaseCommand):
         except DatabaseError as error:
             raise CommandError(f"The database does not answer: {error}") from error
         if missing:
-            raise CommandError(lacking(missing))
+            raise CommandError(pending_migrations_message(missing))

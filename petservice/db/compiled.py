@@ -5,7 +5,6 @@ that Django wraps around the driver's. So these go to the driver itself, unless 
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -13,15 +12,13 @@ from django.db.models import CharField, Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.sql import InsertQuery
 
-from petservice.db.sqlite.group_commit import group_commit
-from petservice.server.greenlets import current_lane
+from petservice.db.backend import Rows
 
-Rows = Sequence[Sequence[Any]]
 ModelT = TypeVar("ModelT", bound=Model)
 
 
 class _SQL(NamedTuple):
-    """A statement as Django's cursor takes it, and as the driver's connection does (`rows`, or SQLite's `execute`)."""
+    """A statement as Django's cursor takes it, and as the driver does."""
 
     django: str
     driver: str | bytes
@@ -47,8 +44,8 @@ class CompiledQuery:
 
     def rows(self, *parameters: str | int) -> Rows:
         """The rows of the queryset for these parameters."""
-        connection = connections[DEFAULT_DB_ALIAS]
-        compiled = _kept(connection, self, self._compile)
+        connection: Any = connections[DEFAULT_DB_ALIAS]
+        compiled = _cached(connection, self, self._compile)
         values = compiled.parameters
         if parameters:
             values = values.copy()
@@ -57,13 +54,13 @@ class CompiledQuery:
         was_connected = connection.connection is not None
         rows: Rows
         try:
-            rows = _run(connection, compiled.sql, values)
+            rows = _run(connection, connection.rows, compiled.sql, values)
         except OperationalError:
             # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
             if not was_connected or connection.in_atomic_block or connection.is_usable():
                 raise
             connection.close()
-            rows = _run(connection, compiled.sql, values)
+            rows = _run(connection, connection.rows, compiled.sql, values)
         if compiled.converters:
             return list(compiled.compiler.apply_converters(rows, compiled.converters))
         return rows
@@ -85,9 +82,9 @@ class CompiledQuery:
                 raise LookupError(f"{example!r} is no parameter of the query: {sql}")
             places += [(place, number) for place in its_places]
         converters = {}
-        if connection.vendor != "postgresql":  # whose driver converts by itself, see petservice.db.postgresql
+        if not connection.returns_python_values:
             converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
-        return _Compiled(_sql(connection, sql), parameters, places, compiler, converters)
+        return _Compiled(_SQL(sql, connection.driver_sql(sql)), parameters, places, compiler, converters)
 
 
 class CompiledInsert(Generic[ModelT]):
@@ -107,18 +104,12 @@ class CompiledInsert(Generic[ModelT]):
         It is inserted in a transaction of its own or in the one under way.
         """
         connection: Any = connections[DEFAULT_DB_ALIAS]
-        sql = _kept(connection, self, self._compile)
+        sql = _cached(connection, self, self._compile)
         values = {name: given[name] if name in given else field.get_default() for name, field in self._fields.items()}
         prepared = [*values.values()]
         for place, field in self._to_prepare:
             prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)
-        lane = current_lane()
-        if lane is not None and connection.vendor == "sqlite" and not connection.in_atomic_block:
-            error = lane.wait(partial(group_commit.insert, lane.loop, sql.driver, prepared))
-            if error is not None:
-                raise error
-        else:
-            _run(connection, sql, prepared)
+        _run(connection, connection.insert, sql, prepared)
         # Without Model.__init__, as pickle does: it looks at each field again, and sends signals.
         record = self._model.__new__(self._model)
         vars(record).update(values, _state=ModelState())
@@ -129,17 +120,10 @@ class CompiledInsert(Generic[ModelT]):
         query = InsertQuery(self._model)
         query.insert_values(self._fields.values(), [self._model()])
         ((sql, _),) = query.get_compiler(connection=connection).as_sql()
-        return _sql(connection, sql)
+        return _SQL(sql, connection.driver_sql(sql))
 
 
-def _sql(connection: Any, sql: str) -> _SQL:
-    if connection.vendor == "sqlite":
-        return _SQL(sql, sql.replace("%s", "?"))
-    first, *others = sql.split("%s")
-    return _SQL(sql, "".join([first, *(f"${number}{part}" for number, part in enumerate(others, 1))]).encode())
-
-
-def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
+def _cached(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
     """What has been compiled for this connection, whose own converters it may hold."""
     kept = vars(connection).setdefault("compiled_statements", {})
     compiled = kept.get(statement)
@@ -148,8 +132,8 @@ def _kept(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> An
     return compiled
 
 
-def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Rows:
-    """The rows of the statement."""
+def _run(connection: Any, run: Callable[[Any, Sequence[Any]], Any], sql: _SQL, values: Sequence[Any]) -> Any:
+    """Run a statement by `run`, a method of the connection, or by Django's cursor if somebody watches that."""
     if connection.connection is None:
         connection.ensure_connection()
     connection.validate_no_broken_transaction()
@@ -157,12 +141,5 @@ def _run(connection: Any, sql: _SQL, values: Sequence[Any]) -> Rows:
         with connection.cursor() as cursor:
             cursor.execute(sql.django, values)
             return cursor.fetchall() if cursor.description else []
-    raw = connection.connection
-    rows: Rows
     with connection.wrap_database_errors:
-        rows = (
-            raw.execute(sql.driver, values).fetchall()
-            if connection.vendor == "sqlite"
-            else raw.rows(sql.driver, values)
-        )
-    return rows
+        return run(sql.driver, values)

@@ -6,8 +6,8 @@ from time import monotonic
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-# Seconds between two looks at a database that lacks migrations.
-_PAUSE = 1.0
+# Seconds between two checks of a database that lacks migrations.
+_INTERVAL = 1.0
 
 
 def missing_migrations() -> int:
@@ -19,25 +19,30 @@ def missing_migrations() -> int:
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
-def lacking(number: int) -> str:
-    """The sentence for whoever meets a database that lacks `number` migrations."""
+def pending_migrations_message(number: int) -> str:
+    """Return the sentence for whoever meets a database that lacks `number` migrations."""
     return f"The database lacks {number} migration(s): run `python manage.py migrate`."
 
 
-class Schema:
-    """What this process knows of the database's schema; once that is whole, it is not looked at again."""
+class PendingMigrations:
+    """What this process knows of pending migrations; once there are none, the database is not asked again."""
 
     def __init__(self) -> None:
-        self._missing = -1  # not known yet
-        self._looked = -_PAUSE
+        self.may_exist = True
+        self._count = 0
+        self._checked_at = -_INTERVAL
 
-    def missing(self) -> int:
-        """How many migrations the database lacks, 0 also if it does not answer: whoever asks will meet that as well."""
-        if self._missing and monotonic() - self._looked >= _PAUSE:
+    def count(self) -> int:
+        """Return how many migrations the database lacks.
+
+        Returns 0 also if the database does not answer: the caller will meet that as well.
+        """
+        if self.may_exist and monotonic() - self._checked_at >= _INTERVAL:
             with suppress(DatabaseError):
-                self._missing = missing_migrations()
-                self._looked = monotonic()
-        return max(self._missing, 0)
+                self._count = missing_migrations()
+                self._checked_at = monotonic()
+                self.may_exist = self._count > 0
+        return self._count
 
 
-schema = Schema()
+pending_migrations = PendingMigrations()

@@ -37,7 +37,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
             "DATABASE_URL must name a file for SQLite, for example sqlite:////var/lib/petservice/pets.sqlite3"
         )
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "petservice.db.sqlite",
         "NAME": path,
         "CONN_MAX_AGE": None,
         "OPTIONS": {

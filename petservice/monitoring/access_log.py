@@ -1,4 +1,4 @@
-"""Requests seen from outside: what is logged and counted of each, however it ends."""
+"""The access log: what is logged and counted of each request, however it ends."""
 
 import re
 import time
@@ -13,12 +13,13 @@ from django.http import HttpRequest
 from petservice.client_address import client_address
 from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.redaction import without_keys
+from petservice.paths import HEALTH, STATIC
 
 if TYPE_CHECKING:
     from petservice.monitoring.metrics import Metrics  # which may be imported only where metrics are wanted
 
-# The name of a request's observation in its scope and its environ. Without one nobody observes.
-OBSERVATION = "petservice.monitoring.access_log"
+# The name under which the scope of a request holds its record.
+ACCESS_RECORD = "petservice.access_record"
 # No pattern of a URL was reached: an unknown path, or a request that was refused before.
 UNKNOWN = "unknown"
 # What no route could be looked for in.
@@ -28,19 +29,17 @@ CLIENT_LEFT = 499
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
 
-_STATIC = "/static/"
 
+class AccessRecord:
+    """One request, from the end of its headers to the end of its response.
 
-class Observation:
-    """One request, from the end of its headers to the end of its answer.
-
-    Nothing here is a client's own text, save for a request id, of which every character is harmless.
+    Nothing here is a client's own text except a request id, of which every character is harmless.
     """
 
-    __slots__ = ("began", "forwarded_for", "key_prefix", "method", "peer", "request_id", "route", "status")
+    __slots__ = ("forwarded_for", "key_prefix", "method", "peer", "request_id", "route", "started", "status")
 
     def __init__(self, method: str) -> None:
-        self.began = time.monotonic()
+        self.started = time.monotonic()
         self.method = method if method in METHODS else OTHER
         self.route = UNKNOWN
         self.status = 0
@@ -50,71 +49,71 @@ class Observation:
         self.peer = ""
         self.forwarded_for = ""
 
-    def came_from(self, environ: dict[str, Any]) -> None:
-        """Note who sent it."""
-        self.peer = environ["REMOTE_ADDR"]
-        self.forwarded_for = environ.get("HTTP_X_FORWARDED_FOR", "")
+    def client_is(self, meta: dict[str, Any]) -> None:
+        """Note who sent the request with this META."""
+        self.peer = meta.get("REMOTE_ADDR", "")
+        self.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
 
-    def was_handled(self, request: HttpRequest) -> None:
-        """Note what Django has found out about `request`."""
+    def handled(self, request: HttpRequest) -> None:
+        """Note what Django has found out about the request."""
         if request.resolver_match is not None:
             self.route = _shown(request.resolver_match.route)
-        elif request.path_info.startswith(_STATIC):  # WhiteNoise's, which has no pattern
-            self.route = _STATIC
+        elif request.path_info.startswith(STATIC):  # WhiteNoise's, which has no pattern
+            self.route = STATIC
+        elif request.path_info == HEALTH and self.method in ("GET", "HEAD"):  # the server may answer it without Django
+            self.route = HEALTH
         key = getattr(request, "auth", None)
         if key is not None:
             self.key_prefix = key.prefix
 
-    def was_answered(self, status: int, headers: Any) -> None:
-        """Note the answer; `headers` are pairs of bytes."""
+    def responded(self, status: int, request_id: str) -> None:
+        """Note the response."""
         self.status = status
-        for name, value in headers:
-            if name == b"X-Request-ID":
-                self.request_id = value.decode("ascii")
+        self.request_id = request_id
 
 
-class Observer:
-    """Notes the requests of one worker process, as log lines or in metrics or both."""
+class AccessLog:
+    """Notes the requests of one worker process, in log lines or in metrics or both."""
 
     def __init__(self, lines: LineWriter | None, metrics: "Metrics | None") -> None:
         self._lines = lines
         self.metrics = metrics
         self.in_flight = 0
 
-    def begin(self, method: str) -> Observation:
-        """A request has arrived."""
+    def begin(self, method: str) -> AccessRecord:
+        """Return the record of a request that has arrived."""
         self.in_flight += 1
-        return Observation(method)
+        return AccessRecord(method)
 
-    def end(self, observation: Observation) -> None:
-        """It has its answer, or its client has left."""
+    def end(self, record: AccessRecord) -> None:
+        """Write the record of a request that has its response, or whose client has left."""
         self.in_flight -= 1
-        self._note(observation)
+        self._write(record)
 
-    def refused(self, status: int, request_id: str, peer: str, began: float) -> None:
-        """One was refused by the server, as it cannot be read; it began at `began` on the monotonic clock."""
-        observation = Observation("")
-        observation.route, observation.status, observation.request_id = MALFORMED, status, request_id
-        observation.peer, observation.began = peer, began
-        self._note(observation)
+    def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
+        """Write that the server refused what is no request; it began at `started` on the monotonic clock."""
+        record = AccessRecord("")
+        record.route, record.peer, record.started = MALFORMED, peer, started
+        record.responded(status, request_id)
+        self._write(record)
 
-    def _note(self, observation: Observation) -> None:
-        seconds = time.monotonic() - observation.began
-        status = observation.status or CLIENT_LEFT
+    def _write(self, record: AccessRecord) -> None:
+        seconds = time.monotonic() - record.started
+        status = record.status or CLIENT_LEFT
         if self.metrics is not None:
-            self.metrics.count(observation.route, observation.method, status, seconds)
+            self.metrics.count(record.route, record.method, status, seconds)
         if self._lines is not None:
             line = {
                 "time": datetime.now(UTC),
                 "level": "INFO",
                 "logger": "petservice.requests",
-                "request_id": without_keys(observation.request_id),
-                "method": observation.method,
-                "route": observation.route,
+                "request_id": without_keys(record.request_id),
+                "method": record.method,
+                "route": record.route,
                 "status": status,
                 "milliseconds": round(seconds * 1000, 3),
-                "key_prefix": observation.key_prefix,
-                "address": _address(observation.peer, observation.forwarded_for),
+                "key_prefix": record.key_prefix,
+                "address": _address(record.peer, record.forwarded_for),
             }
             self._lines.write_line(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 

@@ -5,8 +5,9 @@ import logging
 import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
-from petservice.monitoring.redaction import without_keys
+from petservice.monitoring.redaction import KeylessFormatter, without_keys
 
 # Set while a request is handled, so that every line logged meanwhile can be found by it.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
@@ -59,3 +60,33 @@ def lost_lines(number: int) -> str:
     """The log line that stands for `number` others."""
     message = f"{number} log lines were lost: standard error was not read fast enough."
     return json_line("WARNING", __name__, message, created=time.time())
+
+
+def logging_settings(log_format: str) -> dict[str, Any]:
+    """Return Django's LOGGING: a line for each event on standard error, in the format `line` or `json`.
+
+    A traceback stands below its line, or in JSON inside it.
+    """
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"request_id": {"()": RequestIDFilter}},
+        "formatters": {
+            "line": {
+                "()": KeylessFormatter,
+                "fmt": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+            },
+            "json": {"()": JSONFormatter},
+        },
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": log_format, "filters": ["request_id"]}},
+        "root": {"handlers": ["console"], "level": "INFO"},
+        "loggers": {
+            # Django's own handlers would write each line a second time, or mail it.
+            "django": {"handlers": [], "level": "INFO", "propagate": True},
+            # A client's mistake is the client's to see; only crashes are logged.
+            "django.request": {"level": "ERROR"},
+            "django.server": {"handlers": [], "propagate": True},
+            # Failed logins and lock-outs, not each step on the way.
+            "axes": {"level": "WARNING"},
+        },
+    }

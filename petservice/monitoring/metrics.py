@@ -4,10 +4,21 @@ The library decides at its import that it does so: petservice.monitoring.exporte
 else may import this before.
 """
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from prometheus_client import Counter, Gauge, Histogram
 
-# How many there may be, and how many are in use, by name.
-Used = dict[str, tuple[int, int]]
+
+class Pool(Protocol):
+    """A number of greenlets or threads, of which some are in use."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def in_use(self) -> int: ...
+
 
 REQUESTS = Counter(
     "petservice_http_requests", "Requests that have ended, by what became of them.", ["route", "method", "status"]
@@ -18,23 +29,23 @@ DURATION = Histogram(
     ["route"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-# The rest is looked at once a second: to write it down at each change would cost every request.
+# The rest is sampled once a second: to write it down at each change would cost every request.
 WORKERS = Gauge("petservice_workers", "Worker processes that run.", multiprocess_mode="livesum")
 CONNECTIONS = Gauge("petservice_connections", "Open connections of clients.", multiprocess_mode="livesum")
 IN_FLIGHT = Gauge("petservice_http_requests_in_flight", "Requests being answered.", multiprocess_mode="livesum")
-LANES = Gauge(
-    "petservice_lanes",
+API_CONCURRENCY = Gauge(
+    "petservice_api_concurrency",
     "Calls of the API that can run at a time; on PostgreSQL each has a connection.",
-    ["lanes"],
+    ["pool"],
     multiprocess_mode="livesum",
 )
-LANES_IN_USE = Gauge(
-    "petservice_lanes_in_use", "Calls of the API that run or wait.", ["lanes"], multiprocess_mode="livesum"
+API_CONCURRENCY_IN_USE = Gauge(
+    "petservice_api_concurrency_in_use", "Calls of the API that run or wait.", ["pool"], multiprocess_mode="livesum"
 )
 THREADS = Gauge(
-    "petservice_threads", "Threads that there may be, by what they do.", ["threads"], multiprocess_mode="livesum"
+    "petservice_threads", "Threads that there may be, by what they do.", ["pool"], multiprocess_mode="livesum"
 )
-THREADS_BUSY = Gauge("petservice_threads_busy", "Threads that are at work.", ["threads"], multiprocess_mode="livesum")
+THREADS_IN_USE = Gauge("petservice_threads_in_use", "Threads that run a call.", ["pool"], multiprocess_mode="livesum")
 
 
 class Metrics:
@@ -54,13 +65,15 @@ class Metrics:
         series[0].inc()
         series[1].observe(seconds)
 
-    def look(self, *, connections: int, in_flight: int, lanes: Used, threads: Used) -> None:
+    def sample(
+        self, *, connections: int, in_flight: int, greenlets: Mapping[str, Pool], threads: Mapping[str, Pool]
+    ) -> None:
         """Write down what is going on now."""
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
-        for name, (number, in_use) in lanes.items():
-            LANES.labels(name).set(number)
-            LANES_IN_USE.labels(name).set(in_use)
-        for name, (number, busy) in threads.items():
-            THREADS.labels(name).set(number)
-            THREADS_BUSY.labels(name).set(busy)
+        for name, pool in greenlets.items():
+            API_CONCURRENCY.labels(name).set(pool.size)
+            API_CONCURRENCY_IN_USE.labels(name).set(pool.in_use)
+        for name, pool in threads.items():
+            THREADS.labels(name).set(pool.size)
+            THREADS_IN_USE.labels(name).set(pool.in_use)

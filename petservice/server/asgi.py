@@ -1,38 +1,34 @@
-"""Django for gunicorn's event loop: requests are read and answers sent on the loop, and Django is called from it.
+"""The ASGI application: which request of the event loop runs where.
 
-The loop reads each request whole before it calls, so a slow client holds up nobody. The API is called on the loop's own
-thread, in lanes (petservice.server.greenlets); whatever may compute or wait for long, on threads
-(petservice.server.threads).
+The event loop receives each request whole before Django is called, so that a slow client holds up nobody. The API is
+called on the loop's own thread, in greenlets; pages, and whatever else may take long, on threads.
 """
 
 import asyncio
-import io
 import logging
-import sys
-import tempfile
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
-from typing import IO, Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from functools import partial
+from typing import Any
 
 from petservice.wsgi import application as wsgi_application
 
 # The import above sets Django up, which those below need.
 # isort: split
 from django.conf import settings
-from django.db import connection
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from petservice.api.errors import error_response
-from petservice.api.parsers import MAX_BODY_BYTES
-from petservice.api.responses import completed, refusal
-from petservice.handler import API, Handler
-from petservice.health import not_ready
-from petservice.middleware import HEALTH, READINESS, request_identity
-from petservice.monitoring.access_log import OBSERVATION
+from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
+from petservice.db.backend import backend
+from petservice.handler import Handler
+from petservice.health import unavailable
+from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
-from petservice.server.greenlets import Lanes
-from petservice.server.threads import Call, CallThreads
+from petservice.paths import HEALTH, READINESS
+from petservice.server.greenlets import GreenletPool
+from petservice.server.requests import RefusedBodyError, Request, UnreadableTargetError, sent_request_id
+from petservice.server.threads import ThreadPool
 
 logger = logging.getLogger(__name__)
 
@@ -40,220 +36,153 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+# A response, and its body.
+Response = tuple[HttpResponseBase, bytes]
 
-# The most that staff may upload. Django has limits of its own for what is no file.
-MAX_UPLOAD_BYTES = 128 * 1024 * 1024
-# What of an upload is kept in memory; the rest goes to a temporary file.
-UPLOAD_MEMORY = 256 * 1024
+# Calls of the API that read, of a worker process, at a time. On PostgreSQL each has a connection of its own.
+CONCURRENT_READS = 3
+# Threads for requests that write in several statements, where these block their thread; for pages; and for /ready.
+WRITE_THREADS = 2
+PAGE_THREADS = 3
 
 
 class Application:
-    """The ASGI application around Django's handler."""
+    """The application of one worker process."""
+
+    # Set by the worker if requests are to be logged or counted.
+    access_log: AccessLog | None = None
 
     def __init__(self, handler: Handler) -> None:
+        database = backend()
         self._handler = handler
-        self._is_on_sqlite = connection.vendor == "sqlite"
-        # What reads never queues behind what waits to write.
-        self._reads = Lanes(settings.READ_LANES, settings.CALL_PATIENCE)
-        self._writes = Lanes(settings.WRITE_LANES, settings.CALL_PATIENCE)
-        self.lanes = {"reads": self._reads, "writes": self._writes}
-        # Nor a page behind what waits to write on a thread, nor the readiness probe behind a page.
-        self._writing = CallThreads("writing", settings.WRITE_THREADS)
-        self._pages = CallThreads("pages", settings.PAGE_THREADS)
-        self._probe = CallThreads("probe", 1)
-        self.threads = (self._writing, self._pages, self._probe)
-        # The health check touches nothing: its answer is always the same, but for the request id. So it is asked for
-        # once, and then given at once.
-        self._health = {scheme: health_answer(handler, scheme) for scheme in ("http", "https")}
+        self._call_timeout = database.call_timeout
+        self._blocks_in_transactions = database.blocks_in_transactions
+        # Requests that read never queue behind requests that wait to write.
+        self.greenlets = {
+            "reads": GreenletPool(CONCURRENT_READS, database.call_timeout),
+            "writes": GreenletPool(database.concurrent_writes, database.call_timeout),
+        }
+        # Nor a page behind a request that waits to write on a thread, nor the readiness probe behind a page.
+        self.threads = {
+            "pages": ThreadPool("pages", PAGE_THREADS),
+            "writes": ThreadPool("writes", WRITE_THREADS),
+            "readiness": ThreadPool("readiness", 1),
+        }
+        # The health check touches nothing, so its response is always the same but for the request id.
+        self._health = {scheme: health_response(handler, scheme) for scheme in ("http", "https")}
 
     def close(self) -> None:
-        """Let go of what is kept between calls."""
-        self._reads.close()
-        self._writes.close()
+        """Close the connections to the database that calls of the API share; no request may follow."""
+        for pool in self.greenlets.values():
+            pool.close()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        environ = wsgi_environ(scope)
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
-        if OBSERVATION in scope:
-            environ[OBSERVATION] = scope[OBSERVATION]
-            scope[OBSERVATION].came_from(environ)
-        if environ.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            await _send_response(send, refusal(417, _identity(environ)), method)
-        elif path == HEALTH and method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
-            await self._send_health(environ, send)
-        else:
-            await self._call(environ, receive, send)
-
-    async def _send_health(self, environ: dict[str, Any], send: Send) -> None:
-        if OBSERVATION in environ:
-            environ[OBSERVATION].route = HEALTH
-        headers, body = self._health[environ["wsgi.url_scheme"]]
-        identity = _identity(environ).encode("ascii")
-        body = b"" if environ["REQUEST_METHOD"] == "HEAD" else body
-        await send({"type": "http.response.start", "status": 200, "headers": [*headers, (b"X-Request-ID", identity)]})
-        await send({"type": "http.response.body", "body": body})
-
-    async def _send_readiness(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
-        # A database that is silent would keep who asks waiting for as long as it is.
+        if self.access_log is None:
+            await self._respond(scope, receive, send, None)
+            return
+        record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"])
         try:
-            async with asyncio.timeout(settings.CALL_PATIENCE):
-                await Call(self._handler, environ).answer(self._probe, receive, send)
-        except TimeoutError:
-            if OBSERVATION in environ:
-                environ[OBSERVATION].route = READINESS
-            await _send_response(send, completed(not_ready(), _identity(environ)), environ["REQUEST_METHOD"])
+            await self._respond(scope, receive, send, record)
+        finally:
+            self.access_log.end(record)
 
-    async def _call(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
-        path = environ["PATH_INFO"]
-        is_api = path.startswith(API)
-        if "HTTP_TRANSFER_ENCODING" in environ or environ.get("CONTENT_LENGTH", "0") != "0":
-            try:
-                environ["wsgi.input"] = await (_api_body if is_api else _upload)(environ, receive)
-            except _RefusedError as error:
-                response = completed(error_response(400, str(error)), _identity(environ))
-                await _send_response(send, response, environ["REQUEST_METHOD"])
-                return
+    async def _respond(self, scope: Message, receive: Receive, send: Send, record: AccessRecord | None) -> None:
+        try:
+            request = Request(scope)
+        except UnreadableTargetError:
+            await _send(
+                send, scope["method"], _whole(error_response_for(400, sent_request_id(scope["headers"]))), record
+            )
+            return
+        if record is not None:
+            record.client_is(request.META)
+        try:
+            response = await self._response(request, receive)
+            if record is not None:
+                record.handled(request)
+            await _send(send, request.method, response, record)
+        except Exception as error:
+            # gunicorn would answer in HTML. Its `send` has sent nothing of a response that it refuses.
+            await _send(send, request.method, self._failed(request, error), record)
+
+    async def _response(self, request: Request, receive: Receive) -> Response:
+        path = request.path_info
+        if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
+            return _whole(error_response_for(417, request_id_of(request.META)))
+        try:
+            await request.receive_body(receive)
+        except RefusedBodyError as error:
+            request.close()
+            return _whole(with_standard_headers(error_response(400, str(error)), request_id_of(request.META)))
+        if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
+            return self._health_response(request)
+        if request.is_for_api:
+            return await self._api_response(request)
         if path == READINESS:
-            await self._send_readiness(environ, receive, send)
-        elif not is_api:
-            await Call(self._handler, environ).answer(self._pages, receive, send)
-        elif self._is_on_sqlite and "HTTP_IDEMPOTENCY_KEY" in environ:
-            # A transaction of several statements, which may have to wait for the one lock of all writers.
-            await Call(self._handler, environ).answer(self._writing, receive, send)
-        else:
-            method = environ["REQUEST_METHOD"]
-            lanes = self._reads if method in ("GET", "HEAD") else self._writes
-            try:
-                response = await lanes.call(self._handler.api_answer, environ)
-            except TimeoutError as error:
-                response = refusal(500, _identity(environ))
-                token = request_id.set(response["X-Request-ID"])
-                logger.error("%s %r failed: %s", method, path, error)
-                request_id.reset(token)
-            await _send_response(send, response, method)
+            return await self._readiness(request)
+        return await self._on_thread("pages", request)
+
+    def _health_response(self, request: Request) -> Response:
+        headers, body = self._health[request.scheme or "http"]
+        response = HttpResponse(body, headers=headers)
+        response.headers["X-Request-ID"] = request_id_of(request.META)
+        return response, body
+
+    async def _api_response(self, request: Request) -> Response:
+        if self._blocks_in_transactions and "HTTP_IDEMPOTENCY_KEY" in request.META:
+            return await self._on_thread("writes", request)
+        pool = self.greenlets["reads" if request.method in ("GET", "HEAD") else "writes"]
+        try:
+            return _whole(await pool.call(partial(self._handler.api_response, request)))
+        except TimeoutError as error:
+            return self._failed(request, error)
+
+    async def _readiness(self, request: Request) -> Response:
+        # A database that is silent would keep the client waiting for as long as it is.
+        try:
+            async with asyncio.timeout(self._call_timeout):
+                return await self._on_thread("readiness", request)
+        except TimeoutError:
+            return _whole(with_standard_headers(unavailable(), request_id_of(request.META)))
+
+    async def _on_thread(self, name: str, request: Request) -> Response:
+        return await self.threads[name].call(partial(self._handler.page_response, request))
+
+    def _failed(self, request: Request, error: Exception) -> Response:
+        """Log an error of the server, and return the response to its request."""
+        own_id = request_id_of(request.META)
+        token = request_id.set(own_id)
+        # Where the database took too long, the place is the same each time.
+        traceback = None if isinstance(error, TimeoutError) else error
+        logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
+        request_id.reset(token)
+        return _whole(error_response_for(500, own_id))
 
 
-def _identity(environ: dict[str, Any]) -> str:
-    return request_identity(environ.get("HTTP_X_REQUEST_ID", ""))
-
-
-class _RefusedError(Exception):
-    """A body that Django does not get to see."""
-
-
-async def _api_body(environ: dict[str, Any], receive: Receive) -> IO[bytes]:
-    """What the parser needs to judge the body: no more than one byte beyond its bound, and nothing of what is declared
-    to be larger, for which the client is not even told to continue."""
-    is_chunked = "HTTP_TRANSFER_ENCODING" in environ
-    if not is_chunked and int(environ["CONTENT_LENGTH"]) > MAX_BODY_BYTES:
-        return io.BytesIO()
-    body = bytearray()
-    more = True
-    while more and len(body) <= MAX_BODY_BYTES:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return _CutBody() if is_chunked else io.BytesIO(body)
-        body += message["body"]
-        more = message["more_body"]
-    if is_chunked:
-        environ["CONTENT_LENGTH"] = str(len(body))
-    return io.BytesIO(body)
-
-
-async def _upload(environ: dict[str, Any], receive: Receive) -> IO[bytes]:
-    """The whole body, in a temporary file where it is large. A form that was cut off must not be taken for a whole."""
-    body = tempfile.SpooledTemporaryFile(UPLOAD_MEMORY)  # noqa: SIM115  # closed at the end of the call
-    size = 0
-    more = True
-    try:
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _RefusedError("The body ended early: send it again, whole.")
-            size += len(message["body"])
-            if max(size, int(environ.get("CONTENT_LENGTH", 0))) > MAX_UPLOAD_BYTES:
-                raise _RefusedError(f"The body is too large: send at most {MAX_UPLOAD_BYTES} bytes.")
-            if size > UPLOAD_MEMORY:  # a disk may be slow
-                await asyncio.to_thread(body.write, message["body"])
-            else:
-                body.write(message["body"])
-            more = message["more_body"]
-    except BaseException:
-        body.close()
-        raise
-    environ["CONTENT_LENGTH"] = str(size)
-    body.seek(0)
-    return body
-
-
-class _CutBody(io.BytesIO):
-    """A chunked body without its end: an unreadable input to Django."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        raise OSError("The body ended early, or its chunks are malformed.")
-
-
-def wsgi_environ(scope: Message) -> dict[str, Any]:
-    """What WSGI says of a request that ASGI describes, as gunicorn's own WSGI workers would say it."""
-    path, query = scope["raw_path"], scope["query_string"]
-    if b"#" in path:  # which browsers keep to themselves
-        path, query = path.partition(b"#")[0], b""
-    if not path.startswith(b"/"):  # http://host/path, as to a proxy
-        path = urlsplit(path).path
-    if b"%" in path:
-        path = unquote_to_bytes(path)
-    server, client = scope["server"], scope["client"]
-    environ = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": scope["root_path"],
-        "PATH_INFO": path.decode("latin-1"),
-        "QUERY_STRING": query.partition(b"#")[0].decode("latin-1"),
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        # A unix socket has neither address.
-        "SERVER_NAME": server[0] if server else "localhost",
-        "SERVER_PORT": str(server[1]) if server else "80",
-        "REMOTE_ADDR": client[0] if client else "",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope["scheme"],
-        "wsgi.input": io.BytesIO(),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    if client:
-        environ["REMOTE_PORT"] = str(client[1])
-    for name, value in scope["headers"]:
-        variable = _variable(name)
-        text = value.decode("latin-1")
-        environ[variable] = f"{environ[variable]},{text}" if variable in environ else text
-    return environ
-
-
-@lru_cache(maxsize=256)
-def _variable(header: bytes) -> str:
-    name = header.decode("latin-1").upper().replace("-", "_")
-    return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
-
-
-def health_answer(handler: Handler, scheme: str) -> tuple[Headers, bytes]:
-    """What the health check answers: its headers, but for the request id, and its body."""
+def health_response(handler: Handler, scheme: str) -> tuple[dict[str, str], bytes]:
+    """Return the health check's headers, without its request id, and its body."""
     scope = {
         **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
-        **{"http_version": "1.1", "server": None, "client": None, "headers": []},
+        **{"server": None, "client": None, "headers": []},
     }
-    answer = handler.api_answer(wsgi_environ(scope))
-    return [header for header in _encoded(answer) if header[0] != b"X-Request-ID"], answer.content
+    response = handler.api_response(Request(scope))
+    return {name: value for name, value in response.items() if name != "X-Request-ID"}, response.content
 
 
-async def _send_response(send: Send, response: HttpResponse, method: str) -> None:
-    await send({"type": "http.response.start", "status": response.status_code, "headers": _encoded(response)})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else response.content})
+def _whole(response: HttpResponse) -> Response:
+    return response, response.content
 
 
-def _encoded(response: HttpResponse) -> Headers:
-    cookies = (("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*response.items(), *cookies)]
+async def _send(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
+    head, body = response
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.items()]
+    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in head.cookies.values()]
+    if "Content-Length" not in head.headers:
+        headers.append((b"Content-Length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": head.status_code, "headers": headers})
+    if record is not None:
+        record.responded(head.status_code, head.headers.get("X-Request-ID", ""))
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 
 application = Application(wsgi_application)

@@ -1,108 +1,157 @@
-"""How many connections each worker has, and how a new one gets to the worker with the fewest.
+"""How the worker processes accept connections, so that all have about as many.
 
-The kernel gives a new connection to whichever worker asks first: of two clients both may end at one worker, and of
-sixteen twelve, where they wait for each other while the worker beside it is idle.
+Without it, both of two clients may come to one worker and wait there for each other, while the other worker is idle:
+the kernel gives a new connection to whichever worker asks first.
 """
 
+import asyncio
 import mmap
 import socket
-from collections.abc import Iterator
-from contextlib import suppress
+import ssl
+from collections.abc import Callable
+from typing import Any
 
-# The place of the worker to whom a connection has been given, and how often that had looked for such before.
-Given = tuple[int, int]
+# Workers are counted in this many slots, by their age: no two that run at the same time share one, save after many
+# restarts; then these two count wrongly.
+SLOTS = 64
+# Seconds between two looks of a worker that has more connections than another and leaves the next one to that.
+DEFERRAL_INTERVAL = 0.001
+# Seconds after which such a worker accepts all the same.
+MAX_DEFERRAL = 0.02
 
 
-class Share:
-    """What one worker has of the connections, and its way to the others."""
+class WorkerSlot:
+    """The number of connections that one worker has, in memory that all workers share."""
 
-    def __init__(self, shares: "Shares", place: int | None) -> None:
-        self._shares = shares
-        self._place = place
-        # By place, how often the worker there had looked, and how many it has been given since: they do not count there
-        # yet.
-        self._given: dict[int, tuple[int, int]] = {}
-
-    @property
-    def channel(self) -> socket.socket | None:
-        """What can be read when another worker has given a connection to this one."""
-        return None if self._place is None else self._shares.ways[self._place][1]
+    def __init__(self, counts: memoryview, slot: int) -> None:
+        self._counts = counts
+        self._slot = slot
 
     def note(self, connections: int | None) -> None:
-        """In the worker: say how many connections it has; None if it accepts no more."""
-        if self._place is not None:
-            # Zero is for a worker that accepts none, and for none at all.
-            self._shares.counts[self._place] = 0 if connections is None else connections + 1
+        """Tell the other workers how many connections this one has, or None if it accepts no more."""
+        # Zero stands for a worker that accepts none, and for none at all.
+        self._counts[self._slot] = 0 if connections is None else connections + 1
 
-    def give(self, connection: socket.socket, connections: int) -> Given | None:
-        """In the worker, which has so many `connections`: give one more to the worker with the fewest, if it has fewer.
+    def has_more_than_another(self) -> bool:
+        """Return whether another worker that accepts connections has fewer."""
+        own = self._counts[self._slot]
+        return any(0 < count < own for count in self._counts.tolist())
 
-        Returns None if `connection` is to be kept; if not, it is closed here.
-        """
-        counts = self._shares.counts
-        counted = [(count + self._under_way(place), place) for place, count in enumerate(counts) if count]
-        fewest, place = min(counted, default=(0, 0))
-        if self._place is None or not counted or fewest > connections:
-            return None
-        looks = self._shares.looks[place]
+
+class Balancer:
+    """The slots of all workers, made by the master process before the workers begin as copies of it."""
+
+    def __init__(self) -> None:
+        self._counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
+
+    def slot(self, age: int) -> WorkerSlot:
+        """Return the slot of the worker with this age, the number that the master has started before it."""
+        return WorkerSlot(self._counts, age % SLOTS)
+
+
+class Acceptor:
+    """Accepts the connections of one worker, up to a limit; further ones are left to other workers or to the kernel."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listeners: list[socket.socket],
+        slot: WorkerSlot,
+        limit: int,
+        connect: Callable[[], asyncio.Protocol],
+        log: Any,
+        *,
+        tls: ssl.SSLContext | None,
+        tls_timeout: float,
+    ) -> None:
+        self._loop = loop
+        self._listeners = listeners
+        self._slot = slot
+        self._limit = limit
+        self._connect = connect
+        self._log = log
+        self._tls = tls
+        self._tls_timeout = tls_timeout if tls else None
+        # Connections that have been accepted; a TLS handshake counts, too.
+        self.open = 0
+        self._is_stopped = False
+        self._is_watching = False
+        # While this worker leaves connections to another: when it looks again, and since when.
+        self._deferral: asyncio.TimerHandle | None = None
+        self._deferring_since = 0.0
+        self._handshakes: set[asyncio.Task[None]] = set()
+        for listener in listeners:
+            listener.setblocking(False)
+
+    def listen(self) -> None:
+        """Accept connections if there is room for any."""
+        has_room = not self._is_stopped and self.open < self._limit
+        self._slot.note(self.open if has_room else None)
+        self._watch(has_room and self._deferral is None)
+
+    def stop(self) -> None:
+        """Accept no more connections."""
+        self._is_stopped = True
+        self.listen()
+
+    def connection_ended(self) -> None:
+        """Make room for another connection."""
+        self.open -= 1
+        if self._deferral is not None:  # this worker may be the one with the fewest by now
+            self._deferral.cancel()
+            self._deferral = None
+        self.listen()
+
+    def _watch(self, watches: bool) -> None:
+        if watches != self._is_watching:
+            self._is_watching = watches
+            for listener in self._listeners:
+                if watches:
+                    self._loop.add_reader(listener, self._accept, listener)
+                else:
+                    self._loop.remove_reader(listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        if self._defers():
+            return
         try:
-            socket.send_fds(self._shares.ways[place][0], [b"."], [connection.fileno()])
-        except OSError:  # that worker has not come for those that it has been given before, say
-            return None
-        connection.close()
-        self._given[place] = looks, self._under_way(place) + 1
-        return place, looks
+            # One at a time: a worker that took all that wait would have more than its share.
+            accepted, _ = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:  # too many open files, for example; the worker listens again within a second
+            self._log.error("No connection could be accepted: %s", error)
+            self._slot.note(None)
+            self._watch(False)
+            return
+        accepted.setblocking(False)
+        self.open += 1
+        self.listen()
+        handshake = self._loop.create_task(self._begin(accepted))
+        self._handshakes.add(handshake)
+        handshake.add_done_callback(self._handshakes.discard)
 
-    def _under_way(self, place: int) -> int:
-        looks, number = self._given.get(place, (0, 0))
-        return number if self._shares.looks[place] == looks else 0
+    def _defers(self) -> bool:
+        """Leave the connection that waits to a worker that has fewer, for MAX_DEFERRAL at most."""
+        deferred_for = self._loop.time() - self._deferring_since
+        if not self._slot.has_more_than_another() or MAX_DEFERRAL <= deferred_for < 2 * MAX_DEFERRAL:
+            self._deferring_since = 0.0
+            return False
+        if deferred_for >= MAX_DEFERRAL:  # the last deferral is long over
+            self._deferring_since = self._loop.time()
+        self._deferral = self._loop.call_later(DEFERRAL_INTERVAL, self._look_again)
+        self._watch(False)
+        return True
 
-    def take(self) -> Iterator[socket.socket]:
-        """In the worker: the connections that others have given to it."""
-        if self._place is not None:
-            self._shares.looks[self._place] += 1
-            yield from self._waiting(self._place)
+    def _look_again(self) -> None:
+        self._deferral = None
+        self.listen()
 
-    def take_back(self, given: Given) -> Iterator[socket.socket]:
-        """In the worker, which has `given` one away: all that wait there, if their worker has not looked since."""
-        place, looks = given
-        if self._shares.looks[place] == looks:
-            yield from self._waiting(place)
-
-    def _waiting(self, place: int) -> Iterator[socket.socket]:
-        with suppress(BlockingIOError):
-            while True:
-                _, descriptors, _, _ = socket.recv_fds(self._shares.ways[place][1], 1, 1)
-                # None if this process has too many open files for it: that one is lost.
-                yield from (socket.socket(fileno=descriptor) for descriptor in descriptors)
-
-    def end(self) -> None:
-        """In the master: the worker has ended."""
-        if self._place is not None:
-            self._shares.counts[self._place] = 0
-            # To be the next one: whoever begins in its stead serves what it has not come for.
-            self._shares.places.insert(0, self._place)
-
-
-class Shares:
-    """Numbers of each worker, in memory that the master makes and its workers share, and sockets from each to each.
-
-    The master alone gives places and takes them back, and a worker writes to its own only: nobody needs a lock. There
-    are so many `places`; workers beyond serve what they get.
-    """
-
-    def __init__(self, places: int) -> None:
-        self.counts = memoryview(mmap.mmap(-1, places * 8)).cast("Q")
-        # How often each worker has looked for connections that it has been given.
-        self.looks = memoryview(mmap.mmap(-1, places * 8)).cast("Q")
-        self.places = list(range(places))
-        # To each place: where its worker is given connections, and where it takes them. All have both, so what one that
-        # hangs or has died does not come for can be taken back.
-        self.ways = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in self.places]
-        for giving, taking in self.ways:
-            giving.setblocking(False)
-            taking.setblocking(False)
-
-    def begin(self) -> Share:
-        """In the master: the share of a worker that is about to begin."""
-        return Share(self, self.places.pop(0) if self.places else None)
+    async def _begin(self, accepted: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._connect, accepted, ssl=self._tls, ssl_handshake_timeout=self._tls_timeout
+            )
+        except (OSError, asyncio.CancelledError):  # no TLS, or gone before the handshake
+            accepted.close()
+            self.connection_ended()

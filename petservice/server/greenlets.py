@@ -1,7 +1,7 @@
-"""Calls of synchronous code on the event loop itself, which let others go on while they wait for PostgreSQL.
+"""Calls of synchronous code on the event loop's own thread, which are suspended while they wait for the database.
 
-A call on a thread costs more than what most calls do: two threads take the interpreter's lock from each other at every
-statement. Here calls run on the loop's thread, in greenlets; one that would wait hands the thread back.
+Without it, on threads instead, a POST costs twice the CPU on SQLite, and any request up to half more with PostgreSQL on
+the same machine: two threads take the interpreter's lock from each other at every statement.
 """
 
 import asyncio
@@ -14,66 +14,68 @@ from typing import Any, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from greenlet import getcurrent, greenlet
+from greenlet import greenlet
 
-READ, WRITE = 1, 2
+from petservice.db.waiting import READ, WRITE, waiter
 
-# Calls that may wait for a lane: as many as a worker has connections, so any beyond are of clients that have left.
-QUEUE = 1000
+# Calls that may wait for a greenlet: as many as a worker has connections, so that any beyond are of clients that have
+# left.
+MAX_QUEUED = 1000
 
 T = TypeVar("T")
 
 
-class Lanes:
-    """A fixed number of lanes, for as many calls at a time; further calls queue, up to QUEUE.
+class GreenletPool:
+    """A fixed number of greenlets, for as many calls at a time; further calls queue, up to MAX_QUEUED.
 
-    Nobody waits for the database for more than `patience` seconds: neither in the queue nor for a call that has begun.
+    No call waits for the database for more than `timeout` seconds, neither in the queue nor once it has begun.
     """
 
-    def __init__(self, number: int, patience: float = 5) -> None:
-        self._patience = patience
-        self.number = number
+    def __init__(self, size: int, timeout: float = 5) -> None:
+        self._timeout = timeout
+        self.size = size
         create = partial(connections.create_connection, DEFAULT_DB_ALIAS)
-        first = create()
-        # SQLite is never waited for here, so one connection does for all.
-        is_shared = first.vendor == "sqlite"
-        self._lanes = [Lane(self, first if is_shared or lane == 0 else create()) for lane in range(number)]
-        self._free = self._lanes.copy()
-        self._queue: deque[asyncio.Future[Lane]] = deque()
-        # The next look at how long calls have been waiting; one for all of them, as nearly all end long before.
-        self._look: asyncio.TimerHandle | None = None
+        first: Any = create()
+        self._greenlets = [
+            PooledGreenlet(self, first if first.shares_connection or number == 0 else create())
+            for number in range(size)
+        ]
+        self._free = self._greenlets.copy()
+        self._queue: deque[asyncio.Future[PooledGreenlet]] = deque()
+        # The timer of the calls that wait; one for all of them, as nearly all end long before they are overdue.
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def in_use(self) -> int:
-        """In how many lanes a call runs or waits."""
-        return self.number - len(self._free)
+        """The number of greenlets in which a call runs or waits."""
+        return self.size - len(self._free)
 
-    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What `function` returns or raises. It runs to its end, even if nobody waits for that any more.
+    async def call(self, function: Callable[[], T]) -> T:
+        """Return or raise what a function does, which runs to its end, even if the caller is cancelled meanwhile.
 
         Raises TimeoutError if the database takes too long, or if so many calls wait that it would.
         """
-        lane = self._free.pop() if self._free else await self._turn()
-        outcome = lane.begin(partial(function, *arguments))
+        free = self._free.pop() if self._free else await self._next_free()
+        outcome = free.begin(function)
         if outcome is None:
-            # Not ended with the wait for the outcome: whoever waits may leave, and the call must still get to its end.
-            lane.due = lane.loop.time() + self._patience
-            if self._look is None:
-                self._look = lane.loop.call_at(lane.due, self._give_up_overdue)
-            outcome = await lane.ended
+            # The greenlet keeps the deadline, not the wait here: a caller may leave, and the call must still end.
+            free.deadline = free.loop.time() + self._timeout
+            if self._timer is None:
+                self._timer = free.loop.call_at(free.deadline, self._time_out_overdue)
+            outcome = await free.ended
         value, error = outcome
         if error is not None:
             raise error
-        return value
+        return cast(T, value)
 
-    async def _turn(self) -> "Lane":
-        """The lane that is free when all calls that came before have theirs."""
-        if len(self._queue) >= QUEUE:
-            raise TimeoutError(f"{QUEUE} calls wait for the database already.")
-        turn: asyncio.Future[Lane] = asyncio.get_running_loop().create_future()
+    async def _next_free(self) -> "PooledGreenlet":
+        """Wait until the calls that came before have their greenlets, and return the next one that is free."""
+        if len(self._queue) >= MAX_QUEUED:
+            raise TimeoutError(f"{MAX_QUEUED} calls wait for the database already.")
+        turn: asyncio.Future[PooledGreenlet] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 return await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():  # it came just as the wait for it ended
@@ -82,93 +84,97 @@ class Lanes:
                 with suppress(ValueError):  # release has found it already
                     self._queue.remove(turn)
             if isinstance(error, TimeoutError):
-                raise TimeoutError("The database has not answered in time those who came before.") from None
+                raise TimeoutError("The database has not answered earlier calls in time.") from None
             raise
 
-    def release(self, lane: "Lane") -> None:
-        """Let the next call have `lane`."""
+    def release(self, released: "PooledGreenlet") -> None:
+        """Let the next call have a greenlet."""
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
-                turn.set_result(lane)
+                turn.set_result(released)
                 return
-        self._free.append(lane)
+        self._free.append(released)
 
-    def _give_up_overdue(self) -> None:
+    def _time_out_overdue(self) -> None:
         loop = asyncio.get_running_loop()
-        for lane in self._lanes:
-            if lane.due is not None and lane.due <= loop.time():
-                lane.give_up()
-        due = [lane.due for lane in self._lanes if lane.due is not None]
-        self._look = loop.call_at(min(due), self._give_up_overdue) if due else None
+        for one in self._greenlets:
+            if one.deadline is not None and one.deadline <= loop.time():
+                one.time_out()
+        deadlines = [one.deadline for one in self._greenlets if one.deadline is not None]
+        self._timer = loop.call_at(min(deadlines), self._time_out_overdue) if deadlines else None
 
     def close(self) -> None:
-        """Close the connections of the lanes in which nothing runs; no call may follow."""
-        for lane in self._free.copy():
-            self._free.remove(lane)
-            lane.begin(lane.connection.close)
+        """Close the connections of the greenlets in which no call runs; no call may follow."""
+        for free in self._free.copy():
+            self._free.remove(free)
+            free.begin(free.connection.close)
 
 
 Outcome = tuple[Any, BaseException | None]
 
 
-class Lane(greenlet):
-    """Runs one call after the other, all in one context and with one connection to the database."""
+class PooledGreenlet(greenlet):
+    """A greenlet that runs one call after the other, in one context and with one connection to the database.
+
+    For the code in it, it is the waiter of petservice.db.waiting.
+    """
 
     loop: asyncio.AbstractEventLoop
-    # Gets the outcome of a call that has had to wait.
+    # Gets the outcome of a call that has been suspended.
     ended: asyncio.Future[Outcome]
-    # When a call that waits has waited for too long, on the loop's clock.
-    due: float | None = None
+    # When a call that is suspended has taken too long, on the loop's clock.
+    deadline: float | None = None
 
-    def __init__(self, lanes: Lanes, connection: BaseDatabaseWrapper) -> None:
+    def __init__(self, pool: GreenletPool, connection: BaseDatabaseWrapper) -> None:
         super().__init__(self._run)
-        self.gr_context = Context()
+        context = Context()
+        context.run(waiter.set, self)
+        self.gr_context = context
         self.connection = connection
-        self._lanes = lanes
+        self._pool = pool
         self._function: Callable[[], Any]
         self._outcome: Outcome | None = None
-        # The socket for which a call waits, and for what; None while it does not.
+        # The socket for which the call waits, and for what; None while it does not.
         self._socket: tuple[int, int] | None = None
-        # Whether the call has taken too long; whatever it asks of the database from then on fails.
-        self.has_given_up = False
+        self.has_timed_out = False
 
     def begin(self, function: Callable[[], Any]) -> Outcome | None:
-        """The outcome of `function`, or None if it has to wait; then `ended` gets it."""
+        """Run a function and return its outcome, or None if it is suspended; then `ended` gets the outcome."""
         self.loop = asyncio.get_running_loop()
-        self._function, self._outcome, self.has_given_up = function, None, False
+        self._function, self._outcome, self.has_timed_out = function, None, False
         if not self._step():
             self.ended = self.loop.create_future()
         return self._outcome
 
-    def go_on(self, *waited_for: Any) -> None:
-        """Run a call that has had to wait until it has to wait again, or ends."""
+    def resume(self, *result: Any) -> None:
+        """Run a call that has been suspended until it is suspended again, or ends."""
         ended = self.ended
-        if self._step(*waited_for) and not ended.done():  # or nobody waits for it any more
+        if self._step(*result) and not ended.done():  # or nobody waits for it any more
             ended.set_result(cast(Outcome, self._outcome))
 
-    def give_up(self) -> None:
-        """End the call that waits with TimeoutError. What it waits for may still come; then it ends without a word."""
+    def time_out(self) -> None:
+        """End the call that is suspended with TimeoutError. What it waits for may still come; then it ends silently."""
         ended = self.ended
-        self.due = None
-        self.has_given_up = True
+        self.deadline = None
+        self.has_timed_out = True
         if self._socket is not None:
             self._ready(*self._socket, 0)
         if not ended.done():
             ended.set_exception(TimeoutError("The database has not answered in time."))
 
-    def _step(self, *waited_for: Any) -> bool:
-        # Django refuses to work in a thread whose loop runs. This one does not get on until the call gives way.
+    def _step(self, *result: Any) -> bool:
+        # Django refuses to work in a thread whose loop runs. This one does not continue until the call is suspended.
         asyncio._set_running_loop(None)
         connections[DEFAULT_DB_ALIAS] = self.connection
         try:
-            self.switch(*waited_for)
+            self.switch(*result)
         finally:
             asyncio._set_running_loop(self.loop)
         has_ended = self._outcome is not None
         if has_ended:
-            self.due = None
-            self._lanes.release(self)
+            self.deadline = None
+            self._pool.release(self)
         return has_ended
 
     def _run(self) -> None:
@@ -177,27 +183,23 @@ class Lane(greenlet):
                 self._outcome = self._function(), None
             except BaseException as error:
                 self._outcome = None, error
-            self._give_way()
+            self._suspend()
 
-    def _give_way(self) -> Any:
-        """Let the loop go on until it goes on with this; gives what it brings."""
+    def _suspend(self) -> Any:
+        """Let the loop continue until it resumes this greenlet; returns what that brings."""
         return self.parent.switch()  # type: ignore[union-attr]  # it has begun, so it has a parent
 
-    # In the call.
+    # Called by the code in the greenlet, as its waiter.
 
     def wait_for_socket(self, descriptor: int, wanted: int) -> int:
-        """Give way until the socket can be read or written, whatever of READ and WRITE is `wanted`; says which.
-
-        Neither, 0, once the call has taken too long.
-        """
-        if self.has_given_up:
+        if self.has_timed_out:
             return 0
         self._socket = descriptor, wanted
         if wanted & READ:
             self.loop.add_reader(descriptor, self._ready, descriptor, wanted, READ)
         if wanted & WRITE:
             self.loop.add_writer(descriptor, self._ready, descriptor, wanted, WRITE)
-        ready: int = self._give_way()
+        ready: int = self._suspend()
         return ready
 
     def _ready(self, descriptor: int, wanted: int, ready: int) -> None:
@@ -206,21 +208,13 @@ class Lane(greenlet):
         if wanted & WRITE:
             self.loop.remove_writer(descriptor)
         self._socket = None
-        self.go_on(ready)
+        self.resume(ready)
 
     def wait_for_thread(self, function: Callable[[], T]) -> T:
-        """What `function` returns or raises on a thread of its own; gives way meanwhile."""
         outcome = self.loop.run_in_executor(None, function)
-        self.wait(lambda go_on: outcome.add_done_callback(lambda _: go_on()))
+        self.wait(lambda resume: outcome.add_done_callback(lambda _: resume()))
         return outcome.result()
 
-    def wait(self, begin: Callable[[Callable[..., None]], object]) -> Any:
-        """Give way until what `begin` is given has been called, on the loop; returns what it was called with."""
-        begin(self.go_on)
-        return self._give_way()
-
-
-def current_lane() -> Lane | None:
-    """The lane in which this is called, if it is."""
-    current = getcurrent()
-    return current if isinstance(current, Lane) else None
+    def wait(self, start: Callable[[Callable[..., None]], object]) -> Any:
+        start(self.resume)
+        return self._suspend()

@@ -1,16 +1,18 @@
-"""gunicorn's settings. GUNICORN_CMD_ARGS, WEB_CONCURRENCY, PORT and FORWARDED_ALLOW_IPS go before these, as ever."""
+"""gunicorn's settings. GUNICORN_CMD_ARGS, WEB_CONCURRENCY, PORT and FORWARDED_ALLOW_IPS go before these, as usual."""
 
+import faulthandler
 import gc
 import os
 import signal
 import ssl
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from petservice.monitoring.exporter import MetricsServer
-from petservice.server import drain
-from petservice.server.balancing import Shares
+from petservice.monitoring.exporter import Exporter
+from petservice.server.balancing import Balancer
+from petservice.server.drain import drain_first
 
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -42,11 +44,16 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 
 # gunicorn's most: a long query is answered by the API, which can say what is wrong with it.
 limit_request_line = 8190
+# Of 8,190 bytes each, so that the headers of a request take half a MiB at most.
+limit_request_fields = 64
+# Seconds in which a request may still run whose client has left: none. What has not begun is dropped.
+asgi_disconnect_grace_period = 0
 
 errorlog = "-"
 logger_class = "petservice.server.logger.ServiceLogger"
 
-_metrics: MetricsServer | None = None
+_balancer = Balancer()
+_exporter: Exporter | None = None
 
 
 def ssl_context(config: Any, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
@@ -60,10 +67,8 @@ def when_ready(server: Any) -> None:
     """Before the workers begin as copies of this process."""
     from django.conf import settings  # which the application, loaded by now, has set up
 
-    # While it is reloaded, a service has twice its workers. Each place takes two descriptors of every process.
-    server.shares = Shares(2 * server.cfg.workers)
     if settings.DRAIN_SECONDS:
-        drain.drain_first(server, settings.DRAIN_SECONDS)
+        drain_first(server, settings.DRAIN_SECONDS)
     if settings.METRICS_ADDRESS is not None:
         _serve_metrics(server, *settings.METRICS_ADDRESS)
     # What has been loaded stays, so no collector need look at it again and again, and writing to it would end that the
@@ -73,9 +78,9 @@ def when_ready(server: Any) -> None:
 
 
 def _serve_metrics(server: Any, host: str, port: int) -> None:
-    global _metrics
+    global _exporter
     try:
-        _metrics = MetricsServer(host, port)
+        _exporter = Exporter(host, port)
     except OSError as error:
         server.log.error(
             "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "
@@ -88,7 +93,7 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 
 def pre_fork(server: Any, worker: Any) -> None:
     """In the master, before a worker begins."""
-    worker.share = server.shares.begin()
+    worker.slot = _balancer.slot(worker.age)
     worker.signals_before = server.SIG_QUEUE.qsize()
 
 
@@ -100,18 +105,26 @@ def post_fork(server: Any, worker: Any) -> None:
         signal.signal(stop, lambda *_: sys.exit(0))
     if server.SIG_QUEUE.qsize() > worker.signals_before:
         sys.exit(0)  # it came even before this; if it was meant for the master, another worker begins
-    if _metrics is not None:
-        _metrics.forget()
+    if _exporter is not None:
+        _exporter.close_in_worker()
+
+
+def worker_abort(worker: Any) -> None:
+    """In a worker that hangs, before the master kills it: log where."""
+    with tempfile.TemporaryFile() as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        worker.log.error("The worker hangs:\n%s", file.read().decode(errors="replace"))
 
 
 def child_exit(server: Any, worker: Any) -> None:
     """In the master, when a worker has ended, in whatever way."""
-    worker.share.end()
-    if _metrics is not None:
-        _metrics.worker_ended(worker.pid)
+    worker.slot.note(None)
+    if _exporter is not None:
+        _exporter.worker_ended(worker.pid)
 
 
 def on_exit(server: Any) -> None:
     """In the master, at its end."""
-    if _metrics is not None:
-        _metrics.end()
+    if _exporter is not None:
+        _exporter.close()

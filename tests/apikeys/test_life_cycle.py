@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from tests.conftest import ROOT, Service, fresh_database_url, running_service
-from tests.contract.wires import SocketWire
+from tests.server.connections import Client
 
 # Enough, each on a connection of its own, that no worker process is left out.
 REQUESTS = 40
@@ -144,7 +144,9 @@ def test_a_key_in_malformed_http_is_not_logged(talkative: Service, line: str) ->
     sent = f"GET /v1/pets?key={plain} HTTP/1.1\r\nHost: localhost\r\n{line.format(key=plain)}\r\n\r\n"
 
     for request in (sent, line.format(key=plain) + " is no HTTP\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{plain}")):
-        assert SocketWire({}, talkative.url).send_bytes(request.encode()).status >= 400
+        with Client(talkative) as client:
+            client.send(request.encode())
+            assert client.answer().status >= 400
 
     assert "A request was refused" in talkative.log.read_text()
     assert plain[18:26] not in talkative.log.read_text()

@@ -1,10 +1,12 @@
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -21,10 +23,10 @@ def last_used_at() -> datetime | None:
     return APIKey.objects.values_list("last_used_at", flat=True).get()
 
 
-def use(api_key: APIKey, now: datetime) -> None:
-    """What a request does: note while it is answered, write when it has been."""
-    usage.note_use(api_key.pk, api_key.last_used_at, now)
-    usage.record_use()
+def use(plain: str, now: datetime) -> None:
+    """A request with the key, which comes at `now`."""
+    with patch.object(timezone, "now", lambda: now):
+        assert Client().get("/v1/pets", headers={"X-API-Key": plain}).status_code == 200
 
 
 @pytest.mark.django_db
@@ -49,45 +51,37 @@ def test_a_second_request_within_a_minute_writes_nothing(api: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_use_is_written_at_most_once_a_minute() -> None:
-    APIKey.objects.create_key(name="Acme")
+def test_a_use_is_written_at_most_once_a_minute(create_key: Callable[..., str]) -> None:
+    plain = create_key()
 
     for seconds, written in ((0, 0), (1, 0), (59, 0), (60, 60), (61, 60), (119, 60), (120, 120)):
-        use(APIKey.objects.get(), NOW + seconds * SECOND)
+        use(plain, NOW + seconds * SECOND)
         assert last_used_at() == NOW + written * SECOND
 
 
 @pytest.mark.django_db
-def test_of_two_requests_at_once_one_writes() -> None:
-    APIKey.objects.create_key(name="Acme")
-    seen_by_one, seen_by_other = APIKey.objects.get(), APIKey.objects.get()
-
-    use(seen_by_one, NOW)
-    use(seen_by_other, NOW + SECOND)
-
-    assert last_used_at() == NOW
-
-
-@pytest.mark.django_db
-def test_a_late_write_does_not_turn_the_time_back() -> None:
-    APIKey.objects.create_key(name="Acme")
-    late = APIKey.objects.get()
-    use(APIKey.objects.get(), NOW)
-
-    use(late, NOW - timedelta(hours=1))
-
-    assert last_used_at() == NOW
-
-
-@pytest.mark.django_db
-def test_one_use_is_written_once() -> None:
+@pytest.mark.parametrize("difference", [SECOND, -timedelta(hours=1)], ids=["a second later", "an hour earlier"])
+def test_of_two_requests_that_know_of_no_use_the_first_is_written(difference: timedelta) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
-    use(api_key, NOW)
-    APIKey.objects.update(last_used_at=None)
 
-    usage.record_use()
+    usage.record_use(api_key.pk, NOW)
+    usage.record_use(api_key.pk, NOW + difference)
 
-    assert last_used_at() is None
+    assert last_used_at() == NOW
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a connection to SQLite cannot be lost")
+def test_a_use_that_cannot_be_recorded_fails_no_request(caplog: pytest.LogCaptureFixture) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    usage.record_use(api_key.pk, NOW)
+
+    assert f"The last use of API key {api_key.pk} was not recorded" in caplog.text
+    usage.record_use(api_key.pk, NOW)
+    assert last_used_at() == NOW, "the connection has been replaced"
 
 
 @pytest.mark.django_db
@@ -156,13 +150,13 @@ def test_a_held_lock_neither_delays_nor_fails_a_request(
 
 @pytest.mark.django_db(transaction=True)
 def test_writers_queue_as_before_once_a_use_was_written(create_key: Callable[..., str]) -> None:
-    def patience() -> object:
+    def timeout() -> object:
         with connection.cursor() as cursor:
             cursor.execute({"sqlite": "PRAGMA busy_timeout", "postgresql": "SHOW lock_timeout"}[connection.vendor])
             return cursor.fetchone()
 
-    before = patience()
-    use(APIKey.objects.create_key(name="Acme")[0], NOW)
+    before = timeout()
+    use(APIKey.objects.create_key(name="Acme")[1], NOW)
 
     assert last_used_at() == NOW
-    assert patience() == before
+    assert timeout() == before

@@ -38,6 +38,8 @@ Call = Callable[[], None]
 
 def calls_of_operations() -> dict[str, Call]:
     """A function for each operation that calls the application with one request and checks the answer's status."""
+    from django.core.handlers.wsgi import WSGIRequest
+
     from pets.models import Pet
     from petservice.apikeys.models import APIKey
     from petservice.wsgi import application
@@ -57,7 +59,7 @@ def calls_of_operations() -> dict[str, Call]:
             environ |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))}
 
         def one() -> None:
-            response: Any = application.api_answer(environ | {"wsgi.input": io.BytesIO(body)})
+            response = application.api_response(WSGIRequest(environ | {"wsgi.input": io.BytesIO(body)}))
             assert response.status_code < 300, response
 
         return one

@@ -1,6 +1,7 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,14 @@ def browser(django_db_setup: None) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that tests share."""
+    with running_site(tmp_path_factory.mktemp("site")) as running:
+        yield running
+
+
+@contextmanager
+def running_site(folder: Path) -> Iterator[Service]:
     """A service with the staff account `staff` / `a long one`."""
-    folder = tmp_path_factory.mktemp("site")
     with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         running.manage(
             "shell",

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessibility import assert_accessible
+from tests.browser.conftest import running_site
 from tests.conftest import Service
 
 FILL = """
@@ -26,16 +27,19 @@ LogEntry.objects.log_actions(get_user_model().objects.first().pk, pets[:2], CHAN
 """
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that has its pets before anyone looks: it keeps the counts of the days for a minute."""
+    with running_site(tmp_path_factory.mktemp("dashboard")) as running:
+        running.manage("shell", "-v", "0", "-c", FILL)
+        yield running
+
+
 @pytest.fixture
-def dashboard(staff_page: Page, filled: None) -> Page:
+def dashboard(staff_page: Page) -> Page:
     """The front page of a back office in use, as staff see it."""
     staff_page.goto("/admin/")
     return staff_page
-
-
-@pytest.fixture(scope="module")
-def filled(site: Service) -> None:
-    site.manage("shell", "-v", "0", "-c", FILL)
 
 
 @pytest.fixture(params=["light", "dark"])

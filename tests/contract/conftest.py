@@ -1,8 +1,10 @@
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from tests.conftest import Service
+from tests.conftest import GUNICORN, Service, running_service
 from tests.contract.seed import seed
 from tests.contract.wires import ClientWire, SocketWire, Wire
 
@@ -20,8 +22,47 @@ def client_wire(db: None) -> ClientWire:
     return ClientWire(seed())
 
 
-@pytest.fixture(params=["client", "socket"])
+@pytest.fixture(scope="session")
+def sync_wire(
+    service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SocketWire]:
+    """Over a socket to plain gunicorn's sync worker, on the database of the shared service."""
+    yield from _gunicorn_wire("sync", service, socket_wire, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def gthread_wire(
+    service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SocketWire]:
+    """Over a socket to plain gunicorn's gthread worker, on the database of the shared service."""
+    yield from _gunicorn_wire("gthread", service, socket_wire, tmp_path_factory)
+
+
+def _gunicorn_wire(
+    worker: str, service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SocketWire]:
+    folder = tmp_path_factory.mktemp(worker)
+    url = service.environment["DATABASE_URL"]
+    with running_service(folder, command=GUNICORN[worker], DATABASE_URL=url) as gunicorn:
+        yield replace(socket_wire, url=gunicorn.url)
+
+
+@pytest.fixture(params=["sync", "gthread"])
+def wsgi_wire(request: pytest.FixtureRequest) -> SocketWire:
+    """Over a socket to plain gunicorn, one worker after the other."""
+    wire: SocketWire = request.getfixturevalue(f"{request.param}_wire")
+    return wire
+
+
+@pytest.fixture(params=["socket", "sync", "gthread"])
+def server_wire(request: pytest.FixtureRequest) -> SocketWire:
+    """Over a socket to each server, one after the other."""
+    wire: SocketWire = request.getfixturevalue(f"{request.param}_wire")
+    return wire
+
+
+@pytest.fixture(params=["client", "socket", "sync", "gthread"])
 def wire(request: pytest.FixtureRequest) -> Wire:
-    """Both ways, one after the other."""
+    """All ways, one after the other."""
     wire: Wire = request.getfixturevalue(f"{request.param}_wire")
     return wire

@@ -85,7 +85,7 @@ class _Connection(socketserver.StreamRequestHandler):
 def _message(reply: Reply) -> bytes:
     fields = [(name, value) for name, value in reply.headers if name.lower() not in ("connection", "content-length")]
     fields += [("Content-Length", str(len(reply.body))), ("Connection", "close")]
-    lines = [f"HTTP/1.1 {reply.status} Told", *(f"{name}: {value}" for name, value in fields), "", ""]
+    lines = [f"HTTP/1.1 {reply.status} Status", *(f"{name}: {value}" for name, value in fields), "", ""]
     return "\r\n".join(lines).encode("latin-1") + reply.body
 
 

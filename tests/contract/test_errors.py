@@ -58,7 +58,7 @@ def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_crash_in_a_view_is_told_to_the_log_only(
+def test_crash_in_a_view_is_described_in_the_log_only(
     client_wire: ClientWire,
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,7 +79,7 @@ def test_crash_in_a_view_is_told_to_the_log_only(
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("kind", ["CrashingMiddleware", "CrashingAfterwardsMiddleware"])
 @pytest.mark.parametrize("place", BEHIND_THE_ENVELOPE)
-def test_crash_in_a_middleware_is_told_to_the_log_only(
+def test_crash_in_a_middleware_is_described_in_the_log_only(
     client_wire: ClientWire,
     settings: LazySettings,
     caplog: pytest.LogCaptureFixture,

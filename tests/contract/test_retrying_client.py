@@ -282,18 +282,18 @@ def test_service_has_one_pet_when_its_answers_are_lost(
         before = direct.get("/v1/store/inventory").json()
         run = program.run(front.url, service_key)
         after = direct.get("/v1/store/inventory").json()
-        (told,) = (reply for reply in front.answers if reply.status == 201)
-        kept = direct.get(f"/v1/pets/{told.json()['id']}").json()
+        (received,) = (reply for reply in front.answers if reply.status == 201)
+        kept = direct.get(f"/v1/pets/{received.json()['id']}").json()
 
     assert run.succeeded, run.errors
     assert len(front.posts) == len(steps) + 1
-    assert told.header("Idempotency-Replayed") == "true"
+    assert received.header("Idempotency-Replayed") == "true"
     assert after == before | {"available": before["available"] + 1}
-    assert kept == told.json()
+    assert kept == received.json()
     assert kept["id"] in run.output
 
 
-def test_message_of_the_service_is_told(program: Program, service: Service) -> None:
+def test_message_of_the_service_is_printed(program: Program, service: Service) -> None:
     run = program.run(service.url, "pets_test_guess")
 
     assert not run.succeeded

@@ -1,4 +1,4 @@
-"""Two ways to send one request as it stands: through Django's test client and over a real socket."""
+"""Two ways to send one request as it stands: through Django's test client and over a real socket to any server."""
 
 import json
 import socket
@@ -65,7 +65,7 @@ class SocketWire:
     seed: dict[str, str]
     url: str
 
-    def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Reply:
+    def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"", *, ends: bool = False) -> Reply:
         lines = [f"{method} {target} HTTP/1.1", "Connection: close"]
         names = [name.lower() for name, _ in headers]
         if "host" not in names:
@@ -73,18 +73,19 @@ class SocketWire:
         if body and not {"content-length", "transfer-encoding"} & set(names):
             lines.append(f"Content-Length: {len(body)}")
         lines += [f"{name}: {value}" for name, value in headers]
-        reply = self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
+        reply = self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body, ends=ends)
         path = unquote(urlsplit(target).path)
         assert_described(method, path, reply.status, dict(reply.headers), reply.body)
         return reply
 
-    def send_bytes(self, request: bytes) -> Reply:
-        """The answer to these bytes, after which the client says no more."""
+    def send_bytes(self, request: bytes, *, ends: bool = False) -> Reply:
+        """The response to these bytes, with which the client ends its half of the connection if `ends`."""
         address = urlsplit(self.url)
         with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
             with suppress(OSError):  # it may be refused, and the connection closed, before all of it is sent
                 connection.sendall(request)
-                connection.shutdown(socket.SHUT_WR)
+                if ends:
+                    connection.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: connection.recv(65536), b""))
         head, _, content = received.partition(b"\r\n\r\n")
         status_line, *lines = head.decode("latin-1").split("\r\n")

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from contextvars import copy_context
 from pathlib import Path
 
 import psycopg
@@ -18,7 +19,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
-from petservice.server.greenlets import Lanes
+from petservice.db.waiting import unlimited
+from petservice.server.greenlets import GreenletPool
 from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
 from tests.server.connections import Client, get, post
 
@@ -89,10 +91,10 @@ def limits() -> list[str]:
         connection.close()
 
 
-def on_a_lane(function: Callable[[], list[str]]) -> list[str]:
+def in_a_greenlet(function: Callable[[], list[str]]) -> list[str]:
     own = connections[DEFAULT_DB_ALIAS]
     try:
-        return asyncio.run(Lanes(1).call(function))
+        return asyncio.run(GreenletPool(1).call(function))
     finally:
         connections[DEFAULT_DB_ALIAS] = own
 
@@ -107,9 +109,14 @@ def on_a_thread(function: Callable[[], list[str]]) -> list[str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_server_ends_what_takes_too_long_but_no_command() -> None:
-    assert on_a_lane(limits) == ["5s", "3s", "30s"]
+    assert in_a_greenlet(limits) == ["5s", "3s", "30s"]
     assert on_a_thread(limits) == ["20s", "5s", "1min"]
-    assert limits() == ["0", "0", "0"]
+    context = copy_context()
+    context.run(unlimited.set, True)
+    assert context.run(limits) == ["0", "0", "0"]
+    # A greenlet or a thread of a process that began as a command has them nonetheless.
+    assert context.run(in_a_greenlet, limits) == ["5s", "3s", "30s"]
+    assert context.run(on_a_thread, limits) == ["20s", "5s", "1min"]
 
 
 def test_frequent_statements_are_prepared(api: DjangoClient) -> None:
@@ -144,7 +151,7 @@ def test_statements_of_calls_are_planned_once_and_go_by_an_index_even_of_a_small
         finally:
             connection.close()
 
-    found = on_a_lane(plans)
+    found = in_a_greenlet(plans)
 
     assert len(found) == 5  # one for the key, and one for each path
     assert sum("Index Scan using pets_pet_pkey" in plan for plan in found) == 3

@@ -27,7 +27,7 @@ AT_ONCE = 2
 ALL_AT_ONCE = 3
 # Seconds for which a request may wait: for its turn, for the database, and for the machine.
 PATIENCE = 5 + 5 + 3
-# Connections of each worker: of lanes that read, of lanes that write, of pages, and of the readiness probe.
+# Connections of each worker: of calls that read, of calls that write, of pages, and of the readiness probe.
 CONNECTIONS = 3 + 3 + 3 + 1
 WORKERS = 2
 

@@ -104,7 +104,7 @@ def test_full_disk_stops_writes_alone_and_only_while_it_is_full(
             inventory = client.get("/v1/store/inventory").json()
         assert inventory["available"] == sum(map(len, pets.values()))
         assert [name for name in account.insistent if len(pets[name]) != 1] == []
-        assert "mended" not in service.manage("reconcile_inventory")
+        assert "corrected" not in service.manage("reconcile_inventory")
         with closing(sqlite3.connect(database)) as file:
             assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         saw = f"{account.summary()}; reads 200"

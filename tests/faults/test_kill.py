@@ -47,7 +47,7 @@ def judge(service: Service, key: str, account: Storm, url: str) -> tuple[list[st
     there = len(pets)
     assert inventory == {"available": there, "pending": 0, "sold": 0}
     assert kept_and_counted(url) == (there, there)
-    assert "mended" not in service.manage("reconcile_inventory")
+    assert "corrected" not in service.manage("reconcile_inventory")
     unanswered = len(pets.keys() - account.created.keys())
     return lost(account, pets), f"{account.summary()}; {unanswered} pets without an answer"
 

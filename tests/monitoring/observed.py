@@ -62,9 +62,9 @@ class Observed:
 
 
 @contextmanager
-def observed_service(folder: Path, **variables: Any) -> Iterator[Observed]:
+def observed_service(folder: Path, *, metrics_port: int | None = None, **variables: Any) -> Iterator[Observed]:
     """Two worker processes with a database of their own, and a key that was made before: nothing prints it."""
-    port = free_port()
+    port = metrics_port or free_port()
     with fresh_database_url(folder) as url:
         variables = {
             "DATABASE_URL": url,

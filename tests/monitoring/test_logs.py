@@ -287,7 +287,7 @@ def test_requests_are_not_logged_in_lines_for_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("environment", "log_format"), [("test", "line"), ("live", "json")])
-def test_live_logs_in_json_unless_told_otherwise(environment: str, log_format: str) -> None:
+def test_live_logs_in_json_by_default(environment: str, log_format: str) -> None:
     program = "from petservice import settings; print(settings.LOG_FORMAT)"
     variables = {"PATH": os.environ["PATH"], "PETSERVICE_ENVIRONMENT": environment}
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)
@@ -295,10 +295,10 @@ def test_live_logs_in_json_unless_told_otherwise(environment: str, log_format: s
     assert ended.stdout.strip() == log_format
 
 
-# Whoever reads the log.
+# Readers of the log.
 
 
-def test_reader_that_stands_still_holds_up_nobody_and_gets_whole_lines(tmp_path: Path) -> None:
+def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Path) -> None:
     with fresh_database_url(tmp_path) as url:
         port = free_port()
         environment = os.environ | {

@@ -1,9 +1,7 @@
 """/metrics for Prometheus: exact over all workers, whatever becomes of them, and reachable where it is meant to be."""
 
-import fcntl
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,9 +15,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from django.conf import settings
 
-from petservice.monitoring.exporter import _new_folder
+from petservice.db.backend import backend
+from petservice.server import asgi
 from tests.conftest import ROOT, Service, free_port, running_service, wait_until
 from tests.monitoring.observed import Observed, Seen, observed_service
 from tests.monitoring.test_logs import KINDS, requests
@@ -35,10 +33,15 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         yield observed
 
 
+def processes(service: Service) -> list[int]:
+    """The process ids of the service: the master's, and those of the workers that run."""
+    pid = service.process.pid
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
 def workers(observed: Observed) -> list[int]:
     """The process ids of the workers that run."""
-    children = Path(f"/proc/{observed.service.process.pid}/task/{observed.service.process.pid}/children")
-    return [int(pid) for pid in children.read_text().split()]
+    return processes(observed.service)[1:]
 
 
 def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
@@ -97,14 +100,22 @@ def test_clients_cannot_make_series_up(observed: Observed) -> None:
     assert len(series() - before) <= 20 + 3  # one route that was not there yet, with its buckets
 
 
-def test_what_runs_and_how_much_of_it_is_told(observed: Observed) -> None:
+def test_metrics_show_what_runs_and_how_much_of_it(observed: Observed) -> None:
     wait_until(lambda: observed.sample("petservice_workers") == 2)
     build = [dict(labels) for name, labels in observed.samples() if name == "petservice_build_info"]
 
     assert [labels["version"] for labels in build] == [version("petservice")]
-    wait_until(lambda: observed.sample("petservice_lanes", lanes="reads") == 2 * settings.READ_LANES)
-    assert observed.sample("petservice_lanes", lanes="writes") == 2 * settings.WRITE_LANES
-    assert observed.sample("petservice_threads", threads="pages") == 2 * settings.PAGE_THREADS
+    of_a_worker = {
+        ("petservice_api_concurrency", "reads"): asgi.CONCURRENT_READS,
+        ("petservice_api_concurrency", "writes"): backend().concurrent_writes,
+        ("petservice_threads", "pages"): asgi.PAGE_THREADS,
+        ("petservice_threads", "writes"): asgi.WRITE_THREADS,
+        ("petservice_threads", "readiness"): 1,
+    }
+    for (name, pool), size in of_a_worker.items():
+        series = frozenset({("pool", pool)})
+        wait_until(lambda name=name, series=series, size=size: observed.samples().get((name, series)) == 2 * size)
+        wait_until(lambda name=name, series=series: observed.samples()[f"{name}_in_use", series] == 0)
     wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 0)
     with Client(observed.service), Client(observed.service):
         wait_until(lambda: observed.sample("petservice_connections") >= 2)
@@ -133,7 +144,7 @@ def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) 
         observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
         client.send(get("/held"))
         wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 1)
-        wait_until(lambda: observed.sample("petservice_threads_busy", threads="pages") == 1)
+        wait_until(lambda: observed.sample("petservice_threads_in_use", pool="pages") == 1)
 
         (pid,) = workers(observed)
         os.kill(pid, signal.SIGKILL)
@@ -141,7 +152,7 @@ def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) 
         wait_until(lambda: workers(observed) not in ([], [pid]))
         wait_until(lambda: observed.sample("petservice_workers") == 1)
         assert observed.sample("petservice_http_requests_in_flight") == 0
-        assert observed.sample("petservice_threads_busy", threads="pages") == 0
+        assert observed.sample("petservice_threads_in_use", pool="pages") == 0
 
 
 def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) -> None:
@@ -162,11 +173,9 @@ def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) 
 
 def listening(service: Service) -> int:
     """On how many addresses the service and its workers listen."""
-    pid = service.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     sockets = set()
-    for each in (pid, *children):
-        for descriptor in Path(f"/proc/{each}/fd").iterdir():
+    for pid in processes(service):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             if match := re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink())):
                 sockets.add(match[1])
     tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
@@ -185,14 +194,8 @@ def test_it_is_nowhere_unless_it_is_configured(service: Service) -> None:
     with service.client() as client:
         assert client.get("/metrics").status_code == 404
     assert listening(service) == 1
-    maps = Path(f"/proc/{service.process.pid}/maps").read_text()
-    assert "petservice-metrics-" not in maps
-
-
-def test_only_metrics_are_at_its_address(observed: Observed) -> None:
-    address = observed.metrics_url.removesuffix("/metrics")
-    for path in ("/", "/v1/health", "/admin/", "/metrics/x"):
-        assert httpx.get(address + path, trust_env=False).status_code == 404
+    for pid in processes(service):
+        assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
 
 
 def test_only_the_master_has_its_listener(observed: Observed) -> None:
@@ -206,54 +209,87 @@ def test_only_the_master_has_its_listener(observed: Observed) -> None:
         assert f"socket:[{inode}]" not in links
 
 
+def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
+    """A start that is refused."""
+    variables = {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": "", "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
+    return subprocess.run(
+        [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
 def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken_by: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = free_port()
         taken = other.getsockname()[1] if taken_by == "another program" else port
-        environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
-        ended = subprocess.run(
-            [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port}"],
-            cwd=ROOT,
-            env=environment | {"METRICS_BIND": f"127.0.0.1:{taken}"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        ended = start(tmp_path, taken, port=port)
 
     assert ended.returncode == 1
     assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def folder_of(observed: Observed) -> Path:
-    """Where the workers count: the master keeps a lock in it."""
-    links = [descriptor.readlink() for descriptor in Path(f"/proc/{observed.service.process.pid}/fd").iterdir()]
-    (lock,) = [link for link in links if link.parent.name.startswith("petservice-metrics-") and link.name == "lock"]
-    return lock.parent
+def folder_of(metrics_url: str) -> Path:
+    """Where the workers of a service with metrics at this address count."""
+    host, port = urlsplit(metrics_url).netloc.split(":")
+    return Path(f"/dev/shm/petservice-metrics-{host}-{port}")
 
 
 def test_stopped_it_leaves_neither_listener_nor_files(tmp_path: Path) -> None:
     with observed_service(tmp_path) as observed:
-        folder = folder_of(observed)
+        folder = folder_of(observed.metrics_url)
         assert list(folder.glob("*.db"))
     with pytest.raises(httpx.ConnectError):
         httpx.get(observed.metrics_url, trust_env=False)
     assert not folder.exists()
 
 
-def test_what_a_killed_service_leaves_goes_with_the_next_start(tmp_path: Path) -> None:
-    first = tmp_path / "first"
-    first.mkdir()
-    with observed_service(first) as observed:
-        folder, pids = folder_of(observed), workers(observed)
+def test_counts_of_a_killed_service_go_with_the_next_start_at_the_same_address(tmp_path: Path) -> None:
+    port = free_port()
+    with observed_service(tmp_path, metrics_port=port) as observed:
+        send(observed, ["inventory"] * 5)
+        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 5)
+        pids = workers(observed)
         observed.service.process.kill()
         observed.service.process.wait()
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+    folder = folder_of(observed.metrics_url)
+    left = set(folder.glob("*.db"))
+    assert left
 
-    made, lock = _new_folder()
-
+    second = tmp_path / "second"
+    second.mkdir()
+    with observed_service(second, metrics_port=port) as observed:
+        assert not left & set(folder.iterdir())
+        send(observed, ["inventory"])
+        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
     assert not folder.exists()
-    with lock, (made / "lock").open("r+") as other, pytest.raises(BlockingIOError):
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_folder_that_belongs_to_another_user_ends_the_start_with_a_sentence(tmp_path: Path, kind: str) -> None:
+    """Nor is a file deleted where another user's link leads."""
+    metrics_port = free_port()
+    folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
+    file = tmp_path / "counter_1.db"
+    file.touch()
+    if kind == "folder":
+        folder.mkdir()
+    else:
+        folder.symlink_to(tmp_path)
+    os.chown(folder, 65534, 65534, follow_symlinks=False)
+    try:
+        ended = start(tmp_path, metrics_port)
+    finally:
+        folder.unlink() if kind == "link" else folder.rmdir()
+
+    assert ended.returncode == 1
+    assert f"METRICS_BIND=127.0.0.1:{metrics_port} ({folder} belongs to another user)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert file.exists()

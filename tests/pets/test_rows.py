@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pets.files.rows import KINDS, Line, Row, read, write
+from pets.files.reading import read
+from pets.files.rows import KINDS, Line, Row
+from pets.files.writing import write
 
 pytestmark = pytest.mark.once
 

@@ -49,7 +49,7 @@ def test_the_environment_beside_the_unit_is_one_to_go_live_with(tmp_path: Path) 
     assert options["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
-def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tmp_path: Path) -> None:
+def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it
     parser.read_string(UNIT)
@@ -67,14 +67,18 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_stops_when_it_is_told(tm
             "FORWARDED_ALLOW_IPS": "127.0.0.1",
         }
         assert variables.keys() == ENVIRONMENT.keys()
-        told = tmp_path / "told"
-        manager.bind(str(told))
+        address = tmp_path / "notify"
+        manager.bind(str(address))
         manager.settimeout(60)
         environment = {"PATH": os.environ["PATH"], **variables}
         subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
-                shlex.split(command), cwd=ROOT, env=environment | {"NOTIFY_SOCKET": str(told)}, stdout=log, stderr=log
+                shlex.split(command),
+                cwd=ROOT,
+                env=environment | {"NOTIFY_SOCKET": str(address)},
+                stdout=log,
+                stderr=log,
             )
         try:
             assert re.search(rb"^READY=1$", manager.recv(1024), re.M)

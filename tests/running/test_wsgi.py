@@ -1,26 +1,91 @@
-"""A server other than `serve` on the same application."""
+"""Plain gunicorn, a server other than `serve`, on the same application; tests/contract sends it the whole contract."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import psycopg
 import pytest
+from django.db import connection
 
-from tests.conftest import ROOT
+from tests.conftest import GUNICORN, ROOT, Service, running_service
 
-pytestmark = pytest.mark.once
+only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no limits of its own")
 
 
+def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "SECRET_KEY"} | variables
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.once
 def test_a_bad_configuration_is_refused_without_serve_too() -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "SECRET_KEY"}
-
-    started = subprocess.run(
-        [sys.executable, "-c", "import petservice.wsgi"],
-        cwd=ROOT,
-        env=environment | {"PETSERVICE_ENVIRONMENT": "live"},
-        capture_output=True,
-        text=True,
-    )
+    started = run("import petservice.wsgi", PETSERVICE_ENVIRONMENT="live")
 
     assert started.returncode != 0
     assert "SECRET_KEY is required in live" in started.stderr
+
+
+def test_the_application_loads_nothing_of_the_event_loop_server() -> None:
+    ended = run("import json, sys, petservice.wsgi; print(json.dumps(list(sys.modules)))")
+    loaded = set(json.loads(ended.stdout))
+
+    assert "petservice.wsgi" in loaded
+    assert {name for name in loaded if name.split(".")[0] in ("greenlet", "gunicorn")} == set()
+    assert {name for name in loaded if name.startswith("petservice.server")} == set()
+
+
+@pytest.fixture(scope="module", params=GUNICORN)
+def gunicorn(
+    request: pytest.FixtureRequest, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """Plain gunicorn with each of its workers, on the database of the shared service."""
+    command, url = GUNICORN[request.param], service.environment["DATABASE_URL"]
+    with running_service(tmp_path_factory.mktemp("gunicorn"), command=command, DATABASE_URL=url) as running:
+        yield running
+
+
+def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
+    with gunicorn.client() as client:
+        for address in ("/", "/docs", "/admin/login/", "/static/backoffice/admin.css"):
+            response = client.get(address)
+            assert response.status_code == 200
+            assert response.headers["Content-Length"]
+            assert "Transfer-Encoding" not in response.headers
+
+
+def test_idempotency_key_of_a_chunked_body_makes_one_pet(gunicorn: Service, service_key: str) -> None:
+    headers = {"Content-Type": "application/json", "Idempotency-Key": gunicorn.url}
+    with gunicorn.client(service_key) as client:
+        first, second = (
+            client.post("/v1/pets", content=iter([b'{"name"', b':"Rex"}']), headers=headers) for _ in range(2)
+        )
+
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json() == second.json()
+
+
+@only_on_postgresql
+@pytest.mark.parametrize("gunicorn", ["sync"], indirect=True)
+def test_request_that_waits_for_a_lock_ends_in_time(gunicorn: Service, service_key: str) -> None:
+    """Also in the main thread, where the sync worker calls Django; gunicorn would abort it after 30 seconds."""
+    with psycopg.connect(gunicorn.environment["DATABASE_URL"]) as other, gunicorn.client(service_key) as client:
+        other.execute("LOCK TABLE pets_pet")
+        response = client.get("/v1/pets", timeout=15)
+        other.rollback()
+
+        assert (response.status_code, response.json()["error"]["code"]) == (500, "internal_error")
+        assert client.get("/v1/pets").status_code == 200
+
+
+@only_on_postgresql
+@pytest.mark.parametrize("worker", GUNICORN)
+def test_statements_of_requests_have_limits(tmp_path: Path, service: Service, worker: str) -> None:
+    command = [argument.replace("petservice.wsgi", "tests.running.limits") for argument in GUNICORN[worker]]
+    url = service.environment["DATABASE_URL"]
+    with running_service(tmp_path, command=command, DATABASE_URL=url) as gunicorn, gunicorn.client() as client:
+        assert client.get("/limits").json() == ["20s", "5s", "1min"]

@@ -1,28 +1,29 @@
-"""The service with a few planted paths beside its own, which wait, fail, stream and tell what they were given.
+"""The service with a few planted paths beside its own, which wait, fail, return much and say what they were given.
 
-They speak to a test through the folder that PLANTED names: it sees a file there, or puts one.
+They speak to a test through the folder that PLANTED names: it sees a file there, or puts one. Further variables shorten
+or lengthen what a test would have to wait for.
 """
 
 import gc
 import json
 import os
-import select
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
+from petservice.db.backend import backend
 from petservice.handler import Handler
-from petservice.server import worker
+from petservice.server import balancing, protocol, worker
 from petservice.server.asgi import Application
 
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
-# What a test can wait for.
-worker.PROMPT = float(os.environ.get("PLANTED_PROMPT", worker.PROMPT))
-worker.REQUEST_DEADLINE = int(os.environ.get("PLANTED_DEADLINE", worker.REQUEST_DEADLINE))
+balancing.MAX_DEFERRAL = float(os.environ.get("PLANTED_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
+protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(os.environ.get("PLANTED_DEADLINE", protocol.REQUEST_TIMEOUT))
 
 
 class SlowToBegin(worker.EventLoopWorker):
@@ -34,77 +35,53 @@ class SlowToBegin(worker.EventLoopWorker):
         super().init_process()
 
 
-class EndsMidway(worker.Connection):
-    """Answers what asks for it once its client has ended its half, which the loop gets to see just after that."""
-
-    async def _serve_http_request(self, request: Any, *arguments: Any) -> Any:
-        if request.query == "midway":
-            (FOLDER / "midway").touch()
-            end = select.poll()
-            end.register(self.transport.get_extra_info("socket"), select.POLLRDHUP)
-            end.poll()
-        return await super()._serve_http_request(request, *arguments)
-
-
-class Midway(worker.EventLoopWorker):
-    """Has connections of that kind only."""
-
-    def _observe(self) -> None:
-        self._connection = EndsMidway
-
-
-class Export:
-    """More than any buffer takes; leaves a file when it is closed."""
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter([MEBIBYTE] * 64)
-
-    def close(self) -> None:
-        (FOLDER / "export-closed").touch()
-
-
 class PlantedHandler(Handler):
     """The planted paths, or else the service."""
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        path = environ["PATH_INFO"]
-        answer: Iterable[bytes] = [b"{}"]
-        if path == "/held":  # until the test says so
-            (FOLDER / f"held-{time.monotonic_ns()}").touch()
-            while not (FOLDER / "released").exists():
-                time.sleep(0.01)
-        elif path == "/hanging":
-            time.sleep(3600)
-        elif path == "/export":
-            answer = Export()
-        elif path == "/breaking-export":
-            answer = (MEBIBYTE[: 2**20 // (3 - number)] for number in range(9))
-        elif path == "/environ":
-            answer = [told(environ)]
-        else:
-            return super().__call__(environ, start_response)
-        length = [("Content-Length", str(len(answer[0])))] if isinstance(answer, list) else []
-        start_response("200 OK", [("Content-Type", "application/json"), *length])
-        return answer
-
-    def api_answer(self, environ: dict[str, Any]) -> HttpResponse:
-        path = environ["PATH_INFO"]
-        if path == "/v1/crash":
-            raise RuntimeError("the planted cause")
-        if path == "/v1/connections":
-            gc.collect()
-            known = sum(isinstance(one, worker.Connection) for one in gc.get_objects())
-            body = str(known).encode()
-            return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
-        if path in ("/v1/environ", "/v1/worker"):
-            body = told(environ) if path == "/v1/environ" else str(os.getpid()).encode()
-            return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body))})
-        return super().api_answer(environ)
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        match request.path_info:
+            case "/held":  # until the test says so
+                (FOLDER / f"held-{time.monotonic_ns()}").touch()
+                while not (FOLDER / "released").exists():
+                    time.sleep(0.01)
+                return _json("{}")
+            case "/begun":
+                (FOLDER / "begun").touch()
+                return _json("{}")
+            case "/hanging":
+                time.sleep(3600)
+            case "/export":  # more than any buffer takes
+                return StreamingHttpResponse([MEBIBYTE] * 32)
+            case "/breaking-export":
+                return StreamingHttpResponse(_breaking())
+            case "/meta" | "/v1/meta":
+                return _json(_meta(request))
+            case "/v1/crash":
+                raise RuntimeError("the planted cause")
+            case "/v1/connections":
+                gc.collect()
+                return _json(str(sum(isinstance(one, protocol.Connection) for one in gc.get_objects())))
+            case "/v1/open":  # connections, as the worker counts them
+                return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, balancing.Acceptor))))
+            case "/v1/worker":
+                return _json(str(os.getpid()))
+        return super().get_response(request)
 
 
-def told(environ: dict[str, Any]) -> bytes:
-    texts = {name: value for name, value in environ.items() if isinstance(value, str)}
-    return json.dumps(texts | {"body": len(environ["wsgi.input"].read())}).encode()
+def _json(body: str) -> HttpResponse:
+    return HttpResponse(body, "application/json", headers={"Content-Length": str(len(body.encode()))})
 
 
+def _breaking() -> Iterator[bytes]:
+    yield MEBIBYTE
+    raise RuntimeError("the planted cause")
+
+
+def _meta(request: HttpRequest) -> str:
+    texts: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
+    return json.dumps(texts | {"scheme": request.scheme, "body": len(request.read())})
+
+
+DatabaseWrapper: Any = type(backend())
+DatabaseWrapper.call_timeout = float(os.environ.get("PLANTED_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
 application = Application(PlantedHandler())

@@ -1,11 +1,13 @@
 """Calls on the event loop: each runs to its end, none holds up the others, and a lost connection fails nobody."""
 
 import asyncio
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,22 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, OperationalError, connec
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.db.postgresql.base import Connection
-from petservice.db.postgresql.latency import ENOUGH, TRIAL, Pace
-from petservice.server.greenlets import Lanes
+from petservice.db.postgresql.latency import MAX_SLOW_RESPONSES, TRIAL_INTERVAL, Latency
+from petservice.db.waiting import waiter
+from petservice.server.greenlets import GreenletPool, PooledGreenlet
 from store.services import inventory_counts
-from tests.conftest import fresh_database_url, running_service, wait_until
+from tests.conftest import Service, fresh_database_url, running_service, wait_until
 from tests.monitoring.observed import observed_service
 from tests.server.connections import Client, get, post
+from tests.server.test_worker import planted
 
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
-only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL is waited for in the lane")
+only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no group commit")
 
 
 @pytest.fixture(autouse=True)
 def connection_of_this_thread() -> Iterator[None]:
-    """Lanes leave theirs in its place: in a worker the loop's thread has none of its own."""
+    """A greenlet pool leaves its own in the place of this one: in a worker the loop's thread has none."""
     own = connections[DEFAULT_DB_ALIAS]
     yield
     connections[DEFAULT_DB_ALIAS] = own
@@ -59,19 +63,30 @@ def sleep(seconds: float) -> str:
 
 def test_a_call_gives_what_the_function_gives() -> None:
     async def calls() -> None:
-        lanes = Lanes(1)
-        assert await lanes.call(pow, 2, 5) == 32
+        pool = GreenletPool(1)
+        assert await pool.call(partial(pow, 2, 5)) == 32
         with pytest.raises(ValueError, match="the planted cause"):
-            await lanes.call(fail)
-        assert await lanes.call(pow, 2, 6) == 64
+            await pool.call(fail)
+        assert await pool.call(partial(pow, 2, 6)) == 64
 
     asyncio.run(calls())
 
 
-def test_context_variables_stay_in_their_lane() -> None:
+def test_a_call_finds_its_greenlet_as_its_waiter_and_nobody_else_does() -> None:
     async def calls() -> None:
-        lanes = Lanes(1)
-        assert [await lanes.call(count) for _ in range(3)] == [1, 2, 3]
+        pool = GreenletPool(2)
+        one = await pool.call(waiter.get)
+        assert isinstance(one, PooledGreenlet)
+        assert not one.has_timed_out
+        assert waiter.get() is None
+
+    asyncio.run(calls())
+
+
+def test_context_variables_stay_in_their_greenlet() -> None:
+    async def calls() -> None:
+        pool = GreenletPool(1)
+        assert [await pool.call(count) for _ in range(3)] == [1, 2, 3]
         assert _kept.get() == 0
 
     asyncio.run(calls())
@@ -81,23 +96,23 @@ def test_context_variables_stay_in_their_lane() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_call_that_waits_lets_others_go_on() -> None:
     async def calls() -> list[str]:
-        lanes = Lanes(2)
+        pool = GreenletPool(2)
         ended: list[str] = []
-        slow = asyncio.ensure_future(lanes.call(sleep, 0.5))
+        slow = asyncio.ensure_future(pool.call(partial(sleep, 0.5)))
         slow.add_done_callback(lambda _: ended.append("slow"))
         for _ in range(20):
             await asyncio.sleep(0)
-            await lanes.call(sleep, 0.001)
+            await pool.call(partial(sleep, 0.001))
             ended.append("quick")
         await slow
-        lanes.close()
+        pool.close()
         return ended
 
     assert asyncio.run(calls()) == ["quick"] * 20 + ["slow"]
 
 
-async def gives_way(lanes: Lanes, seconds: float) -> bool:
-    """Whether others go on while a call waits for an answer that takes the server so long."""
+async def lets_others_run(pool: GreenletPool, seconds: float) -> bool:
+    """Whether others run while a call waits for a response that takes the server so long."""
 
     def ask() -> None:
         connection.ensure_connection()
@@ -105,41 +120,41 @@ async def gives_way(lanes: Lanes, seconds: float) -> bool:
 
     others: list[str] = []
     other = asyncio.get_running_loop().call_soon(others.append, "went on")
-    await lanes.call(ask)
+    await pool.call(ask)
     other.cancel()
     return bool(others)
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_waits_for_a_server_that_is_near_and_gives_way_while_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "_pace", Pace())
+def test_a_call_polls_for_a_near_server_and_lets_others_run_while_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "_latency", Latency())
     near, far = 0, 0.001
 
     async def calls() -> None:
-        lanes = Lanes(1)
-        await gives_way(lanes, near)  # as it connects
-        for _ in range(2 * ENOUGH):
-            await gives_way(lanes, far)
+        pool = GreenletPool(1)
+        await lets_others_run(pool, near)  # as it connects
+        for _ in range(2 * MAX_SLOW_RESPONSES):
+            await lets_others_run(pool, far)
             # What takes long, such as a commit, does not make a server far away.
-            assert not all([await gives_way(lanes, near) for _ in range(ENOUGH)])
-        for _ in range(ENOUGH):
-            await gives_way(lanes, far)
-        assert all([await gives_way(lanes, far) for _ in range(TRIAL // 2)])
+            assert not all([await lets_others_run(pool, near) for _ in range(MAX_SLOW_RESPONSES)])
+        for _ in range(MAX_SLOW_RESPONSES):
+            await lets_others_run(pool, far)
+        assert all([await lets_others_run(pool, far) for _ in range(TRIAL_INTERVAL // 2)])
         # It is near again. One trial may meet it as it waits for the CPU.
-        assert not all([await gives_way(lanes, near) for _ in range(10 * TRIAL)])
-        lanes.close()
+        assert not all([await lets_others_run(pool, near) for _ in range(10 * TRIAL_INTERVAL)])
+        pool.close()
 
     asyncio.run(calls())
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_calls_beyond_the_lanes_queue() -> None:
+def test_calls_beyond_the_size_of_the_pool_queue() -> None:
     async def calls() -> None:
-        lanes = Lanes(2)
-        assert await asyncio.gather(*(lanes.call(sleep, 0.01) for _ in range(20))) == ["slept"] * 20
-        lanes.close()
+        pool = GreenletPool(2)
+        assert await asyncio.gather(*(pool.call(partial(sleep, 0.01)) for _ in range(20))) == ["slept"] * 20
+        pool.close()
 
     asyncio.run(calls())
 
@@ -147,20 +162,20 @@ def test_calls_beyond_the_lanes_queue() -> None:
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("petservice.server.greenlets.QUEUE", 3)
+    monkeypatch.setattr("petservice.server.greenlets.MAX_QUEUED", 3)
 
     async def calls() -> None:
-        lanes = Lanes(1)
+        pool = GreenletPool(1)
         for _ in range(2):  # those that have left the queue make room in it
-            waiting = [asyncio.ensure_future(lanes.call(sleep, 0.2)) for _ in range(4)]
+            waiting = [asyncio.ensure_future(pool.call(partial(sleep, 0.2))) for _ in range(4)]
             await asyncio.sleep(0)  # they begin
             with pytest.raises(TimeoutError, match="3 calls wait"):
-                await lanes.call(count)
+                await pool.call(count)
             waiting.pop().cancel()
             await asyncio.sleep(0)
-            waiting.append(asyncio.ensure_future(lanes.call(sleep, 0.01)))
+            waiting.append(asyncio.ensure_future(pool.call(partial(sleep, 0.01))))
             assert await asyncio.gather(*waiting) == ["slept"] * 4
-        lanes.close()
+        pool.close()
 
     asyncio.run(calls())
 
@@ -173,57 +188,57 @@ def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
         create_pet(name="Rex")
 
     async def calls() -> None:
-        lanes = Lanes(1)
-        left = asyncio.ensure_future(lanes.call(write))
-        queued = asyncio.ensure_future(lanes.call(count))
+        pool = GreenletPool(1)
+        left = asyncio.ensure_future(pool.call(write))
+        queued = asyncio.ensure_future(pool.call(count))
         await asyncio.sleep(0.05)
         left.cancel()
         queued.cancel()
-        assert await lanes.call(Pet.objects.count) == 1
-        lanes.close()
+        assert await pool.call(Pet.objects.count) == 1
+        pool.close()
 
     asyncio.run(calls())
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("is_told", [False, True], ids=["before its turn", "when told that it is its turn"])
-def test_whoever_leaves_the_queue_just_as_a_lane_becomes_free_leaves_it_to_the_next(is_told: bool) -> None:
+@pytest.mark.parametrize("has_turn", [False, True], ids=["before its turn", "when its turn has come"])
+def test_a_call_that_is_cancelled_just_as_a_greenlet_becomes_free_leaves_it_to_the_next(has_turn: bool) -> None:
     async def calls() -> None:
-        lanes = Lanes(1, patience=2)
+        pool = GreenletPool(1, timeout=2)
         loop = asyncio.get_running_loop()
 
         def end() -> None:
             sleep(0.05)
-            if is_told:  # cancelled soon, before it can take the lane of which it is told now
+            if has_turn:  # cancelled soon, before it can use the greenlet that it gets now
                 loop.call_soon(leaving.cancel)
             else:
                 leaving.cancel()
 
-        first = asyncio.ensure_future(lanes.call(end))
-        leaving = asyncio.ensure_future(lanes.call(fail))
+        first = asyncio.ensure_future(pool.call(end))
+        leaving = asyncio.ensure_future(pool.call(fail))
         await first
         with pytest.raises(asyncio.CancelledError):
             await leaving
-        assert await lanes.call(sleep, 0.01) == "slept"
-        lanes.close()
+        assert await pool.call(partial(sleep, 0.01)) == "slept"
+        pool.close()
 
     asyncio.run(calls())
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_lane_to_others() -> None:
+def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_greenlet_to_others() -> None:
     async def calls() -> None:
-        lanes = Lanes(1, patience=0.3)
+        pool = GreenletPool(1, timeout=0.3)
         began = time.monotonic()
-        slow = asyncio.ensure_future(lanes.call(sleep, 30))
+        slow = asyncio.ensure_future(pool.call(partial(sleep, 30)))
         await asyncio.sleep(0.2)
         with pytest.raises(OperationalError, match="has not answered in time"):
             await slow
-        assert await lanes.call(sleep, 0.01) == "slept"
+        assert await pool.call(partial(sleep, 0.01)) == "slept"
         assert time.monotonic() - began < 10
-        lanes.close()
+        pool.close()
 
     asyncio.run(calls())
 
@@ -245,31 +260,31 @@ def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again_nor_connect_a
         sleep(29)
 
     async def calls() -> None:
-        lanes = Lanes(1, patience=0.3)
+        pool = GreenletPool(1, timeout=0.3)
         with pytest.raises(OperationalError, match="has not answered in time"):
-            await lanes.call(stubborn)
-        lanes = Lanes(1, patience=30)
-        assert await lanes.call(sleeping) == 1, "the server ends that one by itself"
-        assert await lanes.call(sleep, 0.01) == "slept"
-        lanes.close()
+            await pool.call(stubborn)
+        pool = GreenletPool(1, timeout=30)
+        assert await pool.call(sleeping) == 1, "the server ends that one by itself"
+        assert await pool.call(partial(sleep, 0.01)) == "slept"
+        pool.close()
 
     asyncio.run(calls())
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_nobody_waits_for_a_lane_for_longer_than_for_the_database() -> None:
+def test_no_call_waits_for_a_greenlet_for_longer_than_for_the_database() -> None:
     async def calls() -> None:
-        lanes = Lanes(1, patience=3)
-        slow = asyncio.ensure_future(lanes.call(sleep, 2))
-        queued = [asyncio.ensure_future(lanes.call(sleep, 2)) for _ in range(5)]
+        pool = GreenletPool(1, timeout=3)
+        slow = asyncio.ensure_future(pool.call(partial(sleep, 2)))
+        queued = [asyncio.ensure_future(pool.call(partial(sleep, 2))) for _ in range(5)]
         outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
         assert outcomes[:2] == ["slept"] * 2
         assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
         # What the log says; an empty reason would help nobody.
-        assert all("has not answered in time" in str(outcome) for outcome in outcomes[2:])
-        assert await lanes.call(sleep, 0.01) == "slept"
-        lanes.close()
+        assert all("has not answered earlier calls in time" in str(outcome) for outcome in outcomes[2:])
+        assert await pool.call(partial(sleep, 0.01)) == "slept"
+        pool.close()
 
     asyncio.run(calls())
 
@@ -278,9 +293,9 @@ def test_nobody_waits_for_a_lane_for_longer_than_for_the_database() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_inserts_that_wait_together_are_all_written() -> None:
     async def calls() -> None:
-        lanes = Lanes(64)
+        pool = GreenletPool(64)
         names = [f"Pet {number}" for number in range(300)]
-        made = await asyncio.gather(*(lanes.call(lambda name=name: create_pet(name=name)) for name in names))
+        made = await asyncio.gather(*(pool.call(lambda name=name: create_pet(name=name)) for name in names))
         assert [pet.name for pet in made] == names
 
     asyncio.run(calls())
@@ -292,10 +307,10 @@ def test_inserts_that_wait_together_are_all_written() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
     async def calls() -> list[Any]:
-        lanes = Lanes(64)
+        pool = GreenletPool(64)
         names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
         return await asyncio.gather(
-            *(lanes.call(lambda name=name: create_pet(name=name)) for name in names), return_exceptions=True
+            *(pool.call(lambda name=name: create_pet(name=name)) for name in names), return_exceptions=True
         )
 
     made = asyncio.run(calls())
@@ -308,9 +323,9 @@ def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards() -> None:
     async def calls(number: int) -> list[Any]:
-        lanes = Lanes(10, patience=10)
+        pool = GreenletPool(10, timeout=10)
         return await asyncio.gather(
-            *(lanes.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
+            *(pool.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
         )
 
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
@@ -373,26 +388,27 @@ def test_writers_that_wait_do_not_hold_readers(tmp_path: Path) -> None:
 
 
 @contextmanager
-def nobody_let_in(url: str) -> Iterator[None]:
+def no_reader_let_in(url: str) -> Iterator[None]:
     """While it lasts nobody reads or writes the pets, on PostgreSQL."""
     with psycopg.connect(url) as database:
         database.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
         yield
 
 
-@pytest.mark.parametrize("lanes", ["writes", pytest.param("reads", marks=only_on_postgresql)])
-def test_metrics_tell_in_how_many_lanes_calls_wait(tmp_path: Path, lanes: str) -> None:
+@pytest.mark.parametrize("pool", ["writes", pytest.param("reads", marks=only_on_postgresql)])
+def test_metrics_say_how_many_calls_wait(tmp_path: Path, pool: str) -> None:
     with observed_service(tmp_path) as observed, ExitStack() as stack:
 
         def in_use() -> dict[str, float]:
-            return {name: observed.sample("petservice_lanes_in_use", lanes=name) for name in ("reads", "writes")}
+            metric = "petservice_api_concurrency_in_use"
+            return {name: observed.sample(metric, pool=name) for name in ("reads", "writes")}
 
         url = observed.service.environment["DATABASE_URL"]
         request = post(observed.key, b'{"name":"Rex"}')
         lock = no_writer_let_in(url)
-        if lanes == "reads":
-            request, lock = get("/v1/pets", f"X-API-Key: {observed.key}".encode()), nobody_let_in(url)
-        waiting = {"reads": 0, "writes": 0} | {lanes: 2}
+        if pool == "reads":
+            request, lock = get("/v1/pets", f"X-API-Key: {observed.key}".encode()), no_reader_let_in(url)
+        waiting = {"reads": 0, "writes": 0} | {pool: 2}
         clients = [stack.enter_context(Client(observed.service)) for _ in range(2)]
         with lock:
             for client in clients:
@@ -404,3 +420,29 @@ def test_metrics_tell_in_how_many_lanes_calls_wait(tmp_path: Path, lanes: str) -
             for _ in range(5):
                 assert client.answer().status in (200, 201, 500)
         wait_until(lambda: set(in_use().values()) == {0})
+
+
+@pytest.mark.parametrize("number", [1, 8], ids=["the call that waits", "calls that wait for a greenlet"])
+def test_a_request_for_which_the_database_takes_too_long_has_one_id(tmp_path: Path, number: int) -> None:
+    with fresh_database_url(tmp_path) as url, ExitStack() as stack:
+        variables = {"DATABASE_URL": url, "PLANTED_CALL_TIMEOUT": "1", "PETSERVICE_LOG_FORMAT": "json"}
+        service = stack.enter_context(planted(tmp_path, **variables))
+        service.manage("migrate", "--verbosity", "0")
+        key = service.create_key()
+        clients = [stack.enter_context(Client(service)) for _ in range(number)]
+        with no_writer_let_in(url):
+            for client in clients:
+                client.send(post(key, b'{"name":"Rex"}'))
+            answers = [client.answer() for client in clients]
+        ids = [answer.headers["x-request-id"] for answer in answers]
+        assert {answer.status for answer in answers} == {500}
+        assert len(set(ids)) == number
+        wait_until(lambda: len(failed_requests(service)) >= number)  # a line may be on its way
+        assert sorted(failed_requests(service)) == sorted(ids)
+
+
+def failed_requests(service: Service) -> list[str]:
+    """The ids of the requests of which the log has an error."""
+    log = service.log.read_text()
+    lines = [json.loads(line) for line in log[: log.rfind("\n")].splitlines()]
+    return [line["request_id"] for line in lines if line["level"] == "ERROR"]

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.once
 
 PET = b'{"name":"Rex"}'
 MEGABYTES = 10 * 2**20
+CHUNKED = b"Transfer-Encoding: chunked"
 
 
 def chunk(content: bytes) -> bytes:
@@ -97,7 +98,7 @@ def test_refusal_of_a_huge_body_can_be_read(service: Service, service_key: str, 
             client.send(post(service_key, b"", length=MEGABYTES))
         else:
             lines = [f"X-API-Key: {service_key}".encode(), b"Content-Type: application/json"]
-            client.send(get("/v1/pets", *lines, b"Transfer-Encoding: chunked", method="POST"), b"%x\r\n" % MEGABYTES)
+            client.send(get("/v1/pets", *lines, CHUNKED, method="POST"), b"%x\r\n" % MEGABYTES)
         # As most clients do: first send it all, then read.
         client.send(b"x" * MEGABYTES)
 
@@ -110,7 +111,7 @@ def test_refusal_of_a_huge_body_can_be_read(service: Service, service_key: str, 
         assert client.is_closed()
 
 
-def test_client_is_told_to_continue_before_its_body_is_awaited(service: Service, service_key: str) -> None:
+def test_client_gets_100_continue_before_its_body_is_awaited(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
         assert client.answer().status == 100
@@ -121,22 +122,22 @@ def test_client_is_told_to_continue_before_its_body_is_awaited(service: Service,
 @pytest.mark.parametrize(
     ("path", "length", "status"), [("/v1/pets", 64 * 1024 + 1, 401), ("/v1/pets", 2**40, 401), ("/v1/health", 5, 404)]
 )
-def test_client_is_not_told_to_continue_where_nothing_is_read(
+def test_client_gets_no_100_continue_where_nothing_is_read(
     service: Service, path: str, length: int, status: int
 ) -> None:
     with Client(service) as client:
         client.send(get(path, b"Expect: 100-continue", b"Content-Length: %d" % length, method="POST"))
         if path == "/v1/health":
-            assert client.answer().status == 100  # a wrong method is Django's to refuse
+            assert client.answer().status == 100  # this body is small enough to be received, whatever it is for
             client.send(b"x" * length)
         assert_refused(client.answer(), status)
 
 
 def test_malformed_chunk_behind_the_answer_gets_no_second_one(service: Service) -> None:
     with Client(service) as client:
-        client.send(get("/v1/health", b"Transfer-Encoding: chunked"))
-        assert client.answer().headers["connection"] == "close"
-        client.send(b"no chunk\r\n")
+        client.send(get("/v1/pets", CHUNKED, method="POST"), b"11170\r\n", b"x" * 70_000)
+        assert client.answer().headers["connection"] == "close"  # it is too large already
+        client.send(MALFORMED_CHUNK)
         assert client.is_closed()
 
 
@@ -159,10 +160,8 @@ def test_upload_larger_than_memory_is_read_whole(service: Service) -> None:
 
 @pytest.mark.usefixtures("no_traceback")
 def test_client_that_leaves_within_its_body_creates_nothing(service: Service, service_key: str) -> None:
-    for leave in (lambda client: client.socket.shutdown(socket.SHUT_WR), lambda client: None):
-        with Client(service) as client:
-            client.send(post(service_key, b'{"name":"left early"}', length=100))
-            leave(client)
+    with Client(service) as client:
+        client.send(post(service_key, b'{"name":"left early"}', length=100))
     with Client(service) as client:
         client.send(get("/v1/health"))
         assert client.answer().status == 200
@@ -204,6 +203,97 @@ def test_what_is_refused_before_it_is_called_keeps_its_request_id(service: Servi
         answer = client.answer()
 
         assert (answer.status, answer.headers["x-request-id"]) == (400, "mine-1")
+
+
+MALFORMED_CHUNK = b"no chunk\r\n"
+
+
+@pytest.mark.parametrize("path", ["/v1/pets", "/admin/login/"])
+@pytest.mark.parametrize("is_separate", [False, True], ids=["with the head", "after the head"])
+def test_refusal_of_a_malformed_chunk_has_the_id_that_the_client_sent(
+    service: Service, path: str, is_separate: bool
+) -> None:
+    head = get(path, CHUNKED, b"Expect: 100-continue", b"X-Request-ID: mine-2", method="POST")
+    with Client(service) as client:
+        if is_separate:
+            client.send(head)
+            assert client.answer().status == 100  # so the request is being handled
+            client.send(MALFORMED_CHUNK)
+        else:
+            client.send(head, MALFORMED_CHUNK)
+
+        answer = client.answer()
+
+        assert_refused(answer)
+        assert answer.headers["x-request-id"] == "mine-2"
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize("is_pipelined", [False, True], ids=["after the response", "before the response"])
+def test_refusal_of_a_second_request_has_an_id_of_its_own(service: Service, is_pipelined: bool) -> None:
+    first, second = get("/v1/health", b"X-Request-ID: mine-3"), b"no HTTP\r\n\r\n"
+    with Client(service) as client:
+        if is_pipelined:
+            client.send(first, second)
+            answers = [client.answer(), client.answer()]
+        else:
+            client.send(first)
+            answers = [client.answer()]
+            client.send(second)
+            answers.append(client.answer())
+
+        assert answers[0].headers["x-request-id"] == "mine-3"
+        assert_refused(answers[1])
+        assert answers[1].headers["x-request-id"] != "mine-3"
+        assert client.is_closed()
+
+
+# What the parser refuses, as its limits are: 8,190 bytes for a line, 64 headers.
+
+WITHOUT_END = b"x" * 70_000
+UNBOUNDED = {
+    "address": b"GET /" + WITHOUT_END,
+    "header": b"GET / HTTP/1.1\r\nX: " + WITHOUT_END,
+    "headers": b"GET / HTTP/1.1\r\n" + b"X: x\r\n" * 20_000,
+    "long headers": b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, WITHOUT_END[:8000]) for n in range(70)),
+    "empty lines": b"\r\n" * 100_000,
+    "chunk extension": get("/v1/pets", CHUNKED, method="POST") + b"3;" + WITHOUT_END,
+    "chunk size": get("/v1/pets", CHUNKED, method="POST") + b"0" * 70_000,
+    "chunk beyond its size": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabc" + WITHOUT_END,
+    "trailers": get("/v1/pets", CHUNKED, method="POST") + b"0\r\n" + b"X: x\r\n" * 20_000,
+    "trailer": get("/v1/pets", CHUNKED, method="POST") + b"0\r\nX: " + WITHOUT_END,
+}
+
+
+@pytest.mark.parametrize("sent", UNBOUNDED.values(), ids=UNBOUNDED)
+def test_what_has_no_end_is_refused(service: Service, sent: bytes) -> None:
+    with Client(service) as client:
+        client.socket.settimeout(5)  # sooner than a request that takes too long
+        client.send(sent)
+        answer = client.answer()
+        assert_refused(answer)
+        assert answer.headers["connection"] == "close"
+        assert client.is_closed()
+
+
+def test_as_many_headers_as_there_may_be_are_taken(service: Service) -> None:
+    longest = [b"X-%d: %s" % (number, b"x" * 8_000) for number in range(63)]  # and Host
+    with Client(service) as client:
+        client.send(get("/v1/health", *longest))
+        assert client.answer().status == 200
+        client.send(get("/v1/health", *longest, b"X: x"))
+        assert_refused(client.answer())
+
+
+@pytest.mark.usefixtures("no_traceback")
+@pytest.mark.parametrize("method", ["GET", "CONNECT"])
+@pytest.mark.parametrize("target", ["http://[", "http://[]", "http://[::1", "http://[v]"])
+def test_target_that_is_no_address_is_refused(service: Service, target: str, method: str) -> None:
+    with Client(service) as client:
+        client.send(get(target, b"X-Request-ID: mine-4", method=method))
+        answer = client.answer()
+        assert_refused(answer)
+        assert answer.headers["x-request-id"] == "mine-4"
 
 
 # What a header may claim.

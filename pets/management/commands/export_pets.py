@@ -3,16 +3,18 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError
 
-from pets.files.rows import COLUMNS, KINDS, Row, write
+from pets.files.rows import COLUMNS, KINDS, Row
+from pets.files.writing import write
 from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason, throughput
 from pets.models import Pet
+from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
 
 # Rows that the database sends at a time.
@@ -32,12 +34,10 @@ class Command(DatabaseCommand):
         kind = kind_of(file, options["format"])
         started = time.monotonic()
         try:
-            # One statement sees one state. On PostgreSQL its rows come bit by bit in a transaction only; on SQLite a
-            # transaction would keep writers out.
             with (
                 progress("Exporting") as bar,
                 _opened(file) as target,
-                transaction.atomic() if connection.vendor == "postgresql" else nullcontext(),
+                backend().read_consistently(),
             ):
                 for part in write(self._rows(bar), kind):
                     target.write(part)

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from pets import origin
 from pets.files.bulk import BATCH, CheckedRows, Problem, existing, insert
-from pets.files.rows import COLUMNS, KINDS, read
+from pets.files.reading import read
+from pets.files.rows import COLUMNS, KINDS
 from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason, throughput
 from petservice.db.commands import DatabaseCommand
 

@@ -1,26 +1,29 @@
-"""Django's PostgreSQL, which lets other calls on the event loop go on while it waits for the server."""
+"""Django's PostgreSQL backend, with what the service asks of a backend beyond it (petservice.db.backend)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from select import POLLIN, poll
-from threading import current_thread, main_thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base, schema
+from django.db import transaction
+from django.db.backends.postgresql import base, features, schema
+from django.db.models import QuerySet
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 
-from petservice.db.postgresql.latency import Pace
-from petservice.db.postgresql.statements import PreparedStatement, Rows
-from petservice.server.greenlets import READ, Lane, current_lane
+from petservice.db.backend import Rows
+from petservice.db.postgresql.latency import Latency
+from petservice.db.postgresql.statements import PreparedStatement
+from petservice.db.waiting import READ, Waiter, unlimited, waiter
 
-# Milliseconds for which an answer that is expected to be prompt is waited for before the call gives way.
-PATIENCE = 2
+# Milliseconds for which a prompt response is polled for before the call is suspended.
+SPIN_MILLISECONDS = 2
 
-# What the server ends by itself: of the API, which has such small statements only; and of a page, before the time in
-# which its worker would be replaced. Commands may take their time.
+# After what time the server ends a statement: of the API, whose statements are all small; and of anything else, such
+# as a page, before its worker would be replaced. Commands have no limits (petservice.db.waiting.unlimited).
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # Whatever the API asks of a table that grows is found by an index, so each statement is planned once. Left to itself,
@@ -33,19 +36,24 @@ PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 # long as a backup takes; so it fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 
-_NOT_IN_TIME = "The database has not answered in time."
+_TIMED_OUT = "The database has not answered in time."
+
+# The number of the advisory lock, which nothing else that uses the database may take.
+_MIGRATION_LOCK = 7_387_115
+# Seconds between two attempts to take it.
+_LOCK_INTERVAL = 0.2
 
 
 class Connection(psycopg.Connection[Any]):
     """psycopg's, which lets other calls go on while it waits, and runs prepared statements."""
 
-    # That of the server, so one for all connections.
-    _pace = Pace()
+    # Of the server, so one for all connections.
+    _latency = Latency()
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._answer = poll()
-        self._answer.register(pgconn.socket, POLLIN)
+        self._response = poll()
+        self._response.register(pgconn.socket, POLLIN)
         self._statements: dict[bytes, PreparedStatement] = {}
 
     def rows(self, sql: bytes, parameters: Sequence[Any]) -> Rows:
@@ -66,29 +74,35 @@ class Connection(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """psycopg's, which runs a generator that yields what to wait for."""
-        lane = current_lane()
-        if lane is None or arguments or options:
+        current = waiter.get()
+        if current is None or arguments or options:
             return super().wait(gen, *arguments, **options)
         try:
             wanted = next(gen)
             while True:
-                wanted = gen.send(self._wait_in(lane, wanted))
+                wanted = gen.send(self._wait_for(current, wanted))
         except StopIteration as end:
             return end.value
 
-    def _wait_in(self, lane: Lane, wanted: int) -> int:
-        if wanted == READ and self._pace.is_prompt():
-            began = monotonic()
-            is_answered = self._answer.poll(PATIENCE)
-            self._pace.note(monotonic() - began)
-            if is_answered:
+    def _wait_for(self, current: Waiter, wanted: int) -> int:
+        if wanted == READ and self._latency.should_spin():
+            started = monotonic()
+            has_response = self._response.poll(SPIN_MILLISECONDS)
+            self._latency.note(monotonic() - started)
+            if has_response:
                 return READ
-        ready = lane.wait_for_socket(self.pgconn.socket, wanted)
+        ready = current.wait_for_socket(self.pgconn.socket, wanted)
         if not ready:
-            # Whatever comes now is no answer to the next question.
+            # Whatever comes now is no response to the next statement.
             self.close()
-            raise psycopg.OperationalError(_NOT_IN_TIME)
+            raise psycopg.OperationalError(_TIMED_OUT)
         return ready
+
+
+class DatabaseFeatures(features.DatabaseFeatures):
+    """Django's features of PostgreSQL."""
+
+    knows_case_of_ascii_only = False
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
@@ -103,19 +117,84 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection to PostgreSQL."""
+
     SchemaEditorClass = DatabaseSchemaEditor
+    features_class = DatabaseFeatures
+    is_embedded = False
+    shares_connection = False
+    blocks_in_transactions = False
+    returns_python_values = True
+    # Each has a connection of its own.
+    concurrent_writes = 3
+    call_timeout = 5.0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
-        lane = current_lane()
-        if lane is not None:
-            if lane.has_given_up:  # else each further try would leave one more statement to the server
-                raise psycopg.OperationalError(_NOT_IN_TIME)
+        current = waiter.get()
+        if current is not None:
+            if current.has_timed_out:  # else each further try would leave one more statement to the server
+                raise psycopg.OperationalError(_TIMED_OUT)
             limits = f"{LIMITS_OF_CALLS} {PLANS_OF_CALLS}"
-        elif current_thread() is not main_thread():
-            limits = LIMITS_OF_PAGES
-        else:  # a command
-            limits = ""
+        else:
+            limits = "" if unlimited.get() else LIMITS_OF_PAGES
         options = f"{limits} {conn_params.get('options', '')}".strip()  # of two that name the same, the later counts
         connect = partial(Connection.connect, **conn_params | {"options": options})
-        # On a thread: a name server that does not answer would hold up the loop.
-        return connect() if lane is None else lane.wait_for_thread(connect)
+        # On a thread: a name server that does not answer would hold up the event loop.
+        return connect() if current is None else current.wait_for_thread(connect)
+
+    def driver_sql(self, sql: str) -> bytes:
+        first, *others = sql.split("%s")
+        return "".join([first, *(f"${number}{part}" for number, part in enumerate(others, 1))]).encode()
+
+    def rows(self, sql: bytes, values: Sequence[Any]) -> Rows:
+        rows: Rows = self.connection.rows(sql, values)
+        return rows
+
+    def insert(self, sql: bytes, values: Sequence[Any]) -> None:
+        self.rows(sql, values)
+
+    def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
+        with transaction.atomic():
+            free = queryset.select_for_update(skip_locked=True).values("pk")
+            queryset.model._default_manager.filter(pk__in=free).update(**values)
+
+    def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
+        table, names = self.ops.quote_name(table), ", ".join(map(self.ops.quote_name, columns))
+        with self.cursor() as cursor:
+            with self.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+                for batch in batches:
+                    for row in batch:
+                        copy.write_row(row)
+            # Else the server plans by the table as it was, for as long as a minute. But it must not wait for another
+            # session that makes an index meanwhile, since that waits for this transaction.
+            cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
+
+    def read_consistently(self) -> AbstractContextManager[Any]:
+        # Only in a transaction does the server send rows a few at a time.
+        return transaction.atomic()
+
+    def lock_out_writers(self, table: str) -> None:
+        with self.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {self.ops.quote_name(table)} IN SHARE MODE")
+
+    def try_lock(self, name: str, number: int) -> bool:
+        with self.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))", [name, number])
+            (is_taken,) = cursor.fetchone()
+        return bool(is_taken)
+
+    @contextmanager
+    def migration_lock(self) -> Iterator[None]:
+        with self.cursor() as cursor:
+            # Not pg_advisory_lock: a statement that waits holds a snapshot, for which CREATE INDEX CONCURRENTLY waits.
+            while not self._try_session_lock(cursor):
+                sleep(_LOCK_INTERVAL)
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+
+    def _try_session_lock(self, cursor: Any) -> bool:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK])
+        (is_taken,) = cursor.fetchone()
+        return bool(is_taken)

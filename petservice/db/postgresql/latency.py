@@ -1,29 +1,32 @@
-"""How soon the server answers, which decides whether a call waits for that or gives way to others."""
+"""The server's latency, which decides whether a call polls for a response or lets other calls run meanwhile.
 
-# Seconds. Giving way costs about as much of the CPU: a server on the same machine answers sooner, and one that is a
-# network away does not.
+Without it, a database on the same machine costs each request a fifth to a half more CPU, because to suspend a call
+costs as much as the statement; or a database that is a network away halves the requests per second.
+"""
+
+# Seconds within which a response counts as prompt. To suspend a call costs about as much CPU.
 PROMPT = 0.000_15
-# So many answers in a row that were not prompt are no accident. Of a server that is near, at least the look-up of a key
-# is prompt, which comes with each request.
-ENOUGH = 8
-# Of so many answers one is waited for though it is not expected to be prompt, to find out whether that still holds.
-TRIAL = 100
+# Responses in a row that were not prompt, after which no further one is polled for. At least one response of each
+# request, that to the look-up of its key, is prompt if the server is near.
+MAX_SLOW_RESPONSES = 8
+# Responses after which one is polled for again, to find out whether the server is near by now.
+TRIAL_INTERVAL = 100
 
 
-class Pace:
-    """That of one server."""
+class Latency:
+    """The latency of one server."""
 
     def __init__(self) -> None:
-        # Answers since the last prompt one; of those that nobody waited for it is not known.
+        # Responses since the last prompt one; those that nobody polled for count as well.
         self._slow = 0
 
-    def is_prompt(self) -> bool:
-        """Whether to wait for the answer that comes next, and `note` how long it took; asked once for each."""
-        if self._slow < ENOUGH:
+    def should_spin(self) -> bool:
+        """Return whether to poll for the next response and to `note` its time; to be asked once for each response."""
+        if self._slow < MAX_SLOW_RESPONSES:
             return True
         self._slow += 1
-        return self._slow % TRIAL == 0
+        return self._slow % TRIAL_INTERVAL == 0
 
     def note(self, seconds: float) -> None:
-        """Take in for how long an answer was waited for."""
+        """Take in how long a response was polled for."""
         self._slow = 0 if seconds < PROMPT else self._slow + 1

@@ -9,6 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
+from petservice.db.backend import backend
+
 
 class Command(BaseCommand):
     help = "Copy the embedded database, as it is at one moment, into a new file, while the service goes on."
@@ -18,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", type=Path, help="Where to; must not exist.")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        if connection.vendor != "sqlite":
+        if not backend().is_embedded:
             raise CommandError('PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"')
         source = Path(connection.settings_dict["NAME"])
         if not source.is_file():

@@ -1,9 +1,5 @@
-import fcntl
 import os
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -12,12 +8,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
-from gunicorn.app.base import Application
 
 from petservice.apikeys.models import APIKey
-
-# Any number, as long as nothing else that uses the database locks it.
-_LOCK = 7_387_115
+from petservice.db.backend import backend
+from petservice.db.waiting import unlimited
+from petservice.server.run import run
 
 
 class Command(BaseCommand):
@@ -37,10 +32,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
-        is_embedded = connection.vendor == "sqlite"
+        is_embedded = backend().is_embedded
         try:
             if is_embedded or migrate:
-                with _one_at_a_time():
+                with backend().migration_lock():
                     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
                     if is_embedded and not settings.LIVE:
                         self._set_up_on_first_use(bind)
@@ -50,7 +45,8 @@ class Command(BaseCommand):
             connection.close()
         # Whatever is printed must be out before the workers begin as copies of this process.
         self.stdout.flush()
-        _WebServer(bind).run()
+        unlimited.set(False)
+        run(bind)
 
     @transaction.atomic
     def _set_up_on_first_use(self, bind: str | None) -> None:
@@ -87,44 +83,6 @@ Try it:
     {curl}
 """
         )
-
-
-class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn in this process, where Django is loaded already; `bind` as in `serve --bind`."""
-
-    def __init__(self, bind: str | None) -> None:
-        self._bind = bind
-        super().__init__()
-
-    def load_config(self) -> None:
-        self.load_config_from_module_name_or_filename("python:petservice.server.gunicorn_conf")
-        arguments = vars(self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env()))
-        arguments |= {"bind": self._bind} if self._bind else {}
-        for name, value in arguments.items():
-            if value is not None and name in self.cfg.settings:
-                self.cfg.set(name, value)
-
-    def load(self) -> Any:
-        from petservice.server.asgi import application
-
-        return application
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Of services that start together on one database one migrates, and the others wait and find it done."""
-    if connection.vendor == "sqlite":
-        # Beside the database: its own lock would be in the way of the migrations' transactions.
-        with Path(f"{connection.settings_dict['NAME']}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
 
 
 def _address(bind: str | None) -> str:

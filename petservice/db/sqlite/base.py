@@ -1,0 +1,110 @@
+"""Django's SQLite backend, with what the service asks of a backend beyond it (petservice.db.backend)."""
+
+import fcntl
+import logging
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.db.backends.sqlite3 import base, features
+from django.db.models import QuerySet
+from django.db.models.sql import UpdateQuery
+
+from petservice.db.backend import Rows
+from petservice.db.sqlite.group_commit import group_commit
+from petservice.db.waiting import waiter
+
+logger = logging.getLogger(__name__)
+
+
+class DatabaseFeatures(features.DatabaseFeatures):
+    """Django's features of SQLite."""
+
+    # It compares letters beyond ASCII by their case, whatever the collation.
+    knows_case_of_ascii_only = True
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection to SQLite."""
+
+    features_class = DatabaseFeatures
+    is_embedded = True
+    shares_connection = True
+    blocks_in_transactions = True
+    returns_python_values = False
+    # They wait together for one commit.
+    concurrent_writes = 64
+    # SQLite itself waits five seconds for another writer, and what comes meanwhile waits for those as well.
+    call_timeout = 10.0
+
+    def driver_sql(self, sql: str) -> str:
+        return sql.replace("%s", "?")
+
+    def rows(self, sql: str, values: Sequence[Any]) -> Rows:
+        rows: Rows = self.connection.execute(sql, values).fetchall()
+        return rows
+
+    def insert(self, sql: str, values: Sequence[Any]) -> None:
+        """Insert as petservice.db.backend says; on an event loop, together with other inserts that wait."""
+        current = waiter.get()
+        if current is None or self.in_atomic_block:
+            self.rows(sql, values)
+            return
+        error = current.wait(partial(group_commit.insert, current.loop, sql, values))
+        if error is not None:
+            raise error
+
+    def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
+        """Try once for the one lock that all writers share, rather than queue for it.
+
+        Django's cursor is not used: an exception that it raises is part of a reference cycle and keeps the cursor in
+        it. The garbage collector would close that cursor in another thread, which holds Python's lock while it waits
+        for this connection, so that all threads of the process would stop for as long as this connection is busy.
+        """
+        query: Any = queryset.query.chain(UpdateQuery)
+        query.add_update_values(values)
+        sql, parameters = query.get_compiler(connection=self).as_sql()
+        self.ensure_connection()
+        database: sqlite3.Connection = self.connection
+        (timeout,) = database.execute("PRAGMA busy_timeout").fetchone()
+        database.execute("PRAGMA busy_timeout = 0")
+        if not database.in_transaction:
+            # Not worth a wait for the disk, which would hold up the event loop.
+            database.execute("PRAGMA synchronous = NORMAL")
+        try:
+            database.execute(self.driver_sql(sql), parameters)
+        except sqlite3.OperationalError:
+            logger.debug("An update was skipped, because the database is being written to: %s", sql)
+        finally:
+            database.execute(f"PRAGMA busy_timeout = {timeout}")
+            if not database.in_transaction:
+                database.execute("PRAGMA synchronous = FULL")
+
+    def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
+        names = ", ".join(map(self.ops.quote_name, columns))
+        places = ", ".join("%s" for _ in columns)
+        sql = f"INSERT INTO {self.ops.quote_name(table)} ({names}) VALUES ({places})"  # noqa: S608  # our own names
+        with self.cursor() as cursor:
+            for batch in batches:
+                cursor.executemany(sql, batch)
+
+    def read_consistently(self) -> AbstractContextManager[Any]:
+        # A statement sees one state by itself, and a transaction would keep writers out.
+        return nullcontext()
+
+    def lock_out_writers(self, table: str) -> None:
+        """Do nothing: each transaction begins as the only writer."""
+
+    def try_lock(self, name: str, number: int) -> bool:
+        # Whoever writes in a transaction is the only writer.
+        return True
+
+    @contextmanager
+    def migration_lock(self) -> Iterator[None]:
+        # Beside the database: its own lock would be in the way of the migrations' transactions.
+        with Path(f"{self.settings_dict['NAME']}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

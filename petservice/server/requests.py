@@ -1,0 +1,101 @@
+"""Django's requests, made from the scopes of ASGI and received whole before Django sees them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from django.core.handlers.asgi import ASGIRequest
+from django.utils.encoding import repercent_broken_unicode
+
+from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.api.responses import REQUEST_ID, request_id_of
+from petservice.paths import API
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+# Bytes that staff may upload at most. Django limits what is not a file further.
+MAX_UPLOAD_BYTES = 128 * 1024 * 1024
+# Bytes of an upload that are kept in memory; a larger one is kept in a temporary file.
+UPLOAD_MEMORY_BYTES = 256 * 1024
+
+
+class UnreadableTargetError(ValueError):
+    """The target in the request line is no path and no URL."""
+
+
+class RefusedBodyError(Exception):
+    """The body cannot be taken; the message tells the client why."""
+
+
+class Request(ASGIRequest):
+    """Django's request, of which path and query are read as under WSGI, and the body is received later."""
+
+    def __init__(self, scope: dict[str, Any]) -> None:
+        """Raise UnreadableTargetError if the target of the scope is neither a path nor a URL."""
+        target, query = scope["raw_path"], scope["query_string"]
+        if b"#" in target:  # a fragment, which browsers keep to themselves
+            target, query = target.partition(b"#")[0], b""
+        path = unquote_to_bytes(_path(target)) if b"%" in target else _path(target)
+        readable = {"path": repercent_broken_unicode(path).decode() or "/", "query_string": _text(query)}
+        self.is_for_api = readable["path"].startswith(API)
+        # Django closes it with the request.
+        self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
+        super().__init__({**scope, **readable}, self._received)
+        # For the connection, which may have to refuse the rest of the request.
+        scope[REQUEST_ID] = request_id_of(self.META)
+
+    async def receive_body(self, receive: Receive) -> None:
+        """Receive the body; raises RefusedBodyError for one whose end did not arrive, or that is too large for a page.
+
+        Of a body to the API no more is received than one byte beyond what its parser takes, and nothing of a body that
+        is declared to be larger; its client is not even told to continue.
+        """
+        is_chunked = "HTTP_TRANSFER_ENCODING" in self.META
+        declared_bytes = int(self.META.get("CONTENT_LENGTH", 0))
+        if not (is_chunked or declared_bytes) or (self.is_for_api and declared_bytes > MAX_BODY_BYTES):
+            return
+        more = True
+        while more and not (self.is_for_api and self._received.tell() > MAX_BODY_BYTES):
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise RefusedBodyError("The body ended early, or its chunks are malformed: send it again, whole.")
+            await self._write(message["body"], declared_bytes)
+            more = message["more_body"]
+        if is_chunked:
+            self.META["CONTENT_LENGTH"] = str(self._received.tell())
+        self._received.seek(0)
+
+    async def _write(self, part: bytes, declared_bytes: int) -> None:
+        size = self._received.tell() + len(part)
+        if not self.is_for_api and max(size, declared_bytes) > MAX_UPLOAD_BYTES:
+            raise RefusedBodyError(f"The body is too large: send at most {MAX_UPLOAD_BYTES} bytes.")
+        if size > UPLOAD_MEMORY_BYTES:  # a disk may be slow
+            await asyncio.to_thread(self._received.write, part)
+        else:
+            self._received.write(part)
+
+
+def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
+    """Return the id of a request of which Django gets to see nothing: that in its headers, or else a new one."""
+    sent = [value.decode("latin-1") for name, value in headers if name == b"x-request-id"]
+    return request_id_of({"HTTP_X_REQUEST_ID": ",".join(sent)})
+
+
+def _path(target: bytes) -> bytes:
+    if target.startswith(b"/"):
+        return target
+    try:
+        return urlsplit(target).path  # http://host/path, as to a proxy
+    except ValueError as error:
+        raise UnreadableTargetError from error
+
+
+def _text(query: bytes) -> str:
+    query = query.partition(b"#")[0]
+    try:
+        return query.decode()
+    except UnicodeDecodeError:
+        return query.decode("latin-1")

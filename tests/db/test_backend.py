@@ -1,0 +1,185 @@
+"""What the service asks of both databases beyond what Django does (petservice.db.backend)."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from pets.fields import new_pet_id
+from pets.models import Pet
+from petservice.db.backend import backend
+from petservice.db.postgresql.base import _MIGRATION_LOCK
+from store.services import inventory_counts
+from tests.conftest import wait_until
+
+only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a writer to SQLite is alone")
+
+
+class Other:
+    """Another process, as far as the database can tell."""
+
+    def __init__(self) -> None:
+        self.is_in = threading.Event()
+        self.may_leave = threading.Event()
+
+    def migrate(self) -> None:
+        try:
+            with backend().migration_lock():
+                self.is_in.set()
+                self.may_leave.wait(30)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def migrating(other: Other) -> Iterator[Future[None]]:
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(other.migrate)
+        try:
+            yield future
+        finally:
+            other.may_leave.set()
+            future.result(timeout=30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_process_at_a_time_migrates() -> None:
+    one, two = Other(), Other()
+    with migrating(one):
+        assert one.is_in.wait(10)
+        with migrating(two):
+            # A process that is let in has this long to show it.
+            assert not two.is_in.wait(0.5)
+            one.may_leave.set()
+            assert two.is_in.wait(10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_migration_that_fails_leaves_the_lock_to_the_next() -> None:
+    with pytest.raises(ZeroDivisionError), backend().migration_lock():
+        raise ZeroDivisionError
+    other = Other()
+    with migrating(other):
+        assert other.is_in.wait(10)
+
+
+def second_connection() -> psycopg.Connection:
+    """To the test database, by the driver alone."""
+    return psycopg.connect(**psycopg.conninfo.conninfo_to_dict(connection.connection.info.dsn), autocommit=True)
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_process_that_waits_for_migrations_does_not_hold_up_their_indexes() -> None:
+    connection.ensure_connection()
+    other = Other()
+    with closing(second_connection()) as first:
+        first.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+        with migrating(other):
+            attempts = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_try_advisory_lock%' AND pid <> %s"
+            pid = first.info.backend_pid
+            wait_until(lambda: first.execute(attempts.replace("%p", "%%p").replace("k%'", "k%%'"), [pid]).fetchone()[0])
+            first.execute("SET statement_timeout = '10s'")
+            first.execute("CREATE INDEX CONCURRENTLY passing ON pets_pet (name)")
+            first.execute("DROP INDEX passing")
+            assert not other.is_in.is_set()
+            first.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+            assert other.is_in.wait(10)
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_lock_by_name_and_number_lasts_as_long_as_its_transaction() -> None:
+    connection.ensure_connection()
+    taken: list[bool] = []
+
+    def try_both() -> None:
+        try:
+            with transaction.atomic():
+                taken.extend([backend().try_lock("key", 1), backend().try_lock("key", 2)])
+        finally:
+            connection.close()
+
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as pool:
+            if not taken:
+                with transaction.atomic():
+                    assert backend().try_lock("key", 1)
+                    pool.submit(try_both).result(timeout=30)
+            else:
+                pool.submit(try_both).result(timeout=30)
+    assert taken == [False, True, True, True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
+    columns = ["id", "name", "tag", "status", "created_at", "created_through"]
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    names = ["Rex", "O'Kit \t\\ \n", "🐕"]
+    batches = [[[new_pet_id(), name, None, "sold", now, ""] for name in part] for part in (names[:2], names[2:])]
+
+    with transaction.atomic():
+        backend().copy_rows("pets_pet", columns, batches)
+        assert Pet.objects.count() == 3
+        transaction.set_rollback(True)
+    assert Pet.objects.count() == 0
+
+    with transaction.atomic():
+        backend().copy_rows("pets_pet", columns, batches)
+    assert sorted(Pet.objects.values_list("name", flat=True)) == sorted(names)
+    assert inventory_counts()["sold"] == 3
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_rows_that_another_writer_has_locked_are_left_alone() -> None:
+    free, locked = Pet.objects.create(name="Rex"), Pet.objects.create(name="Kit")
+    with closing(second_connection()) as other, other.transaction():
+        other.execute("SELECT 1 FROM pets_pet WHERE id = %s FOR UPDATE", [locked.pk])
+        backend().update_unless_locked(Pet.objects.all(), tag="seen")
+    assert set(Pet.objects.values_list("pk", "tag")) == {(free.pk, "seen"), (locked.pk, None)}
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL locks rows")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_another_writes_to_is_left_alone() -> None:
+    Pet.objects.create(name="Rex")
+
+    def update() -> None:
+        try:
+            backend().update_unless_locked(Pet.objects.all(), tag="seen")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        pool.submit(update).result(timeout=4)  # sooner than a writer's turn would be given up
+    assert Pet.objects.get().tag is None
+    update()
+    assert Pet.objects.get().tag == "seen"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_are_locked_out_until_the_transaction_ends() -> None:
+    order: list[str] = []
+
+    def write() -> None:
+        try:
+            Pet.objects.create(name="Rex")
+            order.append("written")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            backend().lock_out_writers("pets_pet")
+            writing = pool.submit(write)
+            with pytest.raises(TimeoutError):
+                writing.result(timeout=0.5)
+            order.append("unlocked")
+        writing.result(timeout=30)
+    assert order == ["unlocked", "written"]

@@ -1,0 +1,23 @@
+"""`python -m tests.server.run_planted`: the service with the planted paths, by gunicorn's own command line options."""
+
+import os
+import shlex
+import sys
+from typing import Any
+
+import petservice.wsgi  # noqa: F401  # sets Django up, as `serve` does before it becomes the server
+from petservice.server import run
+
+
+class PlantedServer(run._WebServer):
+    """The server of `serve`, for another application."""
+
+    def load(self) -> Any:
+        from tests.server.planted import application
+
+        return application
+
+
+if __name__ == "__main__":
+    os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
+    PlantedServer(None).run()

@@ -1,0 +1,323 @@
+"""Members of libraries that the service relies on though nobody promises to keep them.
+
+The first to fail when a library is updated: each test names the member that is gone.
+"""
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.handlers.base import BaseHandler
+from django.db import connection
+from django.http import HttpRequest
+from gunicorn.arbiter import Arbiter
+from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.config import Config
+from rest_framework.request import Request as RESTRequest
+
+import petservice
+from petservice.api.viewsets import JSONRequest
+from petservice.db.postgresql import base as postgresql
+from petservice.db.sqlite import base as sqlite
+from petservice.handler import APIHandlerMixin, Handler
+from petservice.server import run
+from petservice.server.greenlets import PooledGreenlet
+from petservice.server.logger import ServiceLogger
+from petservice.server.protocol import Connection
+from petservice.server.requests import Request
+from petservice.server.worker import EventLoopWorker
+
+pytestmark = pytest.mark.once
+
+# By the module and the class, if it is a class's.
+MEMBERS = {
+    "gunicorn.asgi.protocol:ASGIProtocol": [
+        *("_awaiting_request", "_body_receiver", "_callback_parser", "_closed", "_current_request", "_request_ready"),
+        *("_task", "log", "transport", "worker"),
+        *("_build_http_scope", "_check_h1c_protocol_available", "_close_transport", "_is_websocket_upgrade"),
+        *("_on_headers_complete", "_on_message_complete", "_resume_reading", "_safe_write", "_send_error_response"),
+        *("_send_response_start", "_will_close"),
+        *("connection_lost", "connection_made", "data_received", "pause_writing", "resume_writing"),
+    ],
+    "gunicorn.asgi.protocol:BodyReceiver": ["signal_disconnect"],
+    "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes", "should_close"],
+    "gunicorn.workers.gasgi:ASGIWorker": [
+        *("_quick_shutdown", "_serve", "age", "alive", "asgi", "cfg", "log", "loop", "pid", "ppid", "sockets"),
+        *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal", "init_process", "load_wsgi", "notify"),
+    ],
+    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_term", "log", "signal"],
+    "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
+    "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
+    "gunicorn.glogging:Logger": ["datefmt", "error_fmt", "error_log", "setup"],
+    "gunicorn.sock": ["ssl_context"],
+    "asyncio": ["_set_running_loop"],
+    "greenlet:greenlet": ["gr_context", "parent", "switch"],
+    "psycopg:Connection": ["_start_query", "close", "connect", "pgconn", "wait"],
+    "psycopg": ["adapters"],
+    "psycopg.abc": ["PQGen"],
+    "psycopg.adapt": ["AdaptersMap", "PyFormat", "Transformer"],
+    "psycopg.adapt:AdaptersMap": ["register_loader"],
+    "psycopg.adapt:Transformer": ["dump_sequence", "load_rows", "set_pgresult"],
+    "psycopg.errors": ["error_from_result"],
+    "psycopg.generators": ["execute"],
+    "psycopg.pq.abc:PGconn": ["send_prepare", "send_query_prepared", "socket"],
+    "psycopg.pq.abc:PGresult": ["ntuples", "status"],
+    "psycopg.types.string": ["TextLoader"],
+    "django.core.handlers.asgi": ["ASGIRequest"],
+    "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
+    "django.core.handlers.exception": ["convert_exception_to_response"],
+    "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
+    "django.db.backends.base.base:BaseDatabaseWrapper": [
+        *("close_if_unusable_or_obsolete", "connection", "create_cursor", "ensure_connection", "execute_wrappers"),
+        *("get_new_connection", "in_atomic_block", "is_usable", "ops", "queries_logged", "settings_dict"),
+        *("validate_no_broken_transaction", "wrap_database_errors"),
+    ],
+    "django.db.backends.sqlite3.features": ["DatabaseFeatures"],
+    "django.db.backends.postgresql.features": ["DatabaseFeatures"],
+    "django.db.models:Model": ["_state"],
+    "django.db.models.base": ["ModelState"],
+    "django.db.models.base:ModelState": ["adding", "db"],
+    "django.db.models.sql": ["InsertQuery", "UpdateQuery"],
+    "django.db.models.sql:InsertQuery": ["get_compiler", "insert_values"],
+    "django.db.models.sql:UpdateQuery": ["add_update_values", "get_compiler"],
+    "django.db.models.sql:Query": ["chain", "get_compiler"],
+    "django.db.models.sql.compiler:SQLCompiler": ["apply_converters", "as_sql", "get_converters", "select"],
+    "django.db.utils:ConnectionHandler": ["create_connection"],
+    "django.utils.encoding": ["repercent_broken_unicode"],
+    "rest_framework.request:Request": [
+        *("_authenticate", "_request", "content_type", "parser_context", "parsers"),
+    ],
+}
+
+# Classes that override what a library calls.
+OVERRIDING: list[type] = [
+    Connection,
+    EventLoopWorker,
+    ServiceLogger,
+    run._WebServer,
+    PooledGreenlet,
+    postgresql.Connection,
+    postgresql.DatabaseWrapper,
+    postgresql.DatabaseSchemaEditor,
+    sqlite.DatabaseWrapper,
+    APIHandlerMixin,
+    Handler,
+    Request,
+    JSONRequest,
+]
+# Constructors that take less than those that they override, as only the service itself calls them.
+OWN_CONSTRUCTORS = (Request, run._WebServer, PooledGreenlet)
+# What documentation promises of named tuples, models and managers.
+DOCUMENTED = {"_asdict", "_default_manager", "_fields", "_make", "_meta", "_replace"}
+
+
+def instances() -> dict[str, Callable[[], object]]:
+    """Instances of the classes that set some of their members only as they begin."""
+    return {
+        "gunicorn.asgi.protocol:ASGIProtocol": lambda: ASGIProtocol(
+            SimpleNamespace(cfg=Config(), log=None, asgi=None, loop=None)
+        ),
+        "gunicorn.config:Config": Config,
+        "rest_framework.request:Request": lambda: RESTRequest(HttpRequest()),
+        "django.db.models.base:ModelState": lambda: importlib.import_module("django.db.models.base").ModelState(),
+        "django.db.backends.base.schema:BaseDatabaseSchemaEditor": connection.schema_editor,
+        "django.db.backends.base.base:BaseDatabaseWrapper": lambda: connection,
+        "greenlet:greenlet": lambda: PooledGreenlet.__mro__[1](),
+    }
+
+
+def owner(path: str) -> Any:
+    module, _, name = path.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found
+
+
+@cache
+def assigned_to_self(cls: type) -> set[str]:
+    """The names of the attributes to which the methods of a class, or of those that it inherits from, assign."""
+    assigned: set[str] = set()
+    for one in cls.__mro__:
+        with suppress(OSError, TypeError):  # it is written in C
+            assigned |= {
+                node.attr
+                for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(one))))
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value)
+            }
+    return assigned
+
+
+@pytest.mark.parametrize(("path", "name"), [(path, name) for path, names in MEMBERS.items() for name in names])
+def test_member_exists(path: str, name: str) -> None:
+    found = owner(path)
+    if path in instances():
+        exists = hasattr(instances()[path](), name)
+    else:
+        # Some are set only as an object begins.
+        exists = hasattr(found, name) or (inspect.isclass(found) and name in assigned_to_self(found))
+    assert exists, f"{path}.{name} is gone"
+
+
+def test_handler_has_its_chain_once_it_has_loaded_its_middleware() -> None:
+    handler = BaseHandler()
+    handler.load_middleware()
+    assert callable(handler._middleware_chain)
+    assert callable(handler._get_response)
+
+
+def test_a_request_of_rest_framework_has_what_it_was_made_of() -> None:
+    django = HttpRequest()
+    request = RESTRequest(django, parsers=["a parser"])
+    assert request._request is django
+    assert request.parsers == ["a parser"]
+
+
+def test_the_arbiter_stops_by_the_exception_that_the_drain_raises() -> None:
+    with pytest.raises(StopIteration):
+        Arbiter.handle_term(SimpleNamespace())  # type: ignore[arg-type]
+
+
+# Signatures.
+
+
+def overridden() -> Iterator[tuple[type, str, Any]]:
+    """Each method that overrides one of a library's, with the latter."""
+    for cls in OVERRIDING:
+        for name, member in vars(cls).items():
+            if not inspect.isfunction(member) or (name == "__init__" and cls in OWN_CONSTRUCTORS):
+                continue
+            for base in cls.__mro__[1:]:
+                theirs = vars(base).get(name)
+                if not is_ours(base) and base is not object and inspect.isfunction(theirs):
+                    yield cls, name, theirs
+                    break
+
+
+def is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("petservice.")
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "theirs"),
+    [pytest.param(*one, id=f"{one[0].__module__}.{one[0].__name__}.{one[1]}") for one in overridden()],
+)
+def test_method_takes_what_the_overridden_one_takes(cls: type, name: str, theirs: Any) -> None:
+    ours = inspect.signature(vars(cls)[name]).parameters
+    kinds = {parameter.kind for parameter in ours.values()}
+    takes_any = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
+    their_parameters = inspect.signature(theirs).parameters
+    for parameter in their_parameters.values():
+        is_left_out = name == "__init__" and parameter.default is not parameter.empty
+        is_taken = parameter.name in ours or takes_any or is_left_out or parameter.kind in (
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.VAR_KEYWORD,
+        )  # fmt: skip
+        assert is_taken, f"{theirs.__qualname__} has a parameter {parameter.name}"
+    for parameter in ours.values():
+        if parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            assert parameter.name in their_parameters, f"{theirs.__qualname__} has no parameter {parameter.name}"
+
+
+def test_overridden_methods_are_found() -> None:
+    found = {f"{cls.__name__}.{name}" for cls, name, _ in overridden()}
+    assert {"Connection._send_error_response", "Connection.wait", "EventLoopWorker._serve"} <= found
+
+
+# The list above has whatever the source uses.
+
+
+def parsed(module: str) -> ast.Module:
+    return ast.parse(Path(importlib.import_module(module).__file__ or "").read_text())
+
+
+def source_of(cls: type) -> ast.ClassDef:
+    classes = [node for node in ast.walk(parsed(cls.__module__)) if isinstance(node, ast.ClassDef)]
+    return next(node for node in classes if node.name == cls.__name__)
+
+
+def own_attributes(node: ast.AST) -> Iterator[ast.Attribute]:
+    """The private attributes of `self`, `cls` and `super()` in a part of the source."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and is_private(one.attr) and is_own(one.value):
+            yield one
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def is_own(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def defined(cls: type) -> set[str]:
+    """The private names that a class of the service gives a value itself."""
+    node = source_of(cls)
+    assigned = {one.attr for one in own_attributes(node) if isinstance(one.ctx, ast.Store)}
+    return assigned | set(vars(cls))
+
+
+def listed(cls: type) -> set[str]:
+    """The names that are in the list for the classes that a class inherits from."""
+    return {name for path, names in MEMBERS.items() if ":" in path and owner(path) in cls.__mro__ for name in names}
+
+
+@pytest.mark.parametrize("cls", OVERRIDING, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_private_members_that_a_class_inherits_are_in_the_list(cls: type) -> None:
+    ours = [one for one in cls.__mro__ if is_ours(one)]
+    theirs = [one for one in cls.__mro__ if not is_ours(one) and one is not object]
+    node = source_of(cls)
+    used = {one.attr for one in own_attributes(node)}
+    of_the_library = {
+        name
+        for name in used | {name for name in vars(cls) if is_private(name)}
+        if any(hasattr(one, name) for one in theirs) or any(name in assigned_to_self(one) for one in theirs)
+    }
+    of_nobody_else = used - set().union(*map(defined, ours))
+
+    assert of_the_library | of_nobody_else <= listed(cls)
+
+
+def test_all_private_members_of_other_objects_are_in_the_list() -> None:
+    in_the_list = {name for names in MEMBERS.values() for name in names}
+    folder = Path(petservice.__file__).parent
+    used = {
+        (str(file.relative_to(folder)), node.attr)
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not is_own(node.value)
+    }
+    assert {(file, name) for file, name in used if name not in in_the_list | DOCUMENTED} == set()
+
+
+def test_all_classes_that_inherit_from_a_library_s_and_use_its_private_members_are_looked_at() -> None:
+    known = {f"{cls.__module__}.{cls.__name__}" for cls in OVERRIDING}
+    folder = Path(petservice.__file__).parent
+    missed = set()
+    for file in folder.rglob("*.py"):
+        module = ".".join(("petservice", *file.relative_to(folder).with_suffix("").parts))
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(node, ast.ClassDef) or not node.bases or f"{module}.{node.name}" in known:
+                continue
+            stored = {one.attr for one in own_attributes(node) if isinstance(one.ctx, ast.Store)}
+            methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+            if {one.attr for one in own_attributes(node)} - stored - methods:
+                missed.add(f"{module}.{node.name}")
+    assert missed == set()
+
+
+def test_psycopg_makes_connections_of_what_the_service_s_take() -> None:
+    source = inspect.getsource(psycopg.Connection.connect) + inspect.getsource(
+        importlib.import_module("psycopg._connection_base").BaseConnection._connect_gen
+    )
+    assert "cls(pgconn)" in source
