@@ -11,7 +11,7 @@ from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 # Sorts after all that follows a prefix: the last code point, which Unicode keeps free.
 _LAST = chr(0x10FFFF)
 # How many letters beyond ASCII are looked up in both cases, each of which doubles the number of ranges.
-_MOST_LETTERS = 3
+_MAX_LETTERS = 3
 
 
 class AnyCase(Func):
@@ -72,7 +72,7 @@ def _indexed(text: str) -> int:
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
-        if letters > _MOST_LETTERS and _knows_case_of_ascii_only():
+        if letters > _MAX_LETTERS and _knows_case_of_ascii_only():
             return position
     return len(text)
 

@@ -11,7 +11,7 @@ class Origin(NamedTuple):
 
 
 def of_key(prefix: str, name: str) -> str:
-    """The text for a pet that a client created through the API."""
+    """The text for a pet that a client created by the API."""
     return f"key {prefix} {name}"
 
 

@@ -23,9 +23,9 @@ class IdempotencyKeyInUseError(Exception):
     """A request with the same key is under way."""
 
 
-def create_pet(*, name: str, tag: str | None = None, created_through: str | None = None) -> Pet:
-    """A new, available pet; `created_through` is one of the texts of pets.origin."""
-    return _INSERT.write(name=name, tag=tag, created_through=created_through)
+def create_pet(*, name: str, tag: str | None = None, created_by: str | None = None) -> Pet:
+    """A new, available pet; `created_by` is one of the texts of pets.origin."""
+    return _INSERT.write(name=name, tag=tag, created_by=created_by)
 
 
 @transaction.atomic
@@ -35,7 +35,7 @@ def create_pet_once(
     idempotency_key: str,
     name: str,
     tag: str | None = None,
-    created_through: str | None = None,
+    created_by: str | None = None,
     now: datetime | None = None,
 ) -> tuple[Pet, bool]:
     """The pet that the client with this API key has created with this idempotency key within IDEMPOTENCY_PERIOD, or a
@@ -55,7 +55,7 @@ def create_pet_once(
     if record is not None:
         record.delete()
     _sweep(now)
-    pet = create_pet(name=name, tag=tag, created_through=created_through)
+    pet = create_pet(name=name, tag=tag, created_by=created_by)
     IdempotencyRecord.objects.create(
         api_key_id=api_key_id, key=idempotency_key, pet_id=pet.id, name=name, tag=tag, created_at=now
     )

@@ -42,9 +42,9 @@ class PetViewSet(APIViewSet):
         fields = _requested(request.data)
         client: Client | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only
         if client is None:  # staff, in the browsable API
-            pet, is_new = services.create_pet(**fields, created_through=origin.of_staff(str(request.user))), True
+            pet, is_new = services.create_pet(**fields, created_by=origin.of_staff(str(request.user))), True
         else:
-            fields["created_through"] = origin.of_key(client.prefix, client.name)
+            fields["created_by"] = origin.of_key(client.prefix, client.name)
             if idempotency_key is None:
                 pet, is_new = services.create_pet(**fields), True
             else:

@@ -17,8 +17,8 @@ from pets.any_case import AnyCase, equals, ranges
 from pets.models import Pet
 
 # Pets beyond are not counted and have no page: to see them, staff narrow the list down.
-MOST_COUNTED = 10_000
-_MOST_SUGGESTIONS = 20
+MAX_COUNTED = 10_000
+_MAX_SUGGESTIONS = 20
 
 
 class MoreThan(int):
@@ -34,8 +34,8 @@ class BoundedPaginator(Paginator):
     @cached_property
     def count(self) -> int:
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin's lists are querysets
-        count = rows.order_by()[: MOST_COUNTED + 1].values("pk").count()
-        return count if count <= MOST_COUNTED else MoreThan(MOST_COUNTED)
+        count = rows.order_by()[: MAX_COUNTED + 1].values("pk").count()
+        return count if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
 
 
 class PetChangeList(ChangeList):
@@ -150,7 +150,7 @@ def tags_starting_with(text: str) -> list[str]:
         pets = Pet.objects.order_by(field).values_list("tag", flat=True).filter(LessThan(field, end))
         # One lower bound at a time: SQLite would begin each step at the first of two.
         tag = pets.filter(GreaterThanOrEqual(field, first)).first()
-        while tag is not None and len(tags) < _MOST_SUGGESTIONS:
+        while tag is not None and len(tags) < _MAX_SUGGESTIONS:
             tags.setdefault(tag.casefold(), tag)
             tag = pets.filter(GreaterThan(field, AnyCase(Value(tag)))).first()
     return list(tags.values())

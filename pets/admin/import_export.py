@@ -259,11 +259,10 @@ def _uploaded(request: HttpRequest) -> Upload | None:
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Of the file, at most one more than is imported here."""
     # Whoever the file names: a pet that the user makes is the user's.
-    created_through = origin.of_staff(request.user.get_username())
-    lines = read(io.BytesIO(upload.content), upload.kind, now=timezone.now(), created_through=created_through)
+    created_by = origin.of_staff(request.user.get_username())
+    lines = read(io.BytesIO(upload.content), upload.kind, now=timezone.now(), created_by=created_by)
     return [
-        line._replace(row=line.row and line.row._replace(created_through=created_through))
-        for line in islice(lines, MAX_ROWS + 1)
+        line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]
 
 

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 
 from pets import origin
 from pets.admin.changelist import (
-    MOST_COUNTED,
+    MAX_COUNTED,
     BoundedPaginator,
     CreatedFilter,
     PetChangeList,
@@ -27,7 +27,7 @@ from pets.models import Pet
 from petservice.api.validators import is_id
 
 # One page asks whether to delete the selected pets; it lists them all.
-MOST_DELETED = 500
+MAX_DELETED = 500
 _BATCH = 1000
 
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
@@ -44,10 +44,10 @@ def _marking_as(status: Pet.Status) -> Any:
 
     @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
     def mark(pages: "PetPages", request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        selected = list(queryset.exclude(status=status).values_list("pk", flat=True)[: MOST_COUNTED + 1])
-        if len(selected) > MOST_COUNTED:
+        selected = list(queryset.exclude(status=status).values_list("pk", flat=True)[: MAX_COUNTED + 1])
+        if len(selected) > MAX_COUNTED:
             message = (
-                f"More than {count_of_pets(MOST_COUNTED)} are selected: narrow the list down. Nothing has been changed."
+                f"More than {count_of_pets(MAX_COUNTED)} are selected: narrow the list down. Nothing has been changed."
             )
             pages.message_user(request, message, messages.ERROR)
             return
@@ -67,8 +67,8 @@ class PetPages(admin.ModelAdmin):
     """
 
     form = PetForm
-    readonly_fields: ClassVar[Any] = ("id", "created_at", "created_through_api", "created_through_key")
-    list_display: Any = ("name", "tag", "status", "created", "created_through_api", "history")
+    readonly_fields: ClassVar[Any] = ("id", "created_at", "created_by_api", "created_by_key")
+    list_display: Any = ("name", "tag", "status", "created", "created_by_api", "history")
     list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
     search_fields = ("name",)  # turns the search box on; get_search_results does the searching
     search_help_text = "A whole id, or the beginning of a name, in upper or lower case."
@@ -104,14 +104,14 @@ class PetPages(admin.ModelAdmin):
         by_name = starts_with("name", search_term)
         if any(request.GET.get(name) for name in _FILTERS):
             # Else all that begin so would be looked at for what the filters leave, which may be next to nothing.
-            first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MOST_COUNTED + 1]
-            if request.method == "GET" and first.count() > MOST_COUNTED:
+            first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MAX_COUNTED + 1]
+            if request.method == "GET" and first.count() > MAX_COUNTED:
                 message = (
-                    f"More than {count_of_pets(MOST_COUNTED)} have names that begin with “{search_term}”. The filters "
+                    f"More than {count_of_pets(MAX_COUNTED)} have names that begin with “{search_term}”. The filters "
                     "look at the first of them only: search for more of the name, or for no name."
                 )
                 self.message_user(request, message, messages.WARNING)
-            by_name = Q(pk__in=first[:MOST_COUNTED])
+            by_name = Q(pk__in=first[:MAX_COUNTED])
         return queryset.filter(by_name), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
@@ -138,26 +138,26 @@ class PetPages(admin.ModelAdmin):
         """Who may see keys sees which of them created a pet."""
         if not request.user.has_perm("apikeys.view_apikey"):
             return self.list_display
-        return tuple("created_through_key" if name == "created_through_api" else name for name in self.list_display)
+        return tuple("created_by_key" if name == "created_by_api" else name for name in self.list_display)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return ("name", "tag", "status")
-        key = "created_through_key" if request.user.has_perm("apikeys.view_apikey") else "created_through_api"
+        key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
         return ("name", "tag", "status", "id", "created_at", key)
 
     @admin.display(description="created (UTC)")
     def created(self, pet: Pet) -> str:
         return f"{pet.created_at:%Y-%m-%d %H:%M}"
 
-    @admin.display(description="created through", empty_value="unknown")
-    def created_through_api(self, pet: Pet) -> str | None:
-        made = origin.read(pet.created_through)
+    @admin.display(description="created by", empty_value="unknown")
+    def created_by_api(self, pet: Pet) -> str | None:
+        made = origin.read(pet.created_by)
         return made and ("API" if made.key_prefix else made.name)
 
-    @admin.display(description="created through", empty_value="unknown")
-    def created_through_key(self, pet: Pet) -> str | None:
-        made = origin.read(pet.created_through)
+    @admin.display(description="created by", empty_value="unknown")
+    def created_by_key(self, pet: Pet) -> str | None:
+        made = origin.read(pet.created_by)
         if made is None or not made.key_prefix:
             return made and made.name
         keys = reverse("admin:apikeys_apikey_changelist")
@@ -237,13 +237,13 @@ class PetAdmin(PetImportExport, PetPages):
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
         if not change:
-            obj.created_through = origin.of_staff(request.user.get_username())
+            obj.created_by = origin.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
 
     @admin.action(description="Delete selected pets", permissions=["delete"])
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
-        if queryset[: MOST_DELETED + 1].count() > MOST_DELETED:
-            message = f"More than {count_of_pets(MOST_DELETED)} are selected: select fewer. Nothing has been deleted."
+        if queryset[: MAX_DELETED + 1].count() > MAX_DELETED:
+            message = f"More than {count_of_pets(MAX_DELETED)} are selected: select fewer. Nothing has been deleted."
             self.message_user(request, message, messages.ERROR)
             return None
         return delete_selected(self, request, queryset)

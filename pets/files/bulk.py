@@ -52,7 +52,7 @@ class CheckedRows:
                     row.tag,
                     row.status,
                     stored_time(row.created_at),
-                    row.created_through,
+                    row.created_by,
                 ),
             )
             for number, row in good

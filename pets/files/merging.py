@@ -88,7 +88,7 @@ def _after(row: Row, values: Any, before: Pet | None) -> Pet:
         tag=row.tag if "tag" in values else before.tag,
         status=row.status if values.get("status") else before.status,
         created_at=before.created_at,
-        created_through=before.created_through,
+        created_by=before.created_by,
     )
 
 

@@ -23,7 +23,7 @@ _BETWEEN_ELEMENTS = re.compile(r"[,\s]*")
 _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
 
 
-def read(file: IO[bytes], kind: str, *, now: datetime, created_through: str) -> Generator[Line]:
+def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
     """The rows of a file of one of KINDS, or of a JSON array if `kind` is "json"; see `clean` for what they leave out.
 
     Where there is no telling rows from each other any more, the last line says so. To be closed before the file is,
@@ -34,7 +34,7 @@ def read(file: IO[bytes], kind: str, *, now: datetime, created_through: str) -> 
             if isinstance(values, str):
                 yield Line(number, None, [values])
             else:
-                yield Line(number, *clean(values, now=now, created_through=created_through), values)
+                yield Line(number, *clean(values, now=now, created_by=created_by), values)
     except _BrokenFileError as error:
         yield Line(error.number, None, [error.problem])
 

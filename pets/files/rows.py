@@ -20,7 +20,7 @@ class Row(NamedTuple):
     tag: str | None
     status: str
     created_at: datetime
-    created_through: str | None
+    created_by: str | None
 
 
 class Line(NamedTuple):
@@ -35,18 +35,18 @@ class Line(NamedTuple):
 COLUMNS = Row._fields
 KINDS = ("csv", "jsonl")
 # The columns in which anything may be written, a formula too.
-FREE_TEXT = ("name", "tag", "created_through")
+FREE_TEXT = ("name", "tag", "created_by")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
 # Unknown columns that a message names; there may be any number in a file that is not one of pets.
 _MAX_NAMED = 5
 
 
-def clean(values: Mapping[str, Any], *, now: datetime, created_through: str) -> tuple[Row | None, list[str]]:
+def clean(values: Mapping[str, Any], *, now: datetime, created_by: str) -> tuple[Row | None, list[str]]:
     """The row with these values, or a sentence about each that is wrong.
 
     A pet of which the values tell no time was created at `now`, and one whose maker they pass over in silence through
-    `created_through`.
+    `created_by`.
     """
     value = values.get
     try:
@@ -56,7 +56,7 @@ def clean(values: Mapping[str, Any], *, now: datetime, created_through: str) -> 
             _tag(value("tag")),
             _status(value("status")),
             _created_at(value("created_at")) or now,
-            _created_through(value("created_through")) if "created_through" in values else created_through,
+            _created_by(value("created_by")) if "created_by" in values else created_by,
         )
     except ValueError:
         return None, list(_problems(values))
@@ -97,7 +97,7 @@ def _text(column: str) -> Callable[[Any], str | None]:
     return check
 
 
-_given_name, _tag, _created_through = map(_text, FREE_TEXT)
+_given_name, _tag, _created_by = map(_text, FREE_TEXT)
 
 
 def _name(value: Any) -> str:
@@ -136,7 +136,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "tag": _tag,
     "status": _status,
     "created_at": _created_at,
-    "created_through": _created_through,
+    "created_by": _created_by,
 }
 
 

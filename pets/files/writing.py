@@ -38,7 +38,7 @@ def _cells(row: Row) -> tuple[str | None, ...]:
         row.tag and escape(row.tag),
         row.status,
         row.created_at.isoformat(),
-        row.created_through and escape(row.created_through),
+        row.created_by and escape(row.created_by),
     )
 
 

@@ -32,7 +32,8 @@ class Pet(models.Model):
     )
     status = models.CharField(max_length=9, choices=Status, default=Status.AVAILABLE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    created_through = models.CharField(max_length=255, null=True, editable=False)  # see pets.origin
+    # See pets.origin. The column has the name that earlier versions know it by.
+    created_by = models.CharField(max_length=255, null=True, editable=False, db_column="created_through")
 
     class Meta:
         # What staff look for, so that each of the admin's lists reads no more of the table than it shows.

@@ -14,7 +14,7 @@ SOON = timedelta(days=14)
 # A key that nothing was asked with for longer than this may be one that nobody needs.
 IDLE_AFTER = timedelta(days=90)
 # Of so many requests the moments are kept in Redis, some ten bytes each.
-MOST_REQUESTS_PER_MINUTE = 100_000
+MAX_REQUESTS_PER_MINUTE = 100_000
 
 
 class APIKeyManager(models.Manager["APIKey"]):
@@ -59,7 +59,7 @@ class APIKey(models.Model):
     requests_per_minute = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(MOST_REQUESTS_PER_MINUTE)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_REQUESTS_PER_MINUTE)],
         help_text="The most requests that are answered in any minute. Leave empty for a key without a limit.",
     )
     created_by = models.ForeignKey(

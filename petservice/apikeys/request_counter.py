@@ -27,11 +27,11 @@ logger = logging.getLogger(__name__)
 
 # Seconds that Redis has for its answer, from the look-up of its name on. It takes less than a thousandth of that;
 # but if a busy machine is taken for a Redis that is away, requests are let through that should not be.
-PATIENCE = 0.5
+RESPONSE_TIMEOUT = 0.5
 # Seconds after a failure in which Redis is not asked: requests are let through at once.
-PAUSE = 1.0
-# Seconds between two lines in the log that say that Redis is away.
-LOG_PAUSE = 10.0
+RETRY_INTERVAL = 1.0
+# Seconds between two lines in the log that say that Redis is unavailable.
+LOG_INTERVAL = 10.0
 # Connections of a worker process. A request holds one for less than a thousandth of a second.
 CONNECTIONS = 4
 
@@ -105,13 +105,13 @@ def _counter(loop: asyncio.AbstractEventLoop, url: str) -> "_Counter":
 
 
 class _Counter:
-    """Asks Redis on one event loop, and while Redis is away does so seldom."""
+    """Asks Redis on one event loop, and while Redis is unavailable does so seldom."""
 
     def __init__(self, url: str) -> None:
         self.connections = connection_pool(url)
         self._script: Any = Redis(connection_pool=self.connections).register_script(_SCRIPT)
         self._room = asyncio.Semaphore(CONNECTIONS)
-        self._is_away = False
+        self._is_unavailable = False
         self._paused_until = -math.inf
         self._logged_at = -math.inf
 
@@ -124,23 +124,25 @@ class _Counter:
         async with self._room:
             if self.is_paused:
                 return 0
-            if self._is_away:  # one request finds out whether it is back, and no other waits
-                self._paused_until = time.monotonic() + PATIENCE + PAUSE
+            if self._is_unavailable:  # one request finds out whether it is back, and no other waits
+                self._paused_until = time.monotonic() + RESPONSE_TIMEOUT + RETRY_INTERVAL
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(RESPONSE_TIMEOUT):
                     microseconds: int = await self._script(keys=[f"petservice:requests:{name}"], args=[limit])
             except (RedisError, OSError) as error:
                 self._note_failure(error)
                 return 0
-        if self._is_away:
-            self._is_away, self._paused_until = False, -math.inf
-            logger.warning("Redis is back: the limits of API keys hold again.")
+        if self._is_unavailable:
+            self._is_unavailable, self._paused_until = False, -math.inf
+            logger.warning("Redis is available again: the limits of API keys hold again.")
         return math.ceil(microseconds / 1_000_000)
 
     def _note_failure(self, error: Exception) -> None:
         now = time.monotonic()
-        self._is_away, self._paused_until = True, now + PAUSE
-        if now >= self._logged_at + LOG_PAUSE:
+        self._is_unavailable, self._paused_until = True, now + RETRY_INTERVAL
+        if now >= self._logged_at + LOG_INTERVAL:
             self._logged_at = now
-            what = str(error) or f"no answer within {PATIENCE} seconds"
-            logger.warning("Redis is away, so requests are let through whatever the limit of their API key: %s", what)
+            what = str(error) or f"no answer within {RESPONSE_TIMEOUT} seconds"
+            logger.warning(
+                "Redis is unavailable, so requests are let through whatever the limit of their API key: %s", what
+            )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 # The name under which the scope of a request holds its record.
 ACCESS_RECORD = "petservice.access_record"
 # No pattern of a URL was reached: an unknown path, or a request that was refused before.
-UNKNOWN = "unknown"
+NO_ROUTE = "no_route"
 # What no route could be looked for in.
-MALFORMED = "malformed"
+INVALID_REQUEST = "invalid_request"
 # A status for requests that ended without an answer because their client had left; nginx's.
 CLIENT_LEFT = 499
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -41,7 +41,7 @@ class AccessRecord:
     def __init__(self, method: str) -> None:
         self.started = time.monotonic()
         self.method = method if method in METHODS else OTHER
-        self.route = UNKNOWN
+        self.route = NO_ROUTE
         self.status = 0
         self.request_id = ""
         # Of a key that verified.
@@ -93,7 +93,7 @@ class AccessLog:
     def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
         """Write that the server refused what is no request; it began at `started` on the monotonic clock."""
         record = AccessRecord("")
-        record.route, record.peer, record.started = MALFORMED, peer, started
+        record.route, record.peer, record.started = INVALID_REQUEST, peer, started
         record.responded(status, request_id)
         self._write(record)
 

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 
 # Seconds for which lines gather. Waking the thread for each would cost more than all the rest of a line.
-PAUSE = 0.05
+WRITE_INTERVAL = 0.05
 # Bytes that wait for the reader. What comes beyond them is lost, and counted.
 LIMIT = 4 * 1024 * 1024
 # Seconds that the reader has for the rest at the end.
-LAST_CHANCE = 2.0
+FLUSH_TIMEOUT = 2.0
 
 
 class LineWriter:
@@ -55,12 +55,12 @@ class LineWriter:
         """Write what waits, if the reader takes it in time; what comes later is written at once."""
         self._closing.set()
         self._wanted.set()
-        self._thread.join(LAST_CHANCE)
+        self._thread.join(FLUSH_TIMEOUT)
 
     def _run(self) -> None:
         while not self._closing.is_set():
             self._wanted.wait()
-            self._closing.wait(PAUSE)
+            self._closing.wait(WRITE_INTERVAL)
             self._wanted.clear()
             self._write(self._taken())
         self._write(self._taken())

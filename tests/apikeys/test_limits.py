@@ -45,7 +45,7 @@ FORM = {
     "expires_at_1": "",
     "submission": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
-AWAY = "Redis is away, so requests are let through whatever the limit of their API key"
+AWAY = "Redis is unavailable, so requests are let through whatever the limit of their API key"
 
 
 def client_with(**fields: object) -> Client:
@@ -300,7 +300,7 @@ def test_a_request_that_is_answered_on_a_thread_counts_alike(services: list[Serv
 
 @pytest.mark.redis
 @pytest.mark.parametrize("how", ["killed", "stopped"])
-def test_while_redis_is_away_requests_are_let_through_at_once_and_it_is_logged(
+def test_while_redis_is_unavailable_requests_are_let_through_at_once_and_it_is_logged(
     services: list[Service], redis_server: RedisServer, how: str
 ) -> None:
     service = services[0]
@@ -328,7 +328,7 @@ def test_while_redis_is_away_requests_are_let_through_at_once_and_it_is_logged(
 
     log = service.log.read_text()
     assert AWAY in log
-    assert "Redis is back" in log
+    assert "Redis is available again" in log
     # Of each worker one line in ten seconds at most, not one for each of the requests.
     assert 1 <= log.count(AWAY) <= 12
     assert redis_server.client.get_connection_kwargs()["password"] not in log
@@ -365,7 +365,7 @@ def test_without_an_answer_of_redis_requests_are_let_through_and_it_is_logged_on
     how: str,
 ) -> None:
     if how == "asked each time":
-        monkeypatch.setattr(request_counter, "PAUSE", 0)
+        monkeypatch.setattr(request_counter, "RETRY_INTERVAL", 0)
     port = silent_port if how == "silent" else free_port()
     settings.REDIS_URL = f"redis://:s3cret@127.0.0.1:{port}/0"
     client = client_with(requests_per_minute=2)

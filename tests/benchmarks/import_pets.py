@@ -24,7 +24,7 @@ from uuid_utils import uuid7
 from tests.memory import peak_memory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
+COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
 Rows = list[tuple[str | None, ...]]
 
 

@@ -84,20 +84,20 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "create once": (post(key, PET, f"Idempotency-Key: {uuid.uuid4()}".encode()), ("POST", "/v1/pets", 201)),
         "bad body": (post(key, b"{"), ("POST", "/v1/pets", 400)),
         "no key": (get("/v1/pets"), ("GET", "/v1/pets", 401)),
-        "unknown path": (get("/v1/dogs", header), ("GET", "unknown", 404)),
+        "unknown path": (get("/v1/dogs", header), ("GET", "no_route", 404)),
         "wrong method": (get("/v1/pets", header, method="DELETE"), ("DELETE", "/v1/pets", 404)),
         "unknown method": (get("/v1/pets", header, method="BREW"), ("other", "/v1/pets", 404)),
-        "foreign host": (b"GET /v1/pets HTTP/1.1\r\nHost: example.com\r\n\r\n", ("GET", "unknown", 400)),
+        "foreign host": (b"GET /v1/pets HTTP/1.1\r\nHost: example.com\r\n\r\n", ("GET", "no_route", 400)),
         "ready": (get("/ready"), ("GET", "/ready", 200)),
         "front page": (get("/"), ("GET", "/", 200)),
         "docs": (get("/docs"), ("GET", "/docs", 200)),
         "admin": (get("/admin/pets/pet/7/change/"), ("GET", "/admin/pets/pet/{object_id}/change/", 302)),
         "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
         "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
-        "expects something": (get("/v1/pets", b"Expect: magic"), ("GET", "unknown", 400)),
-        "no HTTP": (b"HELO\r\n\r\n", ("other", "malformed", 400)),
-        "long path": (get("/" + "x" * 9000), ("other", "malformed", 400)),
-        "bad chunk": (get("/v1/pets", header, chunked, method="POST") + b"zz\r\n", ("other", "malformed", 400)),
+        "expects something": (get("/v1/pets", b"Expect: magic"), ("GET", "no_route", 400)),
+        "no HTTP": (b"HELO\r\n\r\n", ("other", "invalid_request", 400)),
+        "long path": (get("/" + "x" * 9000), ("other", "invalid_request", 400)),
+        "bad chunk": (get("/v1/pets", header, chunked, method="POST") + b"zz\r\n", ("other", "invalid_request", 400)),
     }
 
 
@@ -239,7 +239,7 @@ def test_crash_outside_django_is_one_request_and_one_error(tmp_path: Path) -> No
         line = line_of(observed, get("/v1/crash"))
         errors = [line for line in observed.lines() if line["level"] == "ERROR"]
 
-    assert (line["route"], line["status"]) == ("unknown", 500)
+    assert (line["route"], line["status"]) == ("no_route", 500)
     (error,) = errors
     assert "RuntimeError: the planted cause" in error["traceback"]
 
@@ -254,7 +254,7 @@ def test_client_that_leaves_before_its_answer_is_499(tmp_path: Path) -> None:
             wait_until(lambda: list(tmp_path.glob("held-*")))
             # Reset: who ends its half only may still read.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        wait_until(lambda: observed.logged()["GET", "unknown", 499] == 1)
+        wait_until(lambda: observed.logged()["GET", "no_route", 499] == 1)
         (tmp_path / "released").touch()
 
 

@@ -82,7 +82,7 @@ def test_durations_are_counted_by_route(observed: Observed) -> None:
 
 def test_clients_cannot_make_series_up(observed: Observed) -> None:
     send(observed, KINDS)
-    wait_until(lambda: observed.logged()["other", "malformed", 400])
+    wait_until(lambda: observed.logged()["other", "invalid_request", 400])
 
     def series() -> set[object]:
         return set(observed.samples())

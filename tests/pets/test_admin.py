@@ -274,8 +274,8 @@ def test_the_pets_of_all_pages_are_changed_at_once(staff: Client) -> None:
 def test_too_many_pets_for_one_action_are_refused_and_left_alone(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_COUNTED", 3)
-    monkeypatch.setattr(pages, "MOST_DELETED", 3)
+    monkeypatch.setattr(pages, "MAX_COUNTED", 3)
+    monkeypatch.setattr(pages, "MAX_DELETED", 3)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 
     selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
@@ -403,7 +403,7 @@ def test_an_address_does_not_ask_for_an_order_or_a_count_without_an_index(staff:
 def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_COUNTED", 2)
+    monkeypatch.setattr(pages, "MAX_COUNTED", 2)
     for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold")):
         Pet.objects.create(name=name, status=status)
 
@@ -436,11 +436,11 @@ def test_the_suggestions_end_somewhere(staff: Client) -> None:
 
     suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
 
-    assert suggestions == [f"tag {number:03}" for number in range(changelist._MOST_SUGGESTIONS)]
+    assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
 
 
 def test_pets_beyond_what_is_counted_are_said_to_be_there(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changelist, "MOST_COUNTED", 300)
+    monkeypatch.setattr(changelist, "MAX_COUNTED", 300)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(300))
     assert "300 pets" in staff.get(LIST).content.decode()
     assert "more than" not in staff.get(LIST).content.decode()
@@ -457,7 +457,7 @@ def test_pets_beyond_what_is_counted_are_said_to_be_there(staff: Client, monkeyp
 
 def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     markup = "<script>alert(1)</script>"
-    pet = create_pet(name=markup, tag=markup, created_through=origin.of_key("pets_test_Ab12Cd34", markup))
+    pet = create_pet(name=markup, tag=markup, created_by=origin.of_key("pets_test_Ab12Cd34", markup))
     submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
 
     for address in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
@@ -479,9 +479,9 @@ def pets_of_all_origins(create_key: Callable[..., str], staff: Client) -> str:
 
 
 def origins(client: Client) -> dict[str, str]:
-    """What the list says each pet was created through."""
+    """What the list says each pet was created by."""
     shown = client.get(LIST).content.decode()
-    cells = [cell.split("</td>")[0].partition(">")[2] for cell in shown.split('<td class="field-created_through_')[1:]]
+    cells = [cell.split("</td>")[0].partition(">")[2] for cell in shown.split('<td class="field-created_by_')[1:]]
     return dict(zip(names(client), cells, strict=True))
 
 

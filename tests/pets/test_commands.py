@@ -46,7 +46,7 @@ PETS = st.builds(
     tag=st.none() | TEXTS,
     status=st.sampled_from(Pet.Status.values),
     created_at=st.datetimes(timezones=st.just(UTC)),
-    created_through=st.none() | TEXTS,
+    created_by=st.none() | TEXTS,
 )
 
 
@@ -109,7 +109,7 @@ def test_imported_pets_are_new_available_and_made_by_the_command(file: Callable[
     run("import_pets", file("name\nRex\nTom\n"))
 
     rex, tom = Pet.objects.order_by("pk")
-    assert (rex.name, rex.tag, rex.status, rex.created_through) == ("Rex", None, "available", "command import_pets")
+    assert (rex.name, rex.tag, rex.status, rex.created_by) == ("Rex", None, "available", "command import_pets")
     assert tom.name == "Tom"
     assert before <= rex.created_at == tom.created_at <= datetime.now(UTC)
 
@@ -125,7 +125,7 @@ def test_imported_pets_are_counted(file: Callable[..., Path]) -> None:
 def test_an_imported_pet_is_stored_as_a_created_one_is(file: Callable[..., Path]) -> None:
     """Times above all, which SQLite compares as text."""
     created_at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    run("import_pets", file(f"name,created_at,created_through\nRex,{created_at.isoformat()},\n"))
+    run("import_pets", file(f"name,created_at,created_by\nRex,{created_at.isoformat()},\n"))
     Pet.objects.create(name="Rex", created_at=created_at)
 
     with connection.cursor() as cursor:
@@ -180,7 +180,7 @@ def test_of_many_bad_rows_the_first_twenty_are_told(file: Callable[..., Path]) -
     *told, end = refusal(file("name,tag\n" + "Rex\n" * 5000))
 
     assert [line.split(":")[0] for line in told] == [f"line {number}" for number in range(2, 22)]
-    assert end == "Nothing was imported. There may be more to mend."
+    assert end == "Nothing was imported. There may be more to correct."
 
 
 @pytest.mark.django_db
@@ -257,7 +257,7 @@ def test_an_export_replaces_the_file_that_is_there_and_leaves_no_other(file: Cal
 
     run("export_pets", path)
 
-    assert path.read_bytes() == b"id,name,tag,status,created_at,created_through\r\n"
+    assert path.read_bytes() == b"id,name,tag,status,created_at,created_by\r\n"
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -121,7 +121,7 @@ def test_a_preview_writes_nothing_but_the_upload_and_begins_no_transaction(staff
 
 
 def test_rows_with_the_id_of_a_pet_change_its_name_tag_and_status(staff: Client) -> None:
-    pets = [create_pet(name=name, tag="dog", created_through="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")]
+    pets = [create_pet(name=name, tag="dog", created_by="key pets_live_1 Acme") for name in ("Rex", "Tom", "Mia")]
     rows = [f"{pets[0].pk},Max,dog,available", f"{pets[1].pk},Tom,,sold", f"{pets[2].pk},Mia,dog,"]
 
     page = upload(staff, "\n".join(["id,name,tag,status", *rows]))
@@ -137,7 +137,7 @@ def test_rows_with_the_id_of_a_pet_change_its_name_tag_and_status(staff: Client)
         (pets[1].pk, "Tom", None, "sold"),
         (pets[2].pk, "Mia", "dog", "available"),
     ]
-    assert set(Pet.objects.values_list("created_through", flat=True)) == {"key pets_live_1 Acme"}
+    assert set(Pet.objects.values_list("created_by", flat=True)) == {"key pets_live_1 Acme"}
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 1}
 
 
@@ -161,13 +161,13 @@ def test_the_times_of_a_pet_that_is_there_stay(staff: Client) -> None:
 def test_new_pets_are_made_by_who_imports_them_whatever_the_file_says(staff: Client) -> None:
     pet_id = new_pet_id()
     page = upload(
-        staff, f"id,name,created_at,created_through\n{pet_id},Rex,2026-03-01T12:00:00Z,key pets_live_1 Acme\n"
+        staff, f"id,name,created_at,created_by\n{pet_id},Rex,2026-03-01T12:00:00Z,key pets_live_1 Acme\n"
     )
 
     confirm(staff, page)
 
     pet = Pet.objects.get()
-    assert (pet.id, pet.created_at, pet.created_through) == (pet_id, datetime(2026, 3, 1, 12, tzinfo=UTC), "staff jo")
+    assert (pet.id, pet.created_at, pet.created_by) == (pet_id, datetime(2026, 3, 1, 12, tzinfo=UTC), "staff jo")
 
 
 def test_a_file_without_ids_makes_new_pets_each_time(staff: Client) -> None:
@@ -374,7 +374,7 @@ def test_an_upload_that_nobody_confirms_goes_after_a_day(staff: Client) -> None:
 
 
 def test_the_list_is_exported_as_csv_that_spreadsheets_open(staff: Client) -> None:
-    pet = create_pet(name="狗 =1", tag="=1+1", created_through="key pets_live_1 Acme")
+    pet = create_pet(name="狗 =1", tag="=1+1", created_by="key pets_live_1 Acme")
 
     answer = exported(staff)
 

@@ -16,7 +16,7 @@ ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 def lines(text: str | bytes, kind: str = "csv") -> list[Line]:
     content = text.encode() if isinstance(text, str) else text
-    return list(read(io.BytesIO(content), kind, now=NOW, created_through="command x"))
+    return list(read(io.BytesIO(content), kind, now=NOW, created_by="command x"))
 
 
 def rows(text: str | bytes, kind: str = "csv") -> list[Row | None]:
@@ -43,14 +43,14 @@ def test_only_the_name_is_needed() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_is_read(kind: str) -> None:
-    assert rows(b"".join(write([WHOLE, WHOLE._replace(tag=None, created_through=None)], kind)), kind) == [
+    assert rows(b"".join(write([WHOLE, WHOLE._replace(tag=None, created_by=None)], kind)), kind) == [
         WHOLE,
-        WHOLE._replace(tag=None, created_through=None),
+        WHOLE._replace(tag=None, created_by=None),
     ]
 
 
 def test_columns_come_in_any_order() -> None:
-    text = f"status,tag,name,created_through,created_at,id\nsold,dog,Rex,staff jo,2026-03-01T12:00:00Z,{ID}\n"
+    text = f"status,tag,name,created_by,created_at,id\nsold,dog,Rex,staff jo,2026-03-01T12:00:00Z,{ID}\n"
 
     assert rows(text) == [WHOLE]
 
@@ -61,10 +61,10 @@ def test_empty_cells_are_as_good_as_none() -> None:
 
 
 def test_an_empty_maker_is_kept_as_nothing_known() -> None:
-    unknown = [NEW._replace(created_through=None)]
+    unknown = [NEW._replace(created_by=None)]
 
-    assert rows("name,created_through\nRex,\n") == unknown
-    assert rows('{"name": "Rex", "created_through": null}', "jsonl") == unknown
+    assert rows("name,created_by\nRex,\n") == unknown
+    assert rows('{"name": "Rex", "created_by": null}', "jsonl") == unknown
 
 
 def test_a_time_is_understood_with_any_offset() -> None:
@@ -101,7 +101,7 @@ def test_lines_are_counted_as_an_editor_does() -> None:
         ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
         ("created_at", "yesterday", "created_at must be a time"),
         ("created_at", "0001-01-01T00:00:00+01:00", "created_at must be a time"),
-        ("created_through", "x" * 256, "created_through must have at most 255 characters; got 256."),
+        ("created_by", "x" * 256, "created_by must have at most 255 characters; got 256."),
     ],
 )
 def test_a_wrong_value_is_named_with_its_column_and_line(column: str, value: str, problem: str) -> None:
@@ -115,7 +115,7 @@ def test_a_wrong_value_is_named_with_its_column_and_line(column: str, value: str
 
 
 @pytest.mark.parametrize("value", ["1", "true", "[]", '{"a": 1}', "1.5"])
-@pytest.mark.parametrize("column", ["id", "name", "tag", "status", "created_at", "created_through"])
+@pytest.mark.parametrize("column", ["id", "name", "tag", "status", "created_at", "created_by"])
 def test_json_of_another_type_is_refused(column: str, value: str) -> None:
     others = "" if column == "name" else '"name": "Rex", '
 
@@ -136,10 +136,10 @@ def test_a_name_is_required() -> None:
 def test_unknown_columns_are_named() -> None:
     assert broken("name,tagg\nRex,dog\n") == (
         "line 1: the first line must name the columns, separated by commas, out of "
-        "id, name, tag, status, created_at, created_through; not 'tagg'."
+        "id, name, tag, status, created_at, created_by; not 'tagg'."
     )
     assert problems('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
-        (1, "unknown 'tagg': there are only id, name, tag, status, created_at, created_through.")
+        (1, "unknown 'tagg': there are only id, name, tag, status, created_at, created_by.")
     ]
 
 
@@ -235,14 +235,14 @@ def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
 
     source = Endless()
 
-    (line,) = read(io.BufferedReader(source), kind, now=NOW, created_through="command x")
+    (line,) = read(io.BufferedReader(source), kind, now=NOW, created_by="command x")
 
     assert line.problems
     assert source.left > 60 << 20
 
 
 def test_formulas_are_escaped_in_csv_and_in_nothing_else() -> None:
-    formula = WHOLE._replace(name="=1+1", tag="-", created_through="@x")
+    formula = WHOLE._replace(name="=1+1", tag="-", created_by="@x")
 
     assert b"'=1+1,'-,sold,2026-03-01T12:00:00+00:00,'@x\r\n" in b"".join(write([formula], "csv"))
     assert b'"=1+1"' in b"".join(write([formula], "jsonl"))

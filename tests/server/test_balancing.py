@@ -169,29 +169,6 @@ def test_worker_accepts_up_to_its_limit_and_on_as_connections_end(listener: sock
     run(accept)
 
 
-def test_worker_that_begins_later_gets_the_next_connections(
-    listener: socket.socket, knock: Knock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(balancing, "MAX_DEFERRAL", 10)
-
-    async def accept() -> None:
-        first, second = (Served(listener, slot) for slot in slots(None, None))
-        first.acceptor.listen()
-        for _ in range(4):
-            knock()
-        await first.has(4)
-        second.acceptor.listen()
-        for number in range(1, 5):
-            knock()
-            await second.has(number)
-        for _ in range(4):
-            knock()
-        await first.has(6)
-        await second.has(6)
-
-    run(accept)
-
-
 def test_worker_with_more_than_another_accepts_at_the_latest_after_the_deferral(
     listener: socket.socket, knock: Knock
 ) -> None:
@@ -330,7 +307,7 @@ def test_each_worker_gets_as_many_of_clients_that_come_at_once(
         assert [open_connections(client) for client in clients] == [number // 2] * number
 
 
-def test_clients_of_the_service_as_it_is_are_shared_out_about_evenly(tmp_path: Path, stack: ExitStack) -> None:
+def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(tmp_path: Path, stack: ExitStack) -> None:
     with two_workers(tmp_path) as service:
         wait_for_workers(service)
         clients = [stack.enter_context(Client(service)) for _ in range(16)]

@@ -21,7 +21,7 @@ from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason,
 from petservice.db.commands import DatabaseCommand
 
 # More of them help nobody.
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 
 
 class Command(DatabaseCommand):
@@ -52,10 +52,10 @@ class Command(DatabaseCommand):
 
     def _check(self, source: IO[bytes], kind: str, checked: CheckedRows) -> None:
         """Read everything, far from the database, so that its writers wait for no file."""
-        lines = read(source, kind, now=timezone.now(), created_through=origin.of_command("import_pets"))
+        lines = read(source, kind, now=timezone.now(), created_by=origin.of_command("import_pets"))
         problems: list[Problem] = []
         with closing(lines), progress("Checking") as bar:
-            while len(problems) < _MOST_PROBLEMS and (batch := list(islice(lines, BATCH))):
+            while len(problems) < _MAX_PROBLEMS and (batch := list(islice(lines, BATCH))):
                 problems += checked.add(batch)
                 bar.update(len(batch))
         self._refuse(problems)
@@ -65,14 +65,14 @@ class Command(DatabaseCommand):
             with progress("Importing", checked.count) as bar:
                 insert(_rows(checked, bar))
         except IntegrityError:
-            self._refuse(list(islice(existing(checked), _MOST_PROBLEMS)))
+            self._refuse(list(islice(existing(checked), _MAX_PROBLEMS)))
             raise  # for another reason, or the pet in the way has gone since
 
     def _refuse(self, problems: list[Problem]) -> None:
-        for number, problem in problems[:_MOST_PROBLEMS]:
+        for number, problem in problems[:_MAX_PROBLEMS]:
             self.stderr.write(f"line {number}: {problem}")
         if problems:
-            more = " There may be more to mend." if len(problems) >= _MOST_PROBLEMS else ""
+            more = " There may be more to correct." if len(problems) >= _MAX_PROBLEMS else ""
             raise CommandError(f"Nothing was imported.{more}")
 
 

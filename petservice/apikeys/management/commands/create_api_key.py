@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from petservice.apikeys import keys
-from petservice.apikeys.models import MOST_REQUESTS_PER_MINUTE, APIKey
+from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
 from petservice.apikeys.throttling import NO_REDIS
 from petservice.db.commands import DatabaseCommand
 
@@ -25,8 +25,8 @@ def duration(text: str) -> timedelta:
 
 def requests(text: str) -> int:
     """A limit such as `600`; raises ArgumentTypeError."""
-    if not re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII) or int(text) > MOST_REQUESTS_PER_MINUTE:
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_REQUESTS_PER_MINUTE}")
+    if not re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII) or int(text) > MAX_REQUESTS_PER_MINUTE:
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAX_REQUESTS_PER_MINUTE}")
     return int(text)
 
 
