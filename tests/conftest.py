@@ -203,7 +203,7 @@ def _check(response: httpx.Response) -> None:
 
 
 def free_port() -> int:
-    """One that no connection of another test gets meanwhile: those have a port that the system chooses, from 32768 on."""
+    """One that no connection gets meanwhile: those have a port that the system chooses, from 32768 on."""
     while True:
         port = random.SystemRandom().randrange(10_000, 32_000)
         with socket.socket() as free:
@@ -344,7 +344,7 @@ def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
         return
     server = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
     name = f"service_{os.getpid()}_{time.monotonic_ns()}"
-    copied = f" TEMPLATE {re.sub(_NAME, r'\g<2>', template)}" if template else ""
+    copied = " TEMPLATE " + re.sub(_NAME, r"\g<2>", template) if template else ""
     with psycopg.connect(server, autocommit=True) as server_connection:
         server_connection.execute(f"CREATE DATABASE {name}{copied}")
         yield re.sub(_NAME, rf"\g<1>{name}\g<3>", server)
@@ -352,7 +352,7 @@ def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
 
 
 def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
-    """The URL of a new database with all migrations and an API key, so that `serve` does not set it up: half the time."""
+    """The URL of a new database with all migrations and an API key: `serve` need not set it up, which takes long."""
     return fresh_database_url(folder, template=_template())
 
 

@@ -14,6 +14,24 @@ INDEXES = [
 ]
 
 
+def change_index(create, drop):
+    """Return a function that makes one index and then drops another, without keeping writers of the log waiting."""
+
+    def run(apps, schema_editor):
+        # PostgreSQL would lock the table otherwise; SQLite has one writer anyway, and a small log.
+        index = "INDEX CONCURRENTLY" if schema_editor.connection.vendor == "postgresql" else "INDEX"
+        # An index that an interrupted run has left may be invalid, so it goes first.
+        schema_editor.execute(f"DROP {index} IF EXISTS {create.partition(' ')[0]}", params=None)
+        schema_editor.execute(f"CREATE {index} {create}", params=None)
+        schema_editor.execute(f"DROP {index} IF EXISTS {drop.partition(' ')[0]}", params=None)
+
+    return run
+
+
+NEW = "petservice_history_of_record_of_kind ON django_admin_log (content_type_id, object_id)"
+OLD = "petservice_history_of_record ON django_admin_log (object_id)"
+
+
 def forget_statistics(apps, schema_editor):
     connection = schema_editor.connection
     if connection.vendor == "sqlite":
@@ -30,16 +48,10 @@ class Migration(migrations.Migration):
     With both columns in the index SQLite's planner needs no statistics, so those that earlier versions stored go.
     """
 
+    atomic = False  # which CONCURRENTLY asks for
     dependencies = [("petservice", "0001_history_indexes"), ("pets", "0002_back_office")]
 
     operations = [
-        migrations.RunSQL(
-            "CREATE INDEX petservice_history_of_record_of_kind ON django_admin_log (content_type_id, object_id)",
-            "DROP INDEX petservice_history_of_record_of_kind",
-        ),
-        migrations.RunSQL(
-            "DROP INDEX petservice_history_of_record",
-            "CREATE INDEX petservice_history_of_record ON django_admin_log (object_id)",
-        ),
+        migrations.RunPython(change_index(NEW, OLD), change_index(OLD, NEW)),
         migrations.RunPython(forget_statistics, migrations.RunPython.noop),
     ]

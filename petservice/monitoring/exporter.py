@@ -29,7 +29,7 @@ class Exporter:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Collector())
         self._server, _ = start_http_server(port, host, registry)
-        # Whoever has the address has the folder; a service that was killed has left its files.
+        _make(self._folder)  # now, as whoever has the address has the folder; a killed service has left its files
         for file in self._folder.glob("*.db"):
             file.unlink()
 
@@ -65,8 +65,10 @@ def _folder(host: str, port: int) -> Path:
     """Return the folder for what workers count, in memory where possible: a slow disk must not hold up requests."""
     memory = Path("/dev/shm")  # noqa: S108  # the owner of the folder is checked
     parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
-    folder = parent / f"petservice-metrics-{host}-{port}"
+    return parent / f"petservice-metrics-{host}-{port}"
+
+
+def _make(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.lstat().st_uid != os.getuid():
         raise PermissionError(errno.EACCES, f"{folder} belongs to another user")
-    return folder

@@ -36,8 +36,8 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
-# A response, and its body.
-Response = tuple[HttpResponseBase, bytes]
+# A response as it is sent: status, headers, body.
+Response = tuple[int, Headers, bytes]
 
 # Calls of the API that read, of a worker process, at a time. On PostgreSQL each has a connection of its own.
 CONCURRENT_READS = 3
@@ -69,7 +69,7 @@ class Application:
             "readiness": ThreadPool("readiness", 1),
         }
         # The health check touches nothing, so its response is always the same but for the request id.
-        self._health = {scheme: health_response(handler, scheme) for scheme in ("http", "https")}
+        self._health = {scheme: _health_response(handler, scheme) for scheme in ("http", "https")}
 
     def close(self) -> None:
         """Close the connections to the database that calls of the API share; no request may follow."""
@@ -90,17 +90,16 @@ class Application:
         try:
             request = Request(scope)
         except UnreadableTargetError:
-            await _send(
-                send, scope["method"], _whole(error_response_for(400, sent_request_id(scope["headers"]))), record
-            )
+            response = error_response_for(400, sent_request_id(scope["headers"]))
+            await _send(send, scope["method"], _whole(response), record)
             return
         if record is not None:
             record.client_is(request.META)
         try:
-            response = await self._response(request, receive)
+            result = await self._response(request, receive)
             if record is not None:
                 record.handled(request)
-            await _send(send, request.method, response, record)
+            await _send(send, request.method, result, record)
         except Exception as error:
             # gunicorn would answer in HTML. Its `send` has sent nothing of a response that it refuses.
             await _send(send, request.method, self._failed(request, error), record)
@@ -123,10 +122,8 @@ class Application:
         return await self._on_thread("pages", request)
 
     def _health_response(self, request: Request) -> Response:
-        headers, body = self._health[request.scheme or "http"]
-        response = HttpResponse(body, headers=headers)
-        response.headers["X-Request-ID"] = request_id_of(request.META)
-        return response, body
+        status, headers, body = self._health[request.scheme or "http"]
+        return status, [*headers, (b"X-Request-ID", request_id_of(request.META).encode())], body
 
     async def _api_response(self, request: Request) -> Response:
         if self._blocks_in_transactions and "HTTP_IDEMPOTENCY_KEY" in request.META:
@@ -146,7 +143,7 @@ class Application:
             return _whole(with_standard_headers(unavailable(), request_id_of(request.META)))
 
     async def _on_thread(self, name: str, request: Request) -> Response:
-        return await self.threads[name].call(partial(self._handler.page_response, request))
+        return _encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))
 
     def _failed(self, request: Request, error: Exception) -> Response:
         """Log an error of the server, and return the response to its request."""
@@ -159,29 +156,33 @@ class Application:
         return _whole(error_response_for(500, own_id))
 
 
-def health_response(handler: Handler, scheme: str) -> tuple[dict[str, str], bytes]:
-    """Return the health check's headers, without its request id, and its body."""
+def _health_response(handler: Handler, scheme: str) -> Response:
+    """Return the health check's response, without a request id."""
     scope = {
         **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
         **{"server": None, "client": None, "headers": []},
     }
-    response = handler.api_response(Request(scope))
-    return {name: value for name, value in response.items() if name != "X-Request-ID"}, response.content
+    status, headers, body = _whole(handler.api_response(Request(scope)))
+    return status, [(name, value) for name, value in headers if name != b"X-Request-ID"], body
 
 
 def _whole(response: HttpResponse) -> Response:
-    return response, response.content
+    return _encoded(response, response.content)
+
+
+def _encoded(response: HttpResponseBase, body: bytes) -> Response:
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
+    if "Content-Length" not in response.headers:
+        headers.append((b"Content-Length", str(len(body)).encode()))
+    return response.status_code, headers, body
 
 
 async def _send(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
-    head, body = response
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.items()]
-    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in head.cookies.values()]
-    if "Content-Length" not in head.headers:
-        headers.append((b"Content-Length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": head.status_code, "headers": headers})
+    status, headers, body = response
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
-        record.responded(head.status_code, head.headers.get("X-Request-ID", ""))
+        record.responded(status, next((value.decode() for name, value in headers if name == b"X-Request-ID"), ""))
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 

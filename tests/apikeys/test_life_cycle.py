@@ -12,7 +12,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from tests.conftest import ROOT, Service, fresh_database_url, running_service
+from tests.conftest import ROOT, TLS, Service, migrated_database_url, running_service
 from tests.server.connections import Client
 
 # Enough, each on a connection of its own, that no worker process is left out.
@@ -37,10 +37,9 @@ with connection.cursor() as cursor:
 
 def statuses(service: Service, plain: str) -> list[int]:
     """The answers to many requests with a key, each on a new connection."""
-    return [
-        httpx.get(f"{service.url}/v1/pets", headers={"X-API-Key": plain}, trust_env=False).status_code
-        for _ in range(REQUESTS)
-    ]
+    headers = {"X-API-Key": plain, "Connection": "close"}
+    with service.client() as client:
+        return [client.get("/v1/pets", headers=headers).status_code for _ in range(REQUESTS)]
 
 
 def shell(service: Service, script: str) -> str:
@@ -48,7 +47,7 @@ def shell(service: Service, script: str) -> str:
 
 
 def test_a_key_works_in_every_worker_from_the_next_request_on(service: Service) -> None:
-    assert statuses(service, service.create_key()) == [200] * REQUESTS
+    assert statuses(service, service.manage("create_api_key", "Acme").strip()) == [200] * REQUESTS
 
 
 def test_a_revoked_key_is_refused_from_the_next_request_on_in_every_worker(service: Service) -> None:
@@ -75,7 +74,9 @@ class BackOffice:
     def __init__(self, service: Service) -> None:
         self.answers: list[httpx.Response] = []
         self.cookies: list[str] = []
-        self._client = httpx.Client(base_url=service.url, follow_redirects=True, timeout=30, trust_env=False)
+        self._client = httpx.Client(
+            base_url=service.url, follow_redirects=True, timeout=30, trust_env=False, verify=TLS
+        )
 
     def get(self, path: str) -> str:
         return self._keep(self._client.get(path))
@@ -114,7 +115,7 @@ def unpacked(signed: str) -> str:
 
 @pytest.fixture
 def own_service(tmp_path: Path) -> Iterator[Service]:
-    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
+    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
         yield running
 
 
@@ -123,7 +124,7 @@ def talkative(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Logs whatever it can."""
     folder = tmp_path_factory.mktemp("talkative")
     variables = {"GUNICORN_CMD_ARGS": "--log-level debug"}
-    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url, **variables) as running:
+    with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url, **variables) as running:
         yield running
 
 

@@ -29,8 +29,8 @@ from tests.conftest import (
     RedisServer,
     Service,
     free_port,
-    fresh_database_url,
     make_certificate,
+    migrated_database_url,
     redis_used_by,
     running_redis,
     running_service,
@@ -246,7 +246,7 @@ def test_redis_is_reached_over_tls_if_its_certificate_can_be_trusted(
 def services(tmp_path: Path, redis_server: RedisServer) -> Iterator[list[Service]]:
     """Two services of two workers each, with one database and one Redis."""
     with ExitStack() as stack:
-        url = stack.enter_context(fresh_database_url(tmp_path))
+        url = stack.enter_context(migrated_database_url(tmp_path))
         variables = {"DATABASE_URL": url, "REDIS_URL": redis_server.url, "WEB_CONCURRENCY": "2"}
         folders = [tmp_path / name for name in ("one", "other")]
         for folder in folders:

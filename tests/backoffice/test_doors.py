@@ -23,7 +23,7 @@ from django.utils import timezone
 from pets.admin.pages import PetAdmin
 from pets.models import Pet
 from petservice.monitoring.logs import RequestIDFilter
-from tests.conftest import Service, fresh_database_url, running_service
+from tests.conftest import Service, migrated_database_url, running_service
 from tests.running.test_pages import POLICY, policy
 
 pytestmark = pytest.mark.django_db
@@ -318,7 +318,7 @@ def test_behind_a_proxy_the_right_address_is_used_and_a_made_up_one_is_not(
     """The test is the proxy: it connects from the loopback address, which is believed by default."""
     folder = tmp_path_factory.mktemp("doors")
     with (
-        fresh_database_url(folder) as url,
+        migrated_database_url(folder) as url,
         running_service(folder, DATABASE_URL=url, PETSERVICE_REQUIRE_HTTPS="1") as service,
     ):
         service.manage(

@@ -16,7 +16,7 @@ _SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
 _CYRILLIC = [consonant + vowel for consonant in "бвгдклмнрст" for vowel in "аоу"]
 _TAGS = 5000
 _DAYS = 60
-_COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
+_COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 
 
 def fill(number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.conftest import Service, fresh_database_url, running_service
+from tests.conftest import Service, migrated_database_url, running_service
 
 pytestmark = pytest.mark.once
 
@@ -16,7 +16,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 @pytest.fixture(scope="module")
 def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("debug")
-    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url, DEBUG="1") as running:
+    with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url, DEBUG="1") as running:
         yield running
 
 

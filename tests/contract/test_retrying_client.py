@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import ROOT, Service, free_port
+from tests.conftest import ROOT, TLS, Service, free_port
 from tests.contract.failing_front import Trouble, failing_front
 from tests.contract.wires import Headers, Reply, SocketWire
 
@@ -54,7 +54,7 @@ class Pets:
 
 
 def client(url: str, key: str = "pets_test_key") -> httpx.Client:
-    return httpx.Client(base_url=f"{url}/v1", headers={"X-API-Key": key}, timeout=30, trust_env=False)
+    return httpx.Client(base_url=f"{url}/v1", headers={"X-API-Key": key}, timeout=30, trust_env=False, verify=TLS)
 
 
 def assert_pauses(waits: list[float]) -> None:

@@ -4,9 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from tests.conftest import ROOT, free_port
 
@@ -21,9 +25,9 @@ COMMANDS = {
 }
 
 
-def refused(command: str, url: str) -> str:
-    """What `command` says at its end, which must be a failure."""
-    arguments = [sys.executable, "manage.py", command, *COMMANDS[command]]
+def refused(url: str) -> str:
+    """What a command says at its end, which must be a failure."""
+    arguments = [sys.executable, "manage.py", "create_api_key", "Acme"]
     ended = subprocess.run(
         arguments, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=60
     )
@@ -33,16 +37,39 @@ def refused(command: str, url: str) -> str:
     return ended.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command_says_that_the_database_has_no_tables_yet(tmp_path: Path, command: str) -> None:
-    said = refused(command, f"sqlite:///{tmp_path}/new.sqlite3")
+def test_command_says_that_the_database_has_no_tables_yet(tmp_path: Path) -> None:
+    said = refused(f"sqlite:///{tmp_path}/new.sqlite3")
 
     assert re.search(r"lacks \d+ migration\(s\): run `python manage.py migrate`", said)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command_says_that_the_database_does_not_answer(command: str) -> None:
-    said = refused(command, f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
+def test_command_says_that_the_database_does_not_answer() -> None:
+    said = refused(f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
 
     assert "The database does not answer: connection" in said
     assert "s3cret" not in said
+
+
+def missing() -> list[str]:
+    return ["pets.0001_initial"]
+
+
+def no_answer() -> list[str]:
+    raise OperationalError("connection refused")
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"), [(missing, r"lacks 1 migration\(s\)"), (no_answer, "does not answer: connection refused")]
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_so(
+    command: str, found: Callable[[], list[str]], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it touches the database, which it may not do here."""
+    monkeypatch.setattr("petservice.db.commands.missing_migrations", found)
+    output = StringIO()
+
+    with pytest.raises(CommandError, match=sentence):
+        call_command(command, *COMMANDS[command], stdout=output)
+
+    assert output.getvalue() == ""

@@ -1,7 +1,6 @@
 """A running service that logs in JSON and counts for Prometheus, and what it has logged and counted."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conftest import Service, free_port, fresh_database_url, running_service
+from tests.conftest import TLS, Service, free_port, migrated_database_url, running_service
 
 # Method, route and status of a request.
 Seen = tuple[str, str, int]
@@ -41,7 +40,7 @@ class Observed:
 
     def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
         """The value of each series, by its name and labels."""
-        answer = httpx.get(self.metrics_url, trust_env=False)
+        answer = httpx.get(self.metrics_url, trust_env=False, verify=TLS)
         assert answer.status_code == 200
         return {
             (sample.name, frozenset(sample.labels.items())): sample.value
@@ -65,16 +64,13 @@ class Observed:
 def observed_service(folder: Path, *, metrics_port: int | None = None, **variables: Any) -> Iterator[Observed]:
     """Two worker processes with a database of their own, and a key that was made before: nothing prints it."""
     port = metrics_port or free_port()
-    with fresh_database_url(folder) as url:
+    with migrated_database_url(folder) as url:
         variables = {
             "DATABASE_URL": url,
             "WEB_CONCURRENCY": "2",
             "PETSERVICE_LOG_FORMAT": "json",
             "METRICS_BIND": f"127.0.0.1:{port}",
         } | variables
-        environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": url}
-        before = Service("", None, folder / "log", environment)
-        before.manage("migrate", "--verbosity", "0")
-        key = before.create_key()
+        key = Service("", None, folder / "log", {"DATABASE_URL": url}).create_key()
         with running_service(folder, **variables) as service:
             yield Observed(service, key, f"http://127.0.0.1:{port}/metrics")

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from petservice.monitoring.line_writer import LIMIT, LineWriter
-from tests.conftest import ROOT, SERVE, free_port, fresh_database_url, running_service, wait_until
+from tests.conftest import ROOT, SERVE, TLS, free_port, migrated_database_url, running_service, wait_until
 from tests.monitoring.observed import Observed, observed_service
 from tests.server.connections import HOST, Client, get, post
 from tests.server.test_worker import PLANTED
@@ -276,8 +276,8 @@ def test_worker_that_hangs_tells_where_in_one_line(tmp_path: Path) -> None:
 
 
 def test_requests_are_not_logged_in_lines_for_people(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
-        assert httpx.get(f"{service.url}/v1/pets", trust_env=False).status_code == 401
+    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
+        assert httpx.get(f"{service.url}/v1/pets", trust_env=False, verify=TLS).status_code == 401
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)
         log = service.log.read_text()
@@ -299,7 +299,7 @@ def test_live_logs_in_json_by_default(environment: str, log_format: str) -> None
 
 
 def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url:
+    with migrated_database_url(tmp_path) as url:
         port = free_port()
         environment = os.environ | {
             "PETSERVICE_DATA_DIR": str(tmp_path),
@@ -315,7 +315,7 @@ def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Pat
             try:
                 wait_until(lambda: _answers(port))
                 with ExitStack() as stack:
-                    clients = [stack.enter_context(httpx.Client(trust_env=False)) for _ in range(4)]
+                    clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
                     for _ in range(500):  # some 500 KB of lines; a pipe holds 64
                         for client in clients:
                             answered += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
@@ -330,7 +330,7 @@ def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Pat
 
 def _answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False).status_code == 200
+        return httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
     except httpx.TransportError:
         return False
 

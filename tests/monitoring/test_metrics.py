@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ import pytest
 
 from petservice.db.backend import backend
 from petservice.server import asgi
-from tests.conftest import ROOT, Service, free_port, running_service, wait_until
+from tests.conftest import ROOT, TLS, Service, free_port, running_service, wait_until
 from tests.monitoring.observed import Observed, Seen, observed_service
 from tests.monitoring.test_logs import KINDS, requests
 from tests.server.connections import Client, get
@@ -171,13 +172,18 @@ def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) 
 # Where it is.
 
 
+def sockets_of(pid: int) -> set[str]:
+    """The inodes of the sockets that a process has open."""
+    links = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            links.append(str(descriptor.readlink()))
+    return {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", link))}
+
+
 def listening(service: Service) -> int:
     """On how many addresses the service and its workers listen."""
-    sockets = set()
-    for pid in processes(service):
-        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            if match := re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink())):
-                sockets.add(match[1])
+    sockets = {inode for pid in processes(service) for inode in sockets_of(pid)}
     tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
     return len({row[9] for row in tables if row[3] == "0A"} & sockets)
 
@@ -204,9 +210,9 @@ def test_only_the_master_has_its_listener(observed: Observed) -> None:
     row = f":{int(port):04X}"
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
     (inode,) = [fields[9] for fields in rows if fields[1].endswith(row) and fields[3] == "0A"]
+    assert inode in sockets_of(observed.service.process.pid)
     for pid in workers(observed):
-        links = [str(descriptor.readlink()) for descriptor in Path(f"/proc/{pid}/fd").iterdir()]
-        assert f"socket:[{inode}]" not in links
+        assert inode not in sockets_of(pid)
 
 
 def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -232,6 +238,7 @@ def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken
     assert ended.returncode == 1
     assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in ended.stderr
     assert "Traceback" not in ended.stderr
+    assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
 
 
 def folder_of(metrics_url: str) -> Path:
@@ -245,7 +252,7 @@ def test_stopped_it_leaves_neither_listener_nor_files(tmp_path: Path) -> None:
         folder = folder_of(observed.metrics_url)
         assert list(folder.glob("*.db"))
     with pytest.raises(httpx.ConnectError):
-        httpx.get(observed.metrics_url, trust_env=False)
+        httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
     assert not folder.exists()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import ROOT, free_port, wait_until
+from tests.conftest import ROOT, TLS, free_port, wait_until
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.test_logs import KINDS
 from tests.monitoring.test_metrics import send
@@ -120,7 +120,7 @@ def _is_up(address: str) -> bool:
 
 
 def _query(address: str, expression: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False).raise_for_status()
+    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False, verify=TLS).raise_for_status()
     result: list[dict[str, Any]] = answer.json()["data"]["result"]
     return result
 
@@ -129,7 +129,7 @@ def test_the_rules_are_evaluated_without_complaint(scraped: tuple[Observed, str]
     _, address = scraped
 
     def rules() -> list[dict[str, Any]]:
-        groups = httpx.get(f"{address}/rules", trust_env=False).json()["data"]["groups"]
+        groups = httpx.get(f"{address}/rules", trust_env=False, verify=TLS).json()["data"]["groups"]
         return [rule for group in groups for rule in group["rules"]]
 
     wait_until(lambda: {(rule["health"], rule["state"]) for rule in rules()} == {("ok", "inactive")})

@@ -30,7 +30,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
 from store.services import inventory_counts
-from tests.conftest import ROOT, fresh_database_url
+from tests.conftest import ROOT, migrated_database_url
 from tests.memory import peak_memory
 
 NAMES = ("pets.csv", "pets.jsonl")
@@ -318,10 +318,8 @@ class Shell:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Shell]:
     folder = tmp_path_factory.mktemp("commands")
-    with fresh_database_url(folder) as url:
-        shell = Shell(url, folder)
-        shell.run("migrate", check=True)
-        yield shell
+    with migrated_database_url(folder) as url:
+        yield Shell(url, folder)
 
 
 @pytest.fixture
@@ -465,6 +463,7 @@ def peak(shell: Shell, *arguments: object) -> int:
     return peak_memory(command, cwd=ROOT, env=shell.environment)[0]
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Path) -> None:
     peaks: dict[str, list[int]] = {"csv": [], "jsonl": [], "export": []}
     for count in (8_000, 40_000):

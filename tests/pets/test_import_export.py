@@ -160,9 +160,7 @@ def test_the_times_of_a_pet_that_is_there_stay(staff: Client) -> None:
 
 def test_new_pets_are_made_by_who_imports_them_whatever_the_file_says(staff: Client) -> None:
     pet_id = new_pet_id()
-    page = upload(
-        staff, f"id,name,created_at,created_by\n{pet_id},Rex,2026-03-01T12:00:00Z,key pets_live_1 Acme\n"
-    )
+    page = upload(staff, f"id,name,created_at,created_by\n{pet_id},Rex,2026-03-01T12:00:00Z,key pets_live_1 Acme\n")
 
     confirm(staff, page)
 

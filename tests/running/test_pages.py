@@ -9,7 +9,7 @@ from django.conf import LazySettings
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
-from tests.conftest import Service
+from tests.conftest import TLS, Service
 
 POLICY = {
     "default-src": "'none'",
@@ -131,7 +131,7 @@ def test_the_front_page_looks_at_no_cookie_and_sets_none(cookies: str) -> None:
 
 
 def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, service_key: str) -> None:
-    text = httpx.get(service.url, trust_env=False).text
+    text = httpx.get(service.url, trust_env=False, verify=TLS).text
     health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
 
     def run(line: str) -> str:

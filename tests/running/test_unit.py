@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from petservice.db.url import database_settings
-from tests.conftest import ROOT, free_port, fresh_database_url
+from tests.conftest import ROOT, TLS, free_port, migrated_database_url
 
 README = (ROOT / "README.md").read_text()
 UNIT = README.partition("```ini\n")[2].partition("```")[0]
@@ -58,7 +58,7 @@ def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Pa
     command = service["ExecStart"].replace("/opt/petservice/.venv/bin/python", sys.executable)
     command = command.replace("0.0.0.0:8000", f"127.0.0.1:{port}")
     variables = ENVIRONMENT.copy()
-    with fresh_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+    with migrated_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         variables |= {
             "DATABASE_URL": url,
             "PETSERVICE_DATA_DIR": str(tmp_path),
@@ -71,7 +71,6 @@ def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Pa
         manager.bind(str(address))
         manager.settimeout(60)
         environment = {"PATH": os.environ["PATH"], **variables}
-        subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
                 shlex.split(command),
@@ -82,7 +81,7 @@ def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Pa
             )
         try:
             assert re.search(rb"^READY=1$", manager.recv(1024), re.M)
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, verify=TLS, timeout=30) as client:
                 assert client.get("/ready").status_code == 200
                 assert client.get("/openapi.json", headers={"Host": "pets.example.com"}).status_code == 403
                 headers = {"Host": "pets.example.com", "X-Forwarded-Proto": "https"}

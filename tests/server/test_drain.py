@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Service, fresh_database_url, running_service, wait_until
+from tests.conftest import Service, migrated_database_url, running_service, wait_until
 from tests.server.test_worker import planted, workers
 
 pytestmark = pytest.mark.once
@@ -19,7 +19,7 @@ LONG = 3.0
 def draining(tmp_path: Path) -> Iterator[Service]:
     """A service that has got its SIGTERM."""
     with (
-        fresh_database_url(tmp_path) as url,
+        migrated_database_url(tmp_path) as url,
         running_service(tmp_path, DATABASE_URL=url, PETSERVICE_DRAIN_SECONDS=str(LONG)) as service,
     ):
         with service.client() as client:

@@ -22,7 +22,7 @@ from petservice.db.postgresql.latency import MAX_SLOW_RESPONSES, TRIAL_INTERVAL,
 from petservice.db.waiting import waiter
 from petservice.server.greenlets import GreenletPool, PooledGreenlet
 from store.services import inventory_counts
-from tests.conftest import Service, fresh_database_url, running_service, wait_until
+from tests.conftest import Service, migrated_database_url, running_service, wait_until
 from tests.monitoring.observed import observed_service
 from tests.server.connections import Client, get, post
 from tests.server.test_worker import planted
@@ -339,7 +339,7 @@ def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards()
 
 @only_on_postgresql
 def test_connections_that_died_while_idle_fail_no_request(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
+    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
         key = service.create_key()
         for _ in range(3):
             with Client(service) as client, psycopg.connect(url, autocommit=True) as server:
@@ -369,7 +369,7 @@ def no_writer_let_in(url: str) -> Iterator[None]:
 
 def test_writers_that_wait_do_not_hold_readers(tmp_path: Path) -> None:
     with (
-        fresh_database_url(tmp_path) as url,
+        migrated_database_url(tmp_path) as url,
         running_service(tmp_path, DATABASE_URL=url) as service,
         ExitStack() as stack,
     ):
@@ -424,10 +424,9 @@ def test_metrics_say_how_many_calls_wait(tmp_path: Path, pool: str) -> None:
 
 @pytest.mark.parametrize("number", [1, 8], ids=["the call that waits", "calls that wait for a greenlet"])
 def test_a_request_for_which_the_database_takes_too_long_has_one_id(tmp_path: Path, number: int) -> None:
-    with fresh_database_url(tmp_path) as url, ExitStack() as stack:
+    with migrated_database_url(tmp_path) as url, ExitStack() as stack:
         variables = {"DATABASE_URL": url, "PLANTED_CALL_TIMEOUT": "1", "PETSERVICE_LOG_FORMAT": "json"}
         service = stack.enter_context(planted(tmp_path, **variables))
-        service.manage("migrate", "--verbosity", "0")
         key = service.create_key()
         clients = [stack.enter_context(Client(service)) for _ in range(number)]
         with no_writer_let_in(url):
