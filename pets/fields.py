@@ -1,3 +1,5 @@
+"""The id of a pet as a model field."""
+
 from typing import Any
 
 import uuid_utils

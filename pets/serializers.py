@@ -1,3 +1,5 @@
+"""What the API's pets look like, and what a client sends to create one."""
+
 from typing import Any
 
 from rest_framework import serializers

@@ -1,3 +1,5 @@
+"""The API's operations on pets."""
+
 import re
 from typing import Any
 

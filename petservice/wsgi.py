@@ -1,3 +1,5 @@
+"""The WSGI application, for `serve` and for any other server."""
+
 import os
 
 import django
@@ -13,5 +15,4 @@ if _errors := run_checks(tags=["petservice"]):
 
 from petservice.handler import Handler  # noqa: E402  # needs what has been set up above
 
-# What petservice.server.asgi calls. Another server can call it, too, but chunked bodies are not read then.
 application = Handler()

@@ -1,0 +1,1 @@
+"""The inventory: statuses of pets, and how many pets have each."""

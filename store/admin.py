@@ -1,3 +1,5 @@
+"""The admin's pages of the inventory, in which staff change statuses."""
+
 import re
 from typing import Any
 

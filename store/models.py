@@ -1,3 +1,5 @@
+"""The inventory: pets as its staff see them, and the counters by status."""
+
 from django.db import models
 
 from pets.models import Pet

@@ -1,3 +1,5 @@
+"""What the API's inventory looks like."""
+
 from rest_framework import serializers
 
 

@@ -1,3 +1,5 @@
+"""The API's operation on the inventory."""
+
 from django.http import HttpResponse
 from rest_framework.request import Request
 

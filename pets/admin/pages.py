@@ -1,3 +1,5 @@
+"""The admin's pages of pets, and what those of the inventory have in common with them."""
+
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages

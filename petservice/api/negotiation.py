@@ -1,3 +1,5 @@
+"""The format of a response: JSON whatever the client accepts."""
+
 from collections.abc import Iterable
 
 from rest_framework.negotiation import DefaultContentNegotiation

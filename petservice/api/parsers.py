@@ -1,3 +1,5 @@
+"""The body of a request: a JSON object of limited size."""
+
 from collections.abc import Mapping
 from typing import IO, Any
 

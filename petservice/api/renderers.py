@@ -1,3 +1,5 @@
+"""The body of a response: JSON without blanks."""
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The base of the API's viewsets, which answer wrong methods as the contract says."""
+
 from typing import Any
 
 import orjson

@@ -1,3 +1,5 @@
+"""The admin's pages of API keys: create, inspect, rotate and revoke."""
+
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any

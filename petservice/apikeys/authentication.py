@@ -1,3 +1,5 @@
+"""Who calls: the API key of a request, or the session of a member of staff in the browsable API."""
+
 from datetime import datetime
 from typing import NamedTuple
 

@@ -1,8 +1,8 @@
 """The arithmetic of API keys, apart from where they are stored.
 
 A key is `pets_<environment>_<secret><checksum>`: 43 random base62 characters (256 bits) and the CRC-32 of all that
-stands before it as six base62 characters. The checksum tells a mistyped key from an unknown one without a look-up,
-and lets secret scanners recognise leaked keys.
+stands before it as six base62 characters. The checksum lets secret scanners recognise leaked keys, and tells
+of a key without a record whether it is one of another environment.
 """
 
 import hashlib

@@ -1,3 +1,5 @@
+"""The record of an API key: its states, and how it is created, revoked and rotated."""
+
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID

@@ -1,3 +1,5 @@
+"""Whether a known client may do what it asks for."""
+
 from typing import TYPE_CHECKING
 
 from rest_framework.exceptions import NotAuthenticated

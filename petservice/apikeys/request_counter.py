@@ -26,13 +26,14 @@ from petservice.db.waiting import waiter
 logger = logging.getLogger(__name__)
 
 # Seconds that Redis has for its answer, from the look-up of its name on. It takes less than a thousandth of that;
-# but if a busy machine is taken for a Redis that is away, requests are let through that should not be.
+# but if a busy machine is taken for a Redis that is unavailable, requests are let through that should not be.
 RESPONSE_TIMEOUT = 0.5
 # Seconds after a failure in which Redis is not asked: requests are let through at once.
 RETRY_INTERVAL = 1.0
 # Seconds between two lines in the log that say that Redis is unavailable.
 LOG_INTERVAL = 10.0
-# Connections of a worker process. A request holds one for less than a thousandth of a second.
+# Connections of an event loop; a worker process has one loop for requests on it and one for requests on threads. A
+# request holds one for less than a thousandth of a second.
 CONNECTIONS = 4
 
 # KEYS[1] holds the moments of the key's last requests in microseconds, newest first; ARGV[1] is the limit. Returns the

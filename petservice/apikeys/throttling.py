@@ -1,3 +1,5 @@
+"""How many requests in any minute a key may make."""
+
 import logging
 from functools import cache
 

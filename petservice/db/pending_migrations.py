@@ -38,9 +38,9 @@ class PendingMigrations:
         Returns 0 also if the database does not answer: the caller will meet that as well.
         """
         if self.may_exist and monotonic() - self._checked_at >= _INTERVAL:
+            self._checked_at = monotonic()  # before the check: one that fails may take as long as a connection does
             with suppress(DatabaseError):
                 self._count = missing_migrations()
-                self._checked_at = monotonic()
                 self.may_exist = self._count > 0
         return self._count
 

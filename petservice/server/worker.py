@@ -1,6 +1,12 @@
-"""gunicorn's event-loop worker, with a limit of connections, a heart that stops with a hanging call, and a polite stop.
+"""gunicorn's event-loop worker, with a limit of connections, a heartbeat that stops with a hanging call, and a polite
+stop.
 
 Without it, a stop resets kept connections under their clients, and a call of Django that hangs is never noticed.
+
+At SIGTERM the master ends the drain first, if there is one (petservice.server.drain), closes its listeners and sends
+SIGTERM to the workers. A worker stops to accept, lets requests that run finish, and gives each response the header
+`Connection: close`. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when no connection and no call is
+left, or after gunicorn's `graceful_timeout`, at which the master kills what still runs.
 """
 
 import asyncio
@@ -86,8 +92,10 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
             tls_timeout=REQUEST_TIMEOUT,
         )
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
-            # A call that hangs stops the heart: gunicorn's `timeout` holds for it, too.
-            if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in self.asgi.threads.values()):
+            # A call that hangs stops the heartbeat, so that gunicorn's `timeout` holds for it, too. Not the readiness
+            # probe: it hangs while the database is silent, and that is no reason to replace the worker.
+            pools = [pool for name, pool in self.asgi.threads.items() if name != "readiness"]
+            if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in pools):
                 self.notify()
             self._check_connections()
             self.acceptor.listen()
@@ -116,7 +124,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
             # The loop has not yet made connections of those that were accepted in the last moment.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
-            if not has_clients and not any(pool.is_busy for pool in self.asgi.threads.values()):
+            if not has_clients and not self._has_calls():
                 break
             self.notify()
             if elapsed > LAST_REQUEST_TIMEOUT:
@@ -127,6 +135,11 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         self.asgi.close()
         for listener in self.sockets:
             listener.sock.close()
+
+    def _has_calls(self) -> bool:
+        """Return whether any call runs, also one whose client has left."""
+        on_threads = (pool.is_busy for pool in self.asgi.threads.values())
+        return any(on_threads) or any(pool.in_use for pool in self.asgi.greenlets.values())
 
     def handle_exit_signal(self) -> None:
         self.is_stopping = True

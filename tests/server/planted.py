@@ -40,11 +40,12 @@ class PlantedHandler(Handler):
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
-            case "/held":  # until the test says so
+            case "/held":
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
-                while not (FOLDER / "released").exists():
-                    time.sleep(0.01)
+                _hold()
                 return _json("{}")
+            case "/ready" if (FOLDER / "silent").exists():  # as with a database that says nothing
+                _hold()
             case "/begun":
                 (FOLDER / "begun").touch()
                 return _json("{}")
@@ -66,6 +67,12 @@ class PlantedHandler(Handler):
             case "/v1/worker":
                 return _json(str(os.getpid()))
         return super().get_response(request)
+
+
+def _hold() -> None:
+    """Wait until the test says that it is enough."""
+    while not (FOLDER / "released").exists():
+        time.sleep(0.01)
 
 
 def _json(body: str) -> HttpResponse:

@@ -266,6 +266,21 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
         assert re.search(r'planted.py", line \d+ in get_response', log), "the log shows where it hung"
 
 
+@pytest.mark.long
+def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path) -> None:
+    (tmp_path / "silent").touch()
+    with planted(tmp_path, "--timeout", "2", PLANTED_CALL_TIMEOUT="0.2") as service, Client(service) as client:
+        (first,) = workers(service)
+        client.send(get("/ready"))
+        assert client.answer().status == 503
+
+        until = time.monotonic() + 7  # three times what ends a worker that hangs
+        while time.monotonic() < until:
+            client.send(get("/v1/worker"))
+            assert client.answer().body == str(first).encode()
+        (tmp_path / "released").touch()
+
+
 def test_worker_with_a_waiting_client_is_not_taken_for_hanging(tmp_path: Path) -> None:
     with planted(tmp_path, "--timeout", "2") as service:
         with Client(service) as client:

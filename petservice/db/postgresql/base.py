@@ -22,8 +22,9 @@ from petservice.db.waiting import READ, Waiter, unlimited, waiter
 # Milliseconds for which a prompt response is polled for before the call is suspended.
 SPIN_MILLISECONDS = 2
 
-# After what time the server ends a statement: of the API, whose statements are all small; and of anything else, such
-# as a page, before its worker would be replaced. Commands have no limits (petservice.db.waiting.unlimited).
+# After what time the server ends a statement: of a call that has a waiter, which is one of the API, whose statements
+# are all small; and of anything else, such as a page, before its worker would be replaced. Commands have no limits
+# (petservice.db.waiting.unlimited).
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # Whatever the API asks of a table that grows is found by an index, so each statement is planned once. Left to itself,
