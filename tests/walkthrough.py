@@ -137,4 +137,6 @@ def expect(actual: object, expected: object) -> None:
 
 
 if __name__ == "__main__":
+    # Whoever ends this ends the service, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     main(Path(sys.argv[1]))

@@ -37,6 +37,7 @@ def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output() -> 
     assert output.strip() not in errors
 
 
+@pytest.mark.once
 def test_create_api_key_can_be_piped(service: Service) -> None:
     command = [sys.executable, "manage.py", "create_api_key", "Acme"]
 

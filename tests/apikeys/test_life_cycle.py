@@ -128,6 +128,7 @@ def talkative(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "line",
     [

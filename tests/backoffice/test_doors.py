@@ -312,6 +312,7 @@ def test_a_form_that_is_not_in_utf_8_is_refused() -> None:
 # A running service: the address behind a proxy, and the cookies where HTTPS is required.
 
 
+@pytest.mark.once
 def test_behind_a_proxy_the_right_address_is_used_and_a_made_up_one_is_not(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -1,13 +1,24 @@
 """What schemathesis.toml cannot say; loaded by Schemathesis, not by pytest."""
 
 import hashlib
+import os
 import uuid
+from pathlib import Path
 from typing import Any
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 
 RUN = uuid.uuid4().hex
+# A file for a line of phase and operation for each case that is tried: Schemathesis's own report has the total only.
+TRIED = os.environ.get("SCHEMATHESIS_TRIED")
+
+
+@schemathesis.hook
+def after_call(context: schemathesis.HookContext, case: schemathesis.Case, response: schemathesis.Response) -> None:
+    if TRIED and case.meta:
+        with Path(TRIED).open("a") as file:
+            file.write(f"{case.meta.phase.name.value} {case.operation.label}\n")
 
 
 @schemathesis.hook

@@ -25,9 +25,25 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield running
 
 
+OPERATIONS = [
+    f"{method.upper()} {path}"
+    for path, methods in json.loads(Path(__file__).with_name("openapi.json").read_text())["paths"].items()
+    for method in methods
+]
+
+
+def phases_of(tried: Path) -> dict[str, set[str]]:
+    """The phases in which each operation was tried."""
+    phases: dict[str, set[str]] = {}
+    for line in tried.read_text().splitlines():
+        phase, _, operation = line.partition(" ")
+        phases.setdefault(operation, set()).add(phase)
+    return phases
+
+
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.long)], ids=["few", "many"])
 def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path: Path, examples: int) -> None:
-    path = tmp_path / "report.json"
+    path, tried = tmp_path / "report.json", tmp_path / "tried"
 
     run = subprocess.run(
         [
@@ -36,7 +52,8 @@ def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path:
             *("--max-examples", str(examples), "--report-json-path", path),
         ],
         cwd=ROOT,
-        env=os.environ | {"HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path), "NO_PROXY": "127.0.0.1"},
+        env=os.environ
+        | {"HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path), "NO_PROXY": "127.0.0.1", "SCHEMATHESIS_TRIED": str(tried)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -50,6 +67,11 @@ def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path:
     assert {name: phase["status"] for name, phase in report["phases"].items()} == dict.fromkeys(
         ("examples", "coverage", "fuzzing", "stateful"), "success"
     )
-    assert report["test_cases"]["generated"] >= LEAST_CASES
+    phases = phases_of(tried)
+    assert phases.keys() == set(OPERATIONS)
+    assert all({"coverage", "fuzzing"} <= tried_in for tried_in in phases.values()), phases
+    # The document's links lead from a pet to it, and examples are given of what can be one.
+    assert all("stateful" in phases[operation] for operation in OPERATIONS if "/pets" in operation), phases
+    assert any("examples" in tried_in for tried_in in phases.values()), phases
     log = service.log.read_text()
     assert "Traceback" not in log, log

@@ -115,7 +115,7 @@ def test_a_lock_by_name_and_number_lasts_as_long_as_its_transaction() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
-    columns = ["id", "name", "tag", "status", "created_at", "created_by"]
+    columns = ["id", "name", "tag", "status", "created_at", "created_through"]
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     names = ["Rex", "O'Kit \t\\ \n", "🐕"]
     batches = [[[new_pet_id(), name, None, "sold", now, ""] for name in part] for part in (names[:2], names[2:])]

@@ -162,7 +162,7 @@ def test_statements_of_calls_are_planned_once_and_go_by_an_index_even_of_a_small
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_tells_the_server_how_many_pets_there_are(tmp_path: Path) -> None:
+def test_the_server_knows_after_an_import_how_many_pets_there_are(tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     file.write_text("name\nRex\nKit\nTom\n")
 

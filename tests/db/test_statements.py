@@ -75,7 +75,7 @@ def test_a_refused_value_harms_neither_statement_nor_connection() -> None:
     assert rows(sql, 6) == [(2,)]
 
 
-def test_a_statement_that_fails_only_as_it_is_committed_tells_why() -> None:
+def test_a_statement_that_fails_only_as_it_is_committed_says_why() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE owner (id int PRIMARY KEY)")
         cursor.execute("CREATE TEMPORARY TABLE owned (owner int REFERENCES owner DEFERRABLE INITIALLY DEFERRED)")

@@ -346,6 +346,7 @@ def test_pets_go_through_pipes(shell: Shell, kind: str) -> None:
     assert shell.names() == ["狗 \n=1", "Rex"]
 
 
+@pytest.mark.once
 def test_a_bad_row_in_a_pipe_is_refused_with_status_1(shell: Shell) -> None:
     refused = shell.run("import_pets", "-", "--format", "csv", input=b"name\nRex\n \n")
 
@@ -375,6 +376,7 @@ def test_a_reader_who_has_enough_ends_an_export_quietly(shell: Shell) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.once
 def test_an_export_that_breaks_leaves_the_old_file_and_no_half_one(shell: Shell, tmp_path: Path) -> None:
     shell.run("import_pets", "-", "--format", "jsonl", input=many_pets(5000), check=True)
     path = tmp_path / "pets.csv"
@@ -421,6 +423,7 @@ def terminal() -> Iterator[Terminal]:
     terminal.close()
 
 
+@pytest.mark.once
 def test_progress_is_shown_on_a_terminal(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "pets.jsonl"
     path.write_bytes(many_pets(2000))

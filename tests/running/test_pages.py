@@ -130,6 +130,7 @@ def test_the_front_page_looks_at_no_cookie_and_sets_none(cookies: str) -> None:
     assert "Vary" not in response
 
 
+@pytest.mark.once
 def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, service_key: str) -> None:
     text = httpx.get(service.url, trust_env=False, verify=TLS).text
     health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
@@ -142,6 +143,7 @@ def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, ser
     assert [run(pets), run(pets.replace("YOUR_KEY", service_key))] == ["401", "200"]
 
 
+@pytest.mark.once
 def test_head_answers_like_get_without_the_page(service: Service) -> None:
     with service.client() as client:
         for address in ("/", "/docs"):
@@ -152,6 +154,7 @@ def test_head_answers_like_get_without_the_page(service: Service) -> None:
                 assert head.headers[name] == get.headers[name]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("address", PAGES)
 def test_every_file_that_a_page_names_is_there(service: Service, address: str) -> None:
     with service.client() as client:

@@ -49,6 +49,7 @@ def test_the_environment_beside_the_unit_is_one_to_go_live_with(tmp_path: Path) 
     assert options["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
+@pytest.mark.once
 def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it

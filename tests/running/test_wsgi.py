@@ -30,6 +30,7 @@ def test_a_bad_configuration_is_refused_without_serve_too() -> None:
     assert "SECRET_KEY is required in live" in started.stderr
 
 
+@pytest.mark.once
 def test_the_application_loads_nothing_of_the_event_loop_server() -> None:
     ended = run("import json, sys, petservice.wsgi; print(json.dumps(list(sys.modules)))")
     loaded = set(json.loads(ended.stdout))

@@ -54,7 +54,7 @@ def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
         assert service.process.wait(timeout=20) == 0
 
 
-def test_worker_that_is_told_to_stop_while_it_begins_does(tmp_path: Path) -> None:
+def test_worker_that_gets_the_signal_to_stop_while_it_begins_stops(tmp_path: Path) -> None:
     slow = ("--worker-class", "tests.server.planted.SlowToBegin")
     with planted(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)

@@ -44,7 +44,7 @@ def no_traceback(service: Service) -> object:
     assert service.log.read_text().count("Traceback") == before
 
 
-def test_many_requests_share_a_connection(service: Service, service_key: str) -> None:
+def test_a_connection_serves_many_requests(service: Service, service_key: str) -> None:
     with Client(service) as client:
         for number in range(100):
             client.send(post(service_key, b'{"name":"%d"}' % number))
