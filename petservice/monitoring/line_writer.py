@@ -1,4 +1,7 @@
-"""Log lines on their way out: written by a thread, so that whoever reads them slowly holds up no request."""
+"""Log lines on their way out, written by a thread.
+
+Without it, a reader of standard error that stops for a while stops all requests, and the health check with them.
+"""
 
 import atexit
 import os
