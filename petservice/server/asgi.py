@@ -90,6 +90,8 @@ class Application:
         try:
             request = Request(scope)
         except UnreadableTargetError:
+            if record is not None and scope["client"]:
+                record.client_is({"REMOTE_ADDR": scope["client"][0]})
             response = error_response_for(400, sent_request_id(scope["headers"]))
             await _send(send, scope["method"], _whole(response), record)
             return

@@ -84,6 +84,7 @@ def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: S
 def limits() -> list[str]:
     """The time-outs of the connection in use here."""
     names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    connection.close()  # the limits come with a new one
     try:
         with connection.cursor() as cursor:
             return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in names]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.db import OperationalError
 from django.db.backends.sqlite3 import base, features
 from django.db.models import QuerySet
 from django.db.models.sql import UpdateQuery
@@ -75,8 +76,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             # Not worth a wait for the disk, which would hold up the event loop.
             database.execute("PRAGMA synchronous = NORMAL")
         try:
-            database.execute(self.driver_sql(sql), parameters)
-        except sqlite3.OperationalError:
+            with self.wrap_database_errors:
+                database.execute(self.driver_sql(sql), parameters)
+        except OperationalError as error:
+            if "locked" not in str(error):
+                raise
             logger.debug("An update was skipped, because the database is being written to: %s", sql)
         finally:
             database.execute(f"PRAGMA busy_timeout = {timeout}")
