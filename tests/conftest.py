@@ -181,7 +181,7 @@ class Service:
         """Its database, by the driver alone; what is written is committed at the end."""
         url = self.environment["DATABASE_URL"]
         if url.startswith("postgres"):
-            with psycopg.connect(url) as database:
+            with psycopg.connect(url, target_session_attrs="read-write") as database:
                 yield database
             return
         path = url.removeprefix("sqlite:///") or f"{self.environment['PETSERVICE_DATA_DIR']}/petservice.sqlite3"

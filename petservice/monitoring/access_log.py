@@ -49,8 +49,9 @@ class AccessRecord:
         self.peer = ""
         self.forwarded_for = ""
 
-    def client_is(self, meta: dict[str, Any]) -> None:
-        """Note who sent the request with this META."""
+    def client_is(self, meta: dict[str, Any], request_id: str) -> None:
+        """Note the id of the request with this META, and who sent it."""
+        self.request_id = request_id
         self.peer = meta.get("REMOTE_ADDR", "")
         self.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
 
@@ -66,10 +67,9 @@ class AccessRecord:
         if key is not None:
             self.key_prefix = key.prefix
 
-    def responded(self, status: int, request_id: str) -> None:
-        """Note the response."""
+    def responded(self, status: int) -> None:
+        """Note that the response has begun."""
         self.status = status
-        self.request_id = request_id
 
 
 class AccessLog:
@@ -94,7 +94,7 @@ class AccessLog:
         """Write that the server refused what is no request; it began at `started` on the monotonic clock."""
         record = AccessRecord("")
         record.route, record.peer, record.started = INVALID_REQUEST, peer, started
-        record.responded(status, request_id)
+        record.request_id, record.status = request_id, status
         self._write(record)
 
     def _write(self, record: AccessRecord) -> None:

@@ -27,7 +27,7 @@ from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRec
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, READINESS
 from petservice.server.greenlets import GreenletPool
-from petservice.server.requests import RefusedBodyError, Request, UnreadableTargetError, sent_request_id
+from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.threads import ThreadPool
 
 logger = logging.getLogger(__name__)
@@ -90,31 +90,36 @@ class Application:
         try:
             request = Request(scope)
         except UnreadableTargetError:
-            if record is not None and scope["client"]:
-                record.client_is({"REMOTE_ADDR": scope["client"][0]})
-            response = error_response_for(400, sent_request_id(scope["headers"]))
-            await _send(send, scope["method"], _whole(response), record)
+            refusal = error_response_for(400, sent_request_id(scope["headers"]))
+            if record is not None:
+                record.client_is({"REMOTE_ADDR": (scope["client"] or [""])[0]}, refusal["X-Request-ID"])
+            await _send(send, scope["method"], _whole(refusal), record)
             return
+        own_id = request_id_of(request.META)
         if record is not None:
-            record.client_is(request.META)
+            record.client_is(request.META, own_id)
         try:
-            result = await self._response(request, receive)
+            response = await self._response(request, receive)
+        except RefusedBodyError as error:
+            response = _whole(with_standard_headers(error_response(400, str(error)), own_id))
+            if isinstance(error, CutBodyError):
+                record = None  # nobody gets it, or the connection has noted what its client got instead
+        except Exception as error:
+            response = self._failed(request, error)
+        finally:
             if record is not None:
                 record.handled(request)
-            await _send(send, request.method, result, record)
+        try:
+            await _send(send, request.method, response, record)
         except Exception as error:
-            # gunicorn would answer in HTML. Its `send` has sent nothing of a response that it refuses.
+            # Headers that the server refuses. It has sent nothing then, and would go on to answer in HTML.
             await _send(send, request.method, self._failed(request, error), record)
 
     async def _response(self, request: Request, receive: Receive) -> Response:
         path = request.path_info
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
             return _whole(error_response_for(417, request_id_of(request.META)))
-        try:
-            await request.receive_body(receive)
-        except RefusedBodyError as error:
-            request.close()
-            return _whole(with_standard_headers(error_response(400, str(error)), request_id_of(request.META)))
+        await request.receive_body(receive)
         if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
             return self._health_response(request)
         if request.is_for_api:
@@ -175,7 +180,8 @@ def _whole(response: HttpResponse) -> Response:
 def _encoded(response: HttpResponseBase, body: bytes) -> Response:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
-    if "Content-Length" not in response.headers:
+    # That of a 304 would be read as the length of what it stands for.
+    if response.status_code != 304 and "Content-Length" not in response.headers:
         headers.append((b"Content-Length", str(len(body)).encode()))
     return response.status_code, headers, body
 
@@ -184,7 +190,7 @@ async def _send(send: Send, method: str | None, response: Response, record: Acce
     status, headers, body = response
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
-        record.responded(status, next((value.decode() for name, value in headers if name == b"X-Request-ID"), ""))
+        record.responded(status)
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 

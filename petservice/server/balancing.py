@@ -18,6 +18,8 @@ SLOTS = 64
 DEFERRAL_INTERVAL = 0.001
 # Seconds after which such a worker accepts all the same.
 MAX_DEFERRAL = 0.02
+# Seconds for which it then accepts whatever comes.
+NO_DEFERRAL = 0.2
 
 
 class WorkerSlot:
@@ -78,7 +80,8 @@ class Acceptor:
         self._is_watching = False
         # While this worker leaves connections to another: when it looks again, and since when.
         self._deferral: asyncio.TimerHandle | None = None
-        self._deferring_since = 0.0
+        self._deferring_since: float | None = None
+        self._no_deferral_until = 0.0
         self._handshakes: set[asyncio.Task[None]] = set()
         for listener in listeners:
             listener.setblocking(False)
@@ -133,12 +136,17 @@ class Acceptor:
 
     def _defers(self) -> bool:
         """Leave the connection that waits to a worker that has fewer, for MAX_DEFERRAL at most."""
-        deferred_for = self._loop.time() - self._deferring_since
-        if not self._slot.has_more_than_another() or MAX_DEFERRAL <= deferred_for < 2 * MAX_DEFERRAL:
-            self._deferring_since = 0.0
+        now = self._loop.time()
+        if now < self._no_deferral_until or not self._slot.has_more_than_another():
+            self._deferring_since = None
             return False
-        if deferred_for >= MAX_DEFERRAL:  # the last deferral is long over
-            self._deferring_since = self._loop.time()
+        if self._deferring_since is None:
+            self._deferring_since = now
+        elif now - self._deferring_since >= MAX_DEFERRAL:
+            # The other worker is too busy or hangs, so the next connections need not wait for it one by one.
+            self._no_deferral_until = now + NO_DEFERRAL
+            self._deferring_since = None
+            return False
         self._deferral = self._loop.call_later(DEFERRAL_INTERVAL, self._look_again)
         self._watch(False)
         return True

@@ -30,6 +30,10 @@ class RefusedBodyError(Exception):
     """The body cannot be taken; the message tells the client why."""
 
 
+class CutBodyError(RefusedBodyError):
+    """The end of the body did not arrive: its client has left, or the server has refused the rest."""
+
+
 class Request(ASGIRequest):
     """Django's request, of which path and query are read as under WSGI, and the body is received later."""
 
@@ -57,16 +61,23 @@ class Request(ASGIRequest):
         declared_bytes = int(self.META.get("CONTENT_LENGTH", 0))
         if not (is_chunked or declared_bytes) or (self.is_for_api and declared_bytes > MAX_BODY_BYTES):
             return
+        try:
+            await self._receive(receive, declared_bytes)
+        except BaseException:
+            self.close()
+            raise
+        if is_chunked:
+            self.META["CONTENT_LENGTH"] = str(self._received.tell())
+        self._received.seek(0)
+
+    async def _receive(self, receive: Receive, declared_bytes: int) -> None:
         more = True
         while more and not (self.is_for_api and self._received.tell() > MAX_BODY_BYTES):
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise RefusedBodyError("The body ended early, or its chunks are malformed: send it again, whole.")
+                raise CutBodyError("The body ended early, or its chunks are malformed: send it again, whole.")
             await self._write(message["body"], declared_bytes)
             more = message["more_body"]
-        if is_chunked:
-            self.META["CONTENT_LENGTH"] = str(self._received.tell())
-        self._received.seek(0)
 
     async def _write(self, part: bytes, declared_bytes: int) -> None:
         size = self._received.tell() + len(part)

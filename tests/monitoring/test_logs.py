@@ -250,12 +250,22 @@ def test_client_that_leaves_before_its_answer_is_499(tmp_path: Path) -> None:
     ) as service:
         observed = Observed(service, "", "")
         with Client(service) as client:
-            client.send(get("/held"))
+            client.send(get("/held", b"X-Request-ID: impatient"))
             wait_until(lambda: list(tmp_path.glob("held-*")))
             # Reset: who ends its half only may still read.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wait_until(lambda: observed.logged()["GET", "no_route", 499] == 1)
         (tmp_path / "released").touch()
+        assert [line["request_id"] for line in observed.requests() if line["status"] == 499] == ["impatient"]
+
+
+def test_client_that_leaves_before_its_body_is_whole_is_499(observed: Observed) -> None:
+    before = observed.logged()
+    with Client(observed.service) as client:
+        client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    wait_until(lambda: (observed.logged() - before)["POST", "no_route", 499] == 1)
 
 
 def test_worker_that_hangs_tells_where_in_one_line(tmp_path: Path) -> None:

@@ -166,3 +166,12 @@ def test_every_file_that_a_page_names_is_there(service: Service, address: str) -
         assert "" not in files
         assert client.get(icon).headers["Content-Type"] == "image/svg+xml"
         assert {client.get(file).status_code for file in files} == {200}
+
+
+def test_a_static_file_that_the_browser_has_is_not_sent_again_nor_given_another_length(service: Service) -> None:
+    with service.client() as client:
+        seen = client.get("/static/petservice/front.css")
+        again = client.get("/static/petservice/front.css", headers={"If-Modified-Since": seen.headers["Last-Modified"]})
+
+    assert (seen.status_code, again.status_code) == (200, 304)
+    assert "Content-Length" not in again.headers
