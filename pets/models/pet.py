@@ -18,7 +18,7 @@ class Pet(models.Model):
 
     class Status(models.TextChoices):
         # The API shows a count of each (store.serializers), so one more is a change of the contract. It needs a
-        # migration of `pets` and one of `store`. SQLite makes the table anew for it: create the triggers of
+        # migration of `pets` and one of `store`. SQLite replaces the table for it: create the triggers of
         # store.triggers again.
         AVAILABLE = "available"
         PENDING = "pending"

@@ -22,7 +22,7 @@ from store.services import inventory_counts
 DAYS = 30  # today included
 CHANGES = 10
 
-# Seconds for which the counts of days are kept: with a million pets they take a tenth of a second.
+# Seconds for which the counts of days are kept, since each reads as much of an index as there are pets of that day.
 DAYS_MAX_AGE = 60
 
 

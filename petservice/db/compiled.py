@@ -1,8 +1,8 @@
 """Statements of every request: worked out by the ORM once, and run from then on with other parameters.
 
 Without it, a request takes two to four times the CPU. Of what the ORM spends on a small query nearly all goes into
-building it anew, and much of the rest into the cursor that Django wraps around the driver's. So these go to the driver
-itself, unless somebody watches Django's cursor.
+building it again, and much of the rest into the cursor that Django wraps around the driver's. So these go to the driver
+itself, unless Django's cursor is being watched, as tests do.
 """
 
 from collections.abc import Callable, Sequence
@@ -134,7 +134,7 @@ def _cached(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> 
 
 
 def _run(connection: Any, run: Callable[[Any, Sequence[Any]], Any], sql: _SQL, values: Sequence[Any]) -> Any:
-    """Run a statement by `run`, a method of the connection, or by Django's cursor if somebody watches that."""
+    """Run a statement by `run`, a method of the connection, or by Django's cursor if that is being watched."""
     if connection.connection is None:
         connection.ensure_connection()
     connection.validate_no_broken_transaction()

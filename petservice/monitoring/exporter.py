@@ -29,7 +29,7 @@ class Exporter:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Collector())
         self._server, _ = start_http_server(port, host, registry)
-        _make(self._folder)  # now, as whoever has the address has the folder; a killed service has left its files
+        _make(self._folder)  # now: the owner of the address owns the folder; a killed service has left its files
         for file in self._folder.glob("*.db"):
             file.unlink()
 

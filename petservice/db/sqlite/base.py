@@ -103,7 +103,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Do nothing: each transaction begins as the only writer."""
 
     def try_lock(self, name: str, number: int) -> bool:
-        # Whoever writes in a transaction is the only writer.
+        # A transaction that writes is the only writer.
         return True
 
     @contextmanager
