@@ -13,12 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -26,6 +25,7 @@ import psycopg
 import pytest
 import redis
 from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.cache import cache as django_cache
 from django.db import connection
 from django.test import Client, client
@@ -55,20 +55,20 @@ REDIS_PASSWORD = "8e03978e40d5"
 _NAME = r"^(postgresql://[^/]*/)([^?]*)(.*)$"
 # httpx loads the system's certificates for each client that is given no context of its own, which takes 20 ms.
 TLS = ssl.create_default_context()
-_until_the_end = ExitStack()
+_NAME_OF_THE_REAL_DATABASE = str(connection.settings_dict["NAME"])
 
 
 @pytest.fixture(autouse=True, scope="session")
-def template_ends_with_the_session() -> Iterator[None]:
-    with _until_the_end:
-        yield
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The test database, which PostgreSQL drops only once its connections have really gone."""
-    yield
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """The test database, if a test needs it, and the template of the services' databases."""
+    folder = tmp_path_factory.mktemp("template")
     with django_db_blocker.unblock():
+        connection.close()  # PostgreSQL copies and drops only what nobody has open
+        with fresh_database_url(folder, template=_url_of_the_test_database()) as url:
+            _templates.append(_Template(url, folder))
+            yield
         if connection.vendor == "postgresql":
             name = connection.settings_dict["NAME"]
             connection.close()
@@ -163,18 +163,32 @@ class Service:
         if arguments:
             return self.manage("create_api_key", "Acme", *arguments).strip()
         plain = keys.generate("test")
-        now = datetime.now(UTC)
-        values = ("Acme", keys.prefix(plain), keys.digest(plain), "test", "write")
-        with self.database() as database:
-            statement = (
-                "INSERT INTO apikeys_apikey (name, prefix, digest, environment, access, created_at)"
-                " VALUES (%s, %s, %s, %s, %s, %s)"
-            )
-            if isinstance(database, sqlite3.Connection):
-                database.execute(statement.replace("%s", "?"), (*values, str(now.replace(tzinfo=None))))
-            else:
-                database.execute(statement, (*values, now))
+        self.execute(
+            "INSERT INTO apikeys_apikey (name, prefix, digest, environment, access, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            *("Acme", keys.prefix(plain), keys.digest(plain), "test", "write", datetime.now(UTC)),
+        )
         return plain
+
+    def create_staff(self, name: str, password: str) -> None:
+        """An administrator of the admin, without the second that a command takes."""
+        # One round of hashing: the service does as many as the stored password says.
+        hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
+        values = (name, hashed, True, True, True, "", "", "", datetime.now(UTC))
+        self.execute(
+            "INSERT INTO auth_user (username, password, is_active, is_staff, is_superuser, first_name, last_name,"
+            " email, date_joined) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            *values,
+        )
+
+    def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement with `%s` for each value, if it has any."""
+        with self.database() as database:
+            if isinstance(database, sqlite3.Connection):
+                statement = statement.replace("%s", "?")
+                values = tuple(_as_django_writes_it(value) for value in values)
+            cursor = database.execute(statement, *([values] if values else []))
+            return cursor.fetchall() if cursor.description else []
 
     @contextmanager
     def database(self) -> Iterator[Any]:
@@ -195,6 +209,11 @@ class Service:
         return httpx.Client(
             base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=TLS, event_hooks=hooks
         )
+
+
+def _as_django_writes_it(value: object) -> object:
+    """A value for SQLite, which has no type for times."""
+    return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
 
 
 def _check(response: httpx.Response) -> None:
@@ -342,36 +361,55 @@ def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
             shutil.copyfile(template.removeprefix("sqlite:///"), folder / "petservice.sqlite3")
         yield f"sqlite:///{folder}/petservice.sqlite3"
         return
-    server = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
     name = f"service_{os.getpid()}_{time.monotonic_ns()}"
     copied = " TEMPLATE " + re.sub(_NAME, r"\g<2>", template) if template else ""
-    with psycopg.connect(server, autocommit=True) as server_connection:
-        server_connection.execute(f"CREATE DATABASE {name}{copied}")
-        yield re.sub(_NAME, rf"\g<1>{name}\g<3>", server)
-        server_connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}{copied}")
+        yield _url_on_the_server(name)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
     """The URL of a new database with all migrations and an API key: `serve` need not set it up, which takes long."""
-    return fresh_database_url(folder, template=_template())
+    return fresh_database_url(folder, template=_templates[-1].migrated_url)
 
 
-@cache
-def _template() -> str:
-    folder = Path(_until_the_end.enter_context(TemporaryDirectory(prefix="petservice-template-")))
-    url = _until_the_end.enter_context(fresh_database_url(folder))
-    environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": url}
-    service = Service("", None, folder / "log", environment)
-    service.manage("migrate", "--verbosity", "0")
-    service.create_key()
-    return url
+class _Template:
+    """The database that others are copies of."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._service = Service("", None, folder / "log", os.environ | {"DATABASE_URL": url})
+
+    @cached_property
+    def migrated_url(self) -> str:
+        if not _url_of_the_test_database():  # of which this is a copy otherwise
+            self._service.manage("migrate", "--verbosity", "0")
+        self._service.create_key()
+        return self._service.environment["DATABASE_URL"]
+
+
+_templates: list[_Template] = []
+
+
+def _url_of_the_test_database() -> str:
+    """An empty one if no test of this run needs it."""
+    name = str(connection.settings_dict["NAME"])
+    if name == _NAME_OF_THE_REAL_DATABASE:
+        return ""
+    return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on_the_server(name)
+
+
+def _url_on_the_server(name: str) -> str:
+    """The URL of another database of PostgreSQL's."""
+    url = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
+    return re.sub(_NAME, rf"\g<1>{name}\g<3>", url)
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that tests share: they leave its keys and processes as they are."""
     folder = tmp_path_factory.mktemp("service")
-    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
+    with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         yield running
 
 

@@ -1,0 +1,48 @@
+"""From DATABASE_URL to Django's settings, or to a sentence that says what to write."""
+
+from pathlib import Path
+
+import pytest
+
+from petservice.db.url import database_settings
+
+pytestmark = pytest.mark.once
+
+SECRET = "Tr0ub4dor"
+MALFORMED = "DATABASE_URL is not a PostgreSQL URL; write for example postgres://user:password@"
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        (f"mysql://ada:{SECRET}@localhost/pets", "DATABASE_URL begins with 'mysql://', but only SQLite and"),
+        ("pets.sqlite3", "DATABASE_URL begins with 'no scheme', but only SQLite and PostgreSQL"),
+        ("sqlite://", "DATABASE_URL must name a file for SQLite"),
+        ("sqlite:///:memory:", "DATABASE_URL must name a file for SQLite"),
+        (f"postgres://ada:{SECRET}@localhost", "DATABASE_URL names no database"),
+        (f"postgres://ada:{SECRET}@db.example.com/pets?no_such_option=1", MALFORMED),
+        (f"postgres://ada:{SECRET}@[db.example.com/pets", MALFORMED),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_with_a_sentence_and_without_its_password(url: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match="DATABASE_URL") as refused:
+        database_settings(url, data_dir=Path("/data"))
+
+    assert str(refused.value).startswith(sentence)
+    assert SECRET not in str(refused.value)
+
+
+def test_without_a_url_the_database_is_a_file_in_the_data_directory() -> None:
+    assert database_settings("", data_dir=Path("/data"))["NAME"] == Path("/data/petservice.sqlite3")
+
+
+def test_the_parts_of_a_postgresql_url_are_those_of_libpq() -> None:
+    settings = database_settings("postgres://ada:s3cret@one,two:6432/pets?sslmode=require", data_dir=Path("/data"))
+
+    parts = ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT")
+    assert [settings[part] for part in parts] == [
+        "petservice.db.postgresql",
+        *("pets", "ada", "s3cret", "one,two", ",6432"),
+    ]
+    assert settings["OPTIONS"]["sslmode"] == "require"
+    assert settings["OPTIONS"]["target_session_attrs"] == "read-write", "of several, the one that takes writes"
