@@ -27,12 +27,13 @@ import redis
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.cache import cache as django_cache
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice.apikeys import keys, request_counter
 from petservice.apikeys.models import APIKey
+from petservice.db.url import database_settings
 from petservice.handler import APIHandlerMixin
 from tests.described import assert_described
 
@@ -201,6 +202,18 @@ class Service:
         path = url.removeprefix("sqlite:///") or f"{self.environment['PETSERVICE_DATA_DIR']}/petservice.sqlite3"
         with closing(sqlite3.connect(path, timeout=30)) as database, database:
             yield database
+
+    @contextmanager
+    def models(self) -> Iterator[None]:
+        """Django's models in this process are those of its database."""
+        own = connections[DEFAULT_DB_ALIAS]
+        url, folder = self.environment["DATABASE_URL"], Path(self.environment["PETSERVICE_DATA_DIR"])
+        connections[DEFAULT_DB_ALIAS] = type(own)(own.settings_dict | database_settings(url, data_dir=folder))
+        try:
+            yield
+        finally:
+            connections[DEFAULT_DB_ALIAS].close()
+            connections[DEFAULT_DB_ALIAS] = own
 
     def client(self, key: str | None = None) -> httpx.Client:
         """A client whose answers must be in the OpenAPI document, save for the pages that there are with DEBUG."""

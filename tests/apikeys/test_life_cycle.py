@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from tests.conftest import ROOT, TLS, Service, migrated_database_url, running_service
@@ -17,22 +18,6 @@ from tests.server.connections import Client
 
 # Enough, each on a connection of its own, that no worker process is left out.
 REQUESTS = 40
-
-EXPIRE = """
-from django.utils import timezone
-from petservice.apikeys.models import APIKey
-APIKey.objects.filter(prefix={prefix!r}).update(expires_at=timezone.now())
-"""
-
-DUMP = """
-from django.db import connection
-with connection.cursor() as cursor:
-    for table in connection.introspection.table_names(cursor):
-        cursor.execute("SELECT * FROM " + connection.ops.quote_name(table))
-        print("TABLE", table)
-        for row in cursor.fetchall():
-            print(row)
-"""
 
 
 def statuses(service: Service, plain: str) -> list[int]:
@@ -42,12 +27,8 @@ def statuses(service: Service, plain: str) -> list[int]:
         return [client.get("/v1/pets", headers=headers).status_code for _ in range(REQUESTS)]
 
 
-def shell(service: Service, script: str) -> str:
-    return service.manage("shell", "--verbosity", "0", "-c", script)
-
-
 def test_a_key_works_in_every_worker_from_the_next_request_on(service: Service) -> None:
-    assert statuses(service, service.manage("create_api_key", "Acme").strip()) == [200] * REQUESTS
+    assert statuses(service, service.create_key()) == [200] * REQUESTS
 
 
 def test_a_revoked_key_is_refused_from_the_next_request_on_in_every_worker(service: Service) -> None:
@@ -60,10 +41,10 @@ def test_a_revoked_key_is_refused_from_the_next_request_on_in_every_worker(servi
 
 
 def test_an_expired_key_is_refused_from_the_next_request_on_in_every_worker(service: Service) -> None:
-    plain = service.create_key("--expires-in", "1d")
+    plain = service.create_key()
     assert statuses(service, plain) == [200] * REQUESTS
 
-    shell(service, EXPIRE.format(prefix=plain[:18]))
+    service.execute("UPDATE apikeys_apikey SET expires_at = %s WHERE prefix = %s", timezone.now(), plain[:18])
 
     assert statuses(service, plain) == [401] * REQUESTS
 
@@ -95,6 +76,16 @@ class BackOffice:
 
     def close(self) -> None:
         self._client.close()
+
+
+def dump(service: Service) -> str:
+    """All rows of all tables of its database."""
+    with service.database() as database:
+        names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        if connection.vendor == "postgresql":
+            names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        tables = [name for (name,) in database.execute(names).fetchall()]
+        return "\n".join(f"TABLE {name}\n{database.execute(f'SELECT * FROM {name}').fetchall()}" for name in tables)
 
 
 def shown_key(page: str) -> str:
@@ -156,8 +147,7 @@ def test_a_key_in_malformed_http_is_not_logged(talkative: Service, line: str) ->
 
 def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, tmp_path: Path) -> None:
     service = own_service
-    service.environment["DJANGO_SUPERUSER_PASSWORD"] = "correct horse"
-    service.manage("createsuperuser", "--noinput", "--username", "ada", "--email", "", "--verbosity", "0")
+    service.create_staff("ada", "correct horse")
     staff = BackOffice(service)
     staff.submit("/admin/login/?next=/admin/", username="ada", password="correct horse")
 
@@ -232,7 +222,7 @@ def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, t
 
     # Nowhere.
     staff.close()
-    tables = shell(service, DUMP)
+    tables = dump(service)
     for table in ("apikeys_apikey", "django_session", "django_admin_log", "pets_idempotencyrecord"):
         assert f"TABLE {table}\n" in tables
     assert "Web shop" in tables

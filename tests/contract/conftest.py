@@ -1,8 +1,8 @@
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from tests.conftest import GUNICORN, Service, running_service
 from tests.contract.seed import seed
@@ -10,10 +10,10 @@ from tests.contract.wires import ClientWire, SocketWire, Wire
 
 
 @pytest.fixture(scope="session")
-def socket_wire(service: Service) -> SocketWire:
+def socket_wire(service: Service, django_db_blocker: DjangoDbBlocker) -> SocketWire:
     """Over a socket to the shared service."""
-    code = "import json; from tests.contract.seed import seed; print(json.dumps(seed()))"
-    return SocketWire(json.loads(service.manage("shell", "-v", "0", "-c", code)), service.url)
+    with django_db_blocker.unblock(), service.models():
+        return SocketWire(seed(), service.url)
 
 
 @pytest.fixture

@@ -17,17 +17,12 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("debug")
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url, DEBUG="1") as running:
+        running.create_staff("staff", "a long one")
         yield running
 
 
 @pytest.fixture
 def staff(debug_service: Service) -> Iterator[httpx.Client]:
-    debug_service.manage(
-        "shell",
-        "-c",
-        "from django.contrib.auth import get_user_model as user; "
-        "user().objects.filter(username='staff') or user().objects.create_superuser('staff', password='a long one')",
-    )
     with debug_service.client() as client:
         page = client.get("/admin/login/")
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]

@@ -14,7 +14,7 @@ from tests.faults.conftest import Outcome
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
 from tests.faults.test_kill import workers
 from tests.server.connections import Client, get, post
-from tests.server.test_worker import planted
+from tests.server.services import planted_service
 
 pytestmark = pytest.mark.faults
 
@@ -31,7 +31,7 @@ UNREAD = b"x" * 70_000
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service with a short deadline for requests."""
     folder = tmp_path_factory.mktemp("hostile")
-    with planted(folder, WEB_CONCURRENCY="2", PLANTED_DEADLINE=str(DEADLINE), DATABASE_URL="") as service:
+    with planted_service(folder, WEB_CONCURRENCY="2", PLANTED_DEADLINE=str(DEADLINE), DATABASE_URL="") as service:
         service.manage("migrate", "--verbosity", "0")
         yield service
 

@@ -19,11 +19,11 @@ import pytest
 
 from petservice.db.backend import backend
 from petservice.server import asgi
-from tests.conftest import ROOT, TLS, Service, free_port, running_service, wait_until
+from tests.conftest import ROOT, TLS, Service, free_port, wait_until
 from tests.monitoring.observed import Observed, Seen, observed_service
 from tests.monitoring.test_logs import KINDS, requests
 from tests.server.connections import Client, get
-from tests.server.test_worker import PLANTED
+from tests.server.services import planted_service
 
 pytestmark = pytest.mark.once
 
@@ -140,8 +140,7 @@ def test_worker_that_is_killed_takes_no_count_with_it(observed: Observed) -> Non
 
 def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) -> None:
     port = free_port()
-    variables = {"PLANTED": str(tmp_path), "WEB_CONCURRENCY": "1", "METRICS_BIND": f"127.0.0.1:{port}"}
-    with running_service(tmp_path, command=PLANTED, **variables) as service, Client(service) as client:
+    with planted_service(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
         observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
         client.send(get("/held"))
         wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 1)
@@ -247,16 +246,9 @@ def folder_of(metrics_url: str) -> Path:
     return Path(f"/dev/shm/petservice-metrics-{host}-{port}")
 
 
-def test_stopped_it_leaves_neither_listener_nor_files(tmp_path: Path) -> None:
-    with observed_service(tmp_path) as observed:
-        folder = folder_of(observed.metrics_url)
-        assert list(folder.glob("*.db"))
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
-    assert not folder.exists()
-
-
-def test_counts_of_a_killed_service_go_with_the_next_start_at_the_same_address(tmp_path: Path) -> None:
+def test_files_go_when_it_stops_and_those_of_a_killed_service_with_the_next_start_at_the_same_address(
+    tmp_path: Path,
+) -> None:
     port = free_port()
     with observed_service(tmp_path, metrics_port=port) as observed:
         send(observed, ["inventory"] * 5)
@@ -275,7 +267,9 @@ def test_counts_of_a_killed_service_go_with_the_next_start_at_the_same_address(t
         assert not left & set(folder.iterdir())
         send(observed, ["inventory"])
         wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
-    assert not folder.exists()
+    assert not folder.exists(), "stopped, it leaves nothing"
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")

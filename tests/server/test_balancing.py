@@ -20,7 +20,7 @@ from petservice.server import balancing
 from petservice.server.balancing import SLOTS, Acceptor, Balancer, WorkerSlot
 from tests.conftest import Service, wait_until
 from tests.server.connections import Client, get
-from tests.server.test_worker import open_connections, planted, worker_of, workers
+from tests.server.services import open_connections, planted_service, worker_of, workers
 
 pytestmark = pytest.mark.once
 
@@ -269,7 +269,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
-    return planted(folder, *options, WEB_CONCURRENCY="2", **variables)
+    return planted_service(folder, *options, WEB_CONCURRENCY="2", **variables)
 
 
 def ask_once(service: Service) -> int:
@@ -292,30 +292,33 @@ def wait_for_workers(service: Service, number: int = 2) -> None:
     wait_until(all_accept)
 
 
-@pytest.mark.parametrize(("number", "split"), [(2, [1, 1]), (4, [2, 2]), (16, [8, 8])], ids=["two", "four", "sixteen"])
-def test_each_worker_gets_as_many_of_clients_that_come_at_once(
-    tmp_path: Path, stack: ExitStack, number: int, split: list[int]
-) -> None:
+def test_each_worker_gets_as_many_of_clients_that_come_at_once(tmp_path: Path) -> None:
     # Not that soon: a busy machine may run a worker so late.
     with two_workers(tmp_path, PLANTED_MAX_DEFERRAL="5") as service:
-        wait_for_workers(service)
+        for number in (2, 4, 16):
+            wait_for_workers(service)
+            with ExitStack() as stack:
+                clients = [stack.enter_context(Client(service)) for _ in range(number)]
 
-        clients = [stack.enter_context(Client(service)) for _ in range(number)]
-
-        assert sorted(Counter(map(worker_of, clients)).values()) == split
-        assert [open_connections(client) for client in clients] == [number // 2] * number
+                assert list(Counter(map(worker_of, clients)).values()) == [number // 2] * 2
+                assert [open_connections(client) for client in clients] == [number // 2] * number
 
 
-def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(tmp_path: Path, stack: ExitStack) -> None:
-    with two_workers(tmp_path) as service:
-        wait_for_workers(service)
-        clients = [stack.enter_context(Client(service)) for _ in range(16)]
-        few, _ = sorted(Counter(map(worker_of, clients)).values())
-        assert few >= 5
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with two_workers(tmp_path_factory.mktemp("two")) as service:
+        yield service
+
+
+def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(two: Service, stack: ExitStack) -> None:
+    wait_for_workers(two)
+    clients = [stack.enter_context(Client(two)) for _ in range(16)]
+    few, _ = sorted(Counter(map(worker_of, clients)).values())
+    assert few >= 5
 
 
 def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) -> None:
-    with planted(tmp_path, PLANTED_MAX_DEFERRAL="5") as service:
+    with planted_service(tmp_path, PLANTED_MAX_DEFERRAL="5") as service:
         (old,) = {worker_of(stack.enter_context(Client(service))) for _ in range(8)}
         service.process.send_signal(signal.SIGTTIN)  # one worker more
         wait_until(lambda: worker_of(stack.enter_context(Client(service))) != old)
@@ -323,18 +326,17 @@ def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) 
         assert old not in {worker_of(stack.enter_context(Client(service))) for _ in range(6)}
 
 
-def test_worker_that_is_suspended_keeps_no_connection_waiting(tmp_path: Path, stack: ExitStack) -> None:
-    with two_workers(tmp_path) as service:
-        wait_for_workers(service)
-        suspended, other = workers(service)
-        os.kill(suspended, signal.SIGSTOP)
-        try:
-            for _ in range(5):
-                client = stack.enter_context(Client(service))
-                client.socket.settimeout(1)
-                assert worker_of(client) == other
-        finally:
-            os.kill(suspended, signal.SIGCONT)
+def test_worker_that_is_suspended_keeps_no_connection_waiting(two: Service, stack: ExitStack) -> None:
+    wait_for_workers(two)
+    suspended, other = workers(two)
+    os.kill(suspended, signal.SIGSTOP)
+    try:
+        for _ in range(5):
+            client = stack.enter_context(Client(two))
+            client.socket.settimeout(1)
+            assert worker_of(client) == other
+    finally:
+        os.kill(suspended, signal.SIGCONT)
 
 
 def test_many_connections_at_once_wait_only_once_for_a_worker_that_is_suspended(
@@ -376,7 +378,7 @@ def test_connections_beyond_a_worker_s_limit_go_to_another(tmp_path: Path, stack
 
 
 def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_path: Path) -> None:
-    with planted(tmp_path) as service, Client(service) as first, ExitStack() as stack:
+    with planted_service(tmp_path) as service, Client(service) as first, ExitStack() as stack:
         pid = worker_of(first)
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         open_files = len(list(Path(f"/proc/{pid}/fd").iterdir()))

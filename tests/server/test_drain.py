@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Service, migrated_database_url, running_service, wait_until
-from tests.server.test_worker import planted, workers
+from tests.server.services import planted_service, workers
 
 pytestmark = pytest.mark.once
 
@@ -56,7 +56,7 @@ def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
 
 def test_worker_that_gets_the_signal_to_stop_while_it_begins_stops(tmp_path: Path) -> None:
     slow = ("--worker-class", "tests.server.planted.SlowToBegin")
-    with planted(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
+    with planted_service(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)
 
         service.process.send_signal(signal.SIGTERM)

@@ -1,0 +1,51 @@
+"""The service with the planted paths, and what a test asks of its workers."""
+
+import re
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from tests.conftest import Service, running_service
+from tests.server.connections import Client, get
+
+PLANTED = ("-m", "tests.server.run_planted")
+
+
+def planted_service(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
+    """In one worker process; the planted paths leave and look for files in `folder`."""
+    variables = {"PLANTED": str(folder), "WEB_CONCURRENCY": "1", **variables}
+    return running_service(folder, command=(*PLANTED, *options), **variables)
+
+
+def asked(client: Client, path: str) -> int:
+    """The number with which the worker that has the client's connection responds."""
+    client.send(get(path))
+    return int(client.answer().body)
+
+
+def open_connections(client: Client) -> int:
+    """How many connections the client's worker has."""
+    return asked(client, "/v1/open")
+
+
+def worker_of(client: Client) -> int:
+    """The process id of the worker that has the client's connection."""
+    return asked(client, "/v1/worker")
+
+
+def workers(service: Service) -> list[int]:
+    return [int(pid) for pid in re.findall(r"Booting worker with pid: (\d+)", service.log.read_text())]
+
+
+def held(folder: Path) -> int:
+    return len(list(folder.glob("held-*")))
+
+
+def release(folder: Path) -> None:
+    (folder / "released").touch()
+
+
+def clear(folder: Path) -> None:
+    """Remove what earlier tests have left for the planted paths."""
+    for name in ("held-*", "released", "begun"):
+        for path in folder.glob(name):
+            path.unlink()

@@ -1,0 +1,146 @@
+"""Where a service listens: addresses of every kind, and TLS."""
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, Service, make_certificate, wait_until
+from tests.server.connections import Client, get
+from tests.server.services import PLANTED, planted_service
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(scope="module")
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """At an address of each kind; it trusts no proxy that has an address of its own."""
+    folder = tmp_path_factory.mktemp("listening")
+    addresses = ("--bind", "[::1]:0", "--bind", f"unix:{folder}/socket")
+    with planted_service(folder, *addresses, FORWARDED_ALLOW_IPS="192.0.2.1") as service:
+        yield service
+
+
+def meta_of(client: socket.socket) -> dict[str, Any]:
+    """What the application is given of a request over HTTPS, as this client claims."""
+    client.sendall(get("/v1/meta", b"X-Forwarded-Proto: https", b"Connection: close"))
+    received = b"".join(iter(lambda: client.recv(65536), b""))
+    meta: dict[str, Any] = json.loads(received.partition(b"\r\n\r\n")[2])
+    return meta
+
+
+def test_unix_socket_has_no_address_and_is_trusted(listening: Service) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"{listening.log.parent}/socket")
+        meta = meta_of(client)
+
+    assert "REMOTE_ADDR" not in meta
+    assert meta["scheme"] == "https"
+
+
+def test_stranger_cannot_claim_https(listening: Service) -> None:
+    with Client(listening) as client:
+        assert meta_of(client.socket)["scheme"] == "http"
+
+
+def test_ipv6(listening: Service) -> None:
+    (port,) = re.findall(r"http://\[::1\]:(\d+)", listening.log.read_text())
+    with socket.create_connection(("::1", int(port))) as client:
+        meta = meta_of(client)
+
+    assert meta["REMOTE_ADDR"] == meta["SERVER_NAME"] == "::1"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables that name a certificate for localhost and its key."""
+    file, key = make_certificate(tmp_path_factory.mktemp("certificate"))
+    return {"TLS_CERTFILE": str(file), "TLS_KEYFILE": str(key)}
+
+
+@pytest.fixture(scope="module")
+def https(tmp_path_factory: pytest.TempPathFactory, certificate: dict[str, str]) -> Iterator[Service]:
+    """With TLS of its own, and a deadline of two seconds."""
+    with planted_service(tmp_path_factory.mktemp("https"), PLANTED_DEADLINE="2", **certificate) as service:
+        yield service
+
+
+def test_tls_is_spoken_from_1_2_on(https: Service, certificate: dict[str, str]) -> None:
+    context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
+    with Client(https, context=context) as client:
+        for _ in range(3):
+            client.send(get("/v1/meta"))
+            assert json.loads(client.answer().body)["scheme"] == "https"
+        client.send(get("/export"))
+        received = 0
+        while received < 32 * 2**20:
+            received += len(client.socket.recv(2**20))
+
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with Client(https, context=context) as client:
+        client.send(get("/v1/health"))
+        assert client.answer().status == 200
+
+    context.set_ciphers("ALL:@SECLEVEL=0")  # else this client would not even ask for less
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that it is old is the point
+        context.minimum_version = ssl.TLSVersion.TLSv1_1
+        with Client(https, context=context) as client:
+            assert client.socket.version() == "TLSv1.2", "with the same ciphers"
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises(ssl.SSLError) as refused, Client(https, context=context):
+        pass
+    # Python 3.11 ends the connection without the alert that TLS has for it.
+    by_the_service = isinstance(refused.value, ssl.SSLEOFError) or "ALERT_PROTOCOL_VERSION" in refused.value.reason
+    assert by_the_service, refused.value
+
+
+def test_handshake_that_does_not_happen_holds_nobody(https: Service, certificate: dict[str, str]) -> None:
+    with ExitStack() as stack:
+        for sent in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01"):
+            stack.enter_context(Client(https)).send(sent)
+        context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
+        with Client(https, context=context) as client:
+            client.send(get("/v1/meta"))
+            assert client.answer().status == 200
+        silent = stack.enter_context(Client(https))
+        assert silent.is_closed(), "by the deadline"
+    assert "Traceback" not in https.log.read_text()
+
+
+def test_client_that_has_been_accepted_before_the_stop_is_answered(tmp_path: Path, certificate: dict[str, str]) -> None:
+    context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
+    with planted_service(tmp_path, **certificate) as service, Client(service) as early:
+        with Client(service, context=context) as later:
+            later.send(get("/v1/meta", b"Connection: close"))
+            assert later.answer().status == 200, "and it has been accepted after the other"
+
+        service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "Handling signal: term" in service.log.read_text())
+
+        with context.wrap_socket(early.socket, server_hostname="localhost") as early.socket:
+            early.send(get("/v1/meta"))
+            assert early.answer().status == 200
+
+
+def test_certificate_that_cannot_be_used_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
+    (tmp_path / "key.pem").write_text("no key")
+    arguments = [sys.executable, *PLANTED, "--bind", "127.0.0.1:0"]
+    folders = {"PLANTED": str(tmp_path), "PETSERVICE_DATA_DIR": str(tmp_path)}
+    environment = os.environ | certificate | {"TLS_KEYFILE": str(tmp_path / "key.pem")} | folders
+
+    ended = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=30)
+
+    assert ended.returncode != 0
+    assert "Worker failed to boot" in ended.stderr

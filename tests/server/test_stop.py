@@ -1,0 +1,99 @@
+"""The end of a service: requests finish, connections are told, and nothing else is waited for."""
+
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from petservice.server.asgi import PAGE_THREADS
+from tests.conftest import Service, wait_until
+from tests.server.connections import Client, get
+from tests.server.services import held, planted_service, release
+
+pytestmark = pytest.mark.once
+
+Connect = Callable[[Service], Client]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Connects to a service until the test is over."""
+    with ExitStack() as stack:
+        yield lambda service: stack.enter_context(Client(service))
+
+
+def test_stop_lets_requests_finish_and_announces_itself_on_kept_connections(tmp_path: Path, connect: Connect) -> None:
+    with planted_service(tmp_path) as service:
+        busy, kept, silent = (connect(service) for _ in range(3))
+        kept.send(get("/v1/meta"))
+        assert "connection" not in kept.answer().headers
+        busy.send(get("/held"))
+        wait_until(lambda: held(tmp_path))
+
+        answers = []
+
+        def is_announced() -> bool:
+            kept.send(get("/v1/health"))
+            answers.append(kept.answer())
+            return "connection" in answers[-1].headers
+
+        service.process.send_signal(signal.SIGTERM)
+
+        wait_until(is_announced)  # its worker hears of the stop some time after the master
+        assert {answer.status for answer in answers} == {200}
+        assert answers[-1].headers["connection"] == "close"
+        assert silent.is_closed()
+        assert service.process.poll() is None
+        release(tmp_path)
+        last = busy.answer()
+        assert (last.status, last.headers["connection"]) == (200, "close")
+        assert busy.is_closed()
+        assert service.process.wait(timeout=20) == 0
+
+
+def test_stop_ends_no_connection_without_announcing_it(tmp_path: Path) -> None:
+    # The pool around the service: its threads end with that, whatever else fails.
+    with ThreadPoolExecutor() as pool, planted_service(tmp_path) as service:
+        answered = set()
+
+        def ask_until_announced(number: int) -> str:
+            with Client(service) as client:
+                while True:
+                    client.send(get("/v1/health"))
+                    answer = client.answer()
+                    answered.add(number)
+                    if "connection" in answer.headers:
+                        return answer.headers["connection"]
+
+        clients = [pool.submit(ask_until_announced, number) for number in range(4)]
+        wait_until(lambda: len(answered) == len(clients))
+        service.process.send_signal(signal.SIGTERM)
+
+        assert [client.result() for client in clients] == ["close"] * len(clients)
+
+
+def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connect) -> None:
+    with planted_service(tmp_path) as service:
+        clients = [connect(service) for _ in range(5)]
+        clients[0].send(get("/v1/meta"))
+        assert clients[0].answer().status == 200
+
+        service.process.send_signal(signal.SIGTERM)
+
+        assert service.process.wait(timeout=5) == 0, "sooner than a kept connection would end"
+
+
+def test_stop_does_not_wait_for_clients_that_have_left(tmp_path: Path) -> None:
+    with planted_service(tmp_path) as service:
+        with ExitStack() as stack:
+            for _ in range(20):  # each with a response that finds nobody
+                stack.enter_context(Client(service)).send(get("/held"))
+            wait_until(lambda: held(tmp_path) == PAGE_THREADS)
+        release(tmp_path)
+
+        service.process.send_signal(signal.SIGTERM)
+
+        assert service.process.wait(timeout=8) == 0
