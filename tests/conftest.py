@@ -430,3 +430,24 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def service_key(service: Service) -> str:
     """A read-and-write key of the shared service."""
     return service.create_key()
+
+
+@pytest.fixture(scope="session")
+def sync_service(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Plain gunicorn with its sync worker, on the database of the shared service."""
+    with _gunicorn("sync", service, tmp_path_factory) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def gthread_service(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Plain gunicorn with its gthread worker, on the database of the shared service."""
+    with _gunicorn("gthread", service, tmp_path_factory) as running:
+        yield running
+
+
+def _gunicorn(
+    worker: str, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> AbstractContextManager[Service]:
+    url = service.environment["DATABASE_URL"]
+    return running_service(tmp_path_factory.mktemp(worker), command=GUNICORN[worker], DATABASE_URL=url)

@@ -1,10 +1,9 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.conftest import GUNICORN, Service, running_service
+from tests.conftest import Service
 from tests.contract.seed import seed
 from tests.contract.wires import ClientWire, SocketWire, Wire
 
@@ -23,28 +22,15 @@ def client_wire(db: None) -> ClientWire:
 
 
 @pytest.fixture(scope="session")
-def sync_wire(
-    service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SocketWire]:
-    """Over a socket to plain gunicorn's sync worker, on the database of the shared service."""
-    yield from _gunicorn_wire("sync", service, socket_wire, tmp_path_factory)
+def sync_wire(socket_wire: SocketWire, sync_service: Service) -> SocketWire:
+    """Over a socket to plain gunicorn's sync worker."""
+    return replace(socket_wire, url=sync_service.url)
 
 
 @pytest.fixture(scope="session")
-def gthread_wire(
-    service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SocketWire]:
-    """Over a socket to plain gunicorn's gthread worker, on the database of the shared service."""
-    yield from _gunicorn_wire("gthread", service, socket_wire, tmp_path_factory)
-
-
-def _gunicorn_wire(
-    worker: str, service: Service, socket_wire: SocketWire, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SocketWire]:
-    folder = tmp_path_factory.mktemp(worker)
-    url = service.environment["DATABASE_URL"]
-    with running_service(folder, command=GUNICORN[worker], DATABASE_URL=url) as gunicorn:
-        yield replace(socket_wire, url=gunicorn.url)
+def gthread_wire(socket_wire: SocketWire, gthread_service: Service) -> SocketWire:
+    """Over a socket to plain gunicorn's gthread worker."""
+    return replace(socket_wire, url=gthread_service.url)
 
 
 @pytest.fixture(params=["sync", "gthread"])

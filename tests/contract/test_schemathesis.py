@@ -41,7 +41,10 @@ def phases_of(tried: Path) -> dict[str, set[str]]:
     return phases
 
 
-@pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.long)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "examples",
+    [pytest.param(FEW, marks=pytest.mark.once, id="few"), pytest.param(MANY, marks=pytest.mark.long, id="many")],
+)
 def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path: Path, examples: int) -> None:
     path, tried = tmp_path / "report.json", tmp_path / "tried"
 

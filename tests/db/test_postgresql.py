@@ -67,11 +67,10 @@ def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: S
         wait_until(lambda: opened() == CONNECTIONS)
         with ThreadPoolExecutor(len(clients)) as pool:
             answers = [pool.submit(client.answer) for client in clients]
-            most = 0
-            while not all(answer.done() for answer in answers):
-                most = max(most, opened())
+            seen = set()
+            wait_until(lambda: seen.add(opened()) or all(answer.done() for answer in answers))
 
-        assert most == CONNECTIONS
+        assert max(seen) == CONNECTIONS
         assert {answer.result().status for answer in answers} <= {500, 503}
         database.rollback()
         for client, request in zip(clients, requests, strict=True):

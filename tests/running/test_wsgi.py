@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -40,14 +39,11 @@ def test_the_application_loads_nothing_of_the_event_loop_server() -> None:
     assert {name for name in loaded if name.startswith("petservice.server")} == set()
 
 
-@pytest.fixture(scope="module", params=GUNICORN)
-def gunicorn(
-    request: pytest.FixtureRequest, service: Service, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+@pytest.fixture(params=GUNICORN)
+def gunicorn(request: pytest.FixtureRequest) -> Service:
     """Plain gunicorn with each of its workers, on the database of the shared service."""
-    command, url = GUNICORN[request.param], service.environment["DATABASE_URL"]
-    with running_service(tmp_path_factory.mktemp("gunicorn"), command=command, DATABASE_URL=url) as running:
-        yield running
+    service: Service = request.getfixturevalue(f"{request.param}_service")
+    return service
 
 
 def test_pages_and_their_files_are_served(gunicorn: Service) -> None:

@@ -22,7 +22,7 @@ from tests.conftest import Service, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import open_connections, planted_service, worker_of, workers
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once(on="postgresql")
 
 Connect = Callable[[], Client]
 

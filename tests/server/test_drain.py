@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Service, migrated_database_url, running_service, wait_until
 from tests.server.services import planted_service, workers
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once(on="postgresql")
 
 LONG = 3.0
 

@@ -20,7 +20,7 @@ from tests.conftest import ROOT, Service, make_certificate, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import PLANTED, planted_service
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once(on="postgresql")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.conftest import Service, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import held, planted_service, release
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.once(on="postgresql")
 
 Connect = Callable[[Service], Client]
 
