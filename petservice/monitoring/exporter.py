@@ -6,6 +6,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ class Exporter:
         # Workers are copies of this process, with whatever a scrape's thread holds in that moment; so this may take no
         # lock that a worker takes. A registry and a collector of its own, which reads files, take none.
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector())
+        registry.register(_Collector(self._folder))
         self._server, _ = start_http_server(port, host, registry)
         _make(self._folder)  # now: the owner of the address owns the folder; a killed service has left its files
         for file in self._folder.glob("*.db"):
@@ -51,14 +52,26 @@ class Exporter:
 
 
 class _Collector:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
     def collect(self) -> "Iterable[Metric]":
         from prometheus_client.core import InfoMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        yield from MultiProcessCollector(None).collect()  # type: ignore[no-untyped-call]
+        yield from MultiProcessCollector.merge(self._files())  # type: ignore[no-untyped-call]
         versions = {name: version(name) for name in ("django", "gunicorn")}
         build = {"version": version("petservice"), "python": platform.python_version(), **versions}
         yield InfoMetricFamily("petservice_build", "What runs.", build)
+
+    def _files(self) -> list[str]:
+        """The files that have content. One that a worker makes is empty at first, and stays so if it is killed then."""
+        files = []
+        for file in self._folder.glob("*.db"):
+            with suppress(FileNotFoundError):  # that of a worker that has just ended
+                if file.stat().st_size:
+                    files.append(str(file))
+        return files
 
 
 def _folder(host: str, port: int) -> Path:

@@ -138,6 +138,12 @@ def test_worker_that_is_killed_takes_no_count_with_it(observed: Observed) -> Non
     wait_until(lambda: observed.counted() - before == sent)
 
 
+def test_file_of_a_worker_that_was_killed_as_it_made_it_does_no_harm(observed: Observed) -> None:
+    (folder_of(observed.metrics_url) / "counter_1.db").touch()
+
+    assert observed.sample("petservice_workers") == 2
+
+
 def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) -> None:
     port = free_port()
     with planted_service(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
