@@ -56,6 +56,9 @@ class JSONRequest(Request):
 class APIViewSet(GenericViewSet[Any]):
     """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
 
+    # Actions that write in nothing but one petservice.db.compiled.CompiledInsert. Any other that is not asked for with
+    # GET runs on a thread on SQLite, where it may block.
+    insert_actions: frozenset[str] = frozenset()
     # No Allow: it would promise OPTIONS, and no answer of the API is a 405.
     default_response_headers: dict[str, str] = {}
 

@@ -17,8 +17,11 @@ class Backend(Protocol):
     is_embedded: bool
     # Whether a call never waits on the event loop, so that all calls of a worker process can share one connection.
     shares_connection: bool
-    # Whether a transaction of several statements blocks its thread, so that it must not run on the event loop.
-    blocks_in_transactions: bool
+    # Whether a write other than `insert` and `update_unless_locked` blocks its thread, so that it must not run on an
+    # event loop.
+    writes_block: bool
+    # Whether this connection is for an event loop; whoever makes it says so before it is used.
+    serves_event_loop: bool
     # Whether the driver returns what models hold, without Django's converters.
     returns_python_values: bool
     # Writing calls of the API that a worker process runs at a time.

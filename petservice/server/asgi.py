@@ -17,6 +17,7 @@ from petservice.wsgi import application as wsgi_application
 from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import get_resolver
 
 from petservice.api.errors import error_response
 from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
@@ -56,7 +57,8 @@ class Application:
         database = backend()
         self._handler = handler
         self._call_timeout = database.call_timeout
-        self._blocks_in_transactions = database.blocks_in_transactions
+        self._writes_block = database.writes_block
+        self._inserts = _insert_requests()
         # Requests that read never queue behind requests that wait to write.
         self.greenlets = {
             "reads": GreenletPool(CONCURRENT_READS, database.call_timeout),
@@ -133,13 +135,18 @@ class Application:
         return status, [*headers, (b"X-Request-ID", request_id_of(request.META).encode())], body
 
     async def _api_response(self, request: Request) -> Response:
-        if self._blocks_in_transactions and "HTTP_IDEMPOTENCY_KEY" in request.META:
-            return await self._on_thread("writes", request)
-        pool = self.greenlets["reads" if request.method in ("GET", "HEAD") else "writes"]
+        reads = request.method in ("GET", "HEAD")
+        if settings.DEBUG or (self._writes_block and not reads and not self._only_inserts(request)):
+            return await self._on_thread("pages" if reads else "writes", request)
+        pool = self.greenlets["reads" if reads else "writes"]
         try:
             return _whole(await pool.call(partial(self._handler.api_response, request)))
         except TimeoutError as error:
             return self._failed(request, error)
+
+    def _only_inserts(self, request: Request) -> bool:
+        # With an idempotency key it is a transaction.
+        return (request.method, request.path_info) in self._inserts and "HTTP_IDEMPOTENCY_KEY" not in request.META
 
     async def _readiness(self, request: Request) -> Response:
         # A database that is silent would keep the client waiting for as long as it is.
@@ -161,6 +168,18 @@ class Application:
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
         request_id.reset(token)
         return _whole(error_response_for(500, own_id))
+
+
+def _insert_requests() -> set[tuple[str, str]]:
+    """Return the method and path of each request that views declare to write by one insert only."""
+    # Views of viewsets have these two attributes.
+    views = {pattern.pattern: getattr(pattern, "callback", None) for pattern in get_resolver().url_patterns}
+    return {
+        (method.upper(), f"/{address}")
+        for address, view in views.items()
+        for method, action in getattr(view, "actions", {}).items()
+        if action in view.cls.insert_actions  # type: ignore[union-attr]
+    }
 
 
 def _health_response(handler: Handler, scheme: str) -> Response:

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -34,10 +33,9 @@ class GreenletPool:
     def __init__(self, size: int, timeout: float = 5) -> None:
         self._timeout = timeout
         self.size = size
-        create = partial(connections.create_connection, DEFAULT_DB_ALIAS)
-        first: Any = create()
+        first = _connection()
         self._greenlets = [
-            PooledGreenlet(self, first if first.shares_connection or number == 0 else create())
+            PooledGreenlet(self, first if first.shares_connection or number == 0 else _connection())
             for number in range(size)
         ]
         self._free = self._greenlets.copy()
@@ -109,6 +107,12 @@ class GreenletPool:
         for free in self._free.copy():
             self._free.remove(free)
             free.begin(free.connection.close)
+
+
+def _connection() -> Any:
+    connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+    connection.serves_event_loop = True
+    return connection
 
 
 Outcome = tuple[Any, BaseException | None]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
@@ -22,6 +23,7 @@ from petservice.server.asgi import Application
 
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
+settings.ROOT_URLCONF = "tests.server.planted_urls"
 balancing.MAX_DEFERRAL = float(os.environ.get("PLANTED_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
 protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(os.environ.get("PLANTED_DEADLINE", protocol.REQUEST_TIMEOUT))
 

@@ -1,23 +1,34 @@
 """Calls on the event loop: each runs to its end, none holds up the others, and a lost connection fails nobody."""
 
 import asyncio
+import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import DEFAULT_DB_ALIAS, IntegrityError, OperationalError, connection, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    IntegrityError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    connections,
+    transaction,
+)
 
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.db.postgresql.base import Connection
 from petservice.db.postgresql.latency import MAX_SLOW_RESPONSES, TRIAL_INTERVAL, Latency
 from petservice.db.waiting import waiter
+from petservice.server.asgi import WRITE_THREADS
 from petservice.server.greenlets import GreenletPool, PooledGreenlet
 from store.services import inventory_counts
 from tests.conftest import migrated_database_url, wait_until
@@ -291,6 +302,29 @@ def test_no_call_waits_for_a_greenlet_for_longer_than_for_the_database() -> None
     asyncio.run(calls())
 
 
+def save() -> None:
+    Pet(name="Rex").save()
+
+
+def save_in_a_transaction() -> None:
+    with transaction.atomic():
+        Pet.objects.count()
+        save()
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("write", [save, save_in_a_transaction, lambda: Pet.objects.bulk_create([Pet(name="Rex")])])
+def test_a_call_that_would_make_others_wait_for_the_write_lock_is_refused(write: Callable[[], None]) -> None:
+    async def calls() -> None:
+        pool = GreenletPool(1)
+        with pytest.raises(NotSupportedError, match="must not write to SQLite"):
+            await pool.call(write)
+        assert await pool.call(Pet.objects.count) == 0
+
+    asyncio.run(calls())
+
+
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_inserts_that_wait_together_are_all_written() -> None:
@@ -390,6 +424,36 @@ def test_writers_that_wait_do_not_hold_readers(observed: Observed) -> None:
                     assert reader.answer().status == 200
 
         assert [writer.answer().status for writer in writers] == [201] * 10
+
+
+def test_a_view_that_somebody_writes_in_the_plainest_way_works_and_holds_up_no_reader(tmp_path: Path) -> None:
+    """tests/server/planted_urls.py has it."""
+    number = WRITE_THREADS + 2
+    with ExitStack() as stack:
+        url = stack.enter_context(migrated_database_url(tmp_path))
+        service = stack.enter_context(planted_service(tmp_path, DATABASE_URL=url))
+        plain_key = service.create_key()
+        key = f"X-API-Key: {plain_key}".encode()
+        writers = [stack.enter_context(Client(service)) for _ in range(number)]
+        for writer in writers:
+            writer.send(post(plain_key, b'{"name":"Rex"}'))
+        targets = [f"/v1/pets/{json.loads(writer.answer().body)['id']}" for writer in writers]
+        with no_writer_let_in(url):
+            for writer, target in zip(writers, targets, strict=True):
+                writer.send(get(target, key, method="DELETE"))
+            for target in targets:
+                with Client(service) as reader:
+                    reader.socket.settimeout(3)  # less than a writer waits for another
+                    reader.send(get(target, key))
+                    assert reader.answer().status == 200
+
+        for writer in writers:
+            writer.answer()
+        for writer, target in zip(writers, targets, strict=True):
+            writer.send(get(target, key, method="DELETE"))
+            assert writer.answer().status == 204
+            writer.send(get(target, key))
+            assert writer.answer().status == 404
 
 
 @contextmanager

@@ -124,7 +124,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
     is_embedded = False
     shares_connection = False
-    blocks_in_transactions = False
+    writes_block = False
+    serves_event_loop = False
     returns_python_values = True
     # Each has a connection of its own.
     concurrent_writes = 3

@@ -20,6 +20,11 @@ from petservice.db.waiting import waiter
 
 logger = logging.getLogger(__name__)
 
+_REFUSAL = (
+    "A view on the event loop must not write to SQLite, because all other requests would wait for it: let another "
+    "method than GET do it, and leave the action out of the viewset's insert_actions"
+)
+
 
 class DatabaseFeatures(features.DatabaseFeatures):
     """Django's features of SQLite."""
@@ -28,18 +33,49 @@ class DatabaseFeatures(features.DatabaseFeatures):
     knows_case_of_ascii_only = True
 
 
+class _EventLoopCursor(base.SQLiteCursorWrapper):
+    """A cursor that says what to do instead when it is asked to write."""
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        try:
+            return super().execute(query, params)
+        except sqlite3.OperationalError as error:
+            raise _explained(error) from error
+
+    def executemany(self, query: str, param_list: Any) -> Any:
+        try:
+            return super().executemany(query, param_list)
+        except sqlite3.OperationalError as error:
+            raise _explained(error) from error
+
+
+def _explained(error: sqlite3.Error) -> sqlite3.Error:
+    return sqlite3.NotSupportedError(_REFUSAL) if "readonly database" in str(error) else error
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite."""
 
     features_class = DatabaseFeatures
     is_embedded = True
     shares_connection = True
-    blocks_in_transactions = True
+    writes_block = True
+    serves_event_loop = False
     returns_python_values = False
     # They wait together for one commit.
     concurrent_writes = 64
     # SQLite itself waits five seconds for another writer, and what comes meanwhile waits for those as well.
     call_timeout = 10.0
+
+    def init_connection_state(self) -> None:
+        """Refuse writes on an event loop: waiting for another writer, SQLite would hold up all requests."""
+        super().init_connection_state()
+        if self.serves_event_loop:
+            self.connection.execute("PRAGMA query_only = ON")
+            self.transaction_mode = "DEFERRED"  # others begin as writers
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        return self.connection.cursor(factory=_EventLoopCursor if self.serves_event_loop else base.SQLiteCursorWrapper)
 
     def driver_sql(self, sql: str) -> str:
         return sql.replace("%s", "?")
@@ -75,6 +111,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not database.in_transaction:
             # Not worth a wait for the disk, which would hold up the event loop.
             database.execute("PRAGMA synchronous = NORMAL")
+        if self.serves_event_loop:  # without a wait it may
+            database.execute("PRAGMA query_only = OFF")
         try:
             with self.wrap_database_errors:
                 database.execute(self.driver_sql(sql), parameters)
@@ -84,6 +122,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             logger.debug("An update was skipped, because the database is being written to: %s", sql)
         finally:
             database.execute(f"PRAGMA busy_timeout = {timeout}")
+            if self.serves_event_loop:
+                database.execute("PRAGMA query_only = ON")
             if not database.in_transaction:
                 database.execute("PRAGMA synchronous = FULL")
 
