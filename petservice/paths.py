@@ -2,6 +2,7 @@
 
 API = "/v1/"
 ADMIN = "/admin/"
+LOGIN = "/admin/login/"
 STATIC = "/static/"
 HEALTH = "/v1/health"
 READINESS = "/ready"

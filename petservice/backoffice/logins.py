@@ -2,6 +2,7 @@
 
 import math
 from datetime import timedelta
+from importlib import import_module
 from ipaddress import IPv6Address, ip_network
 from typing import Any
 
@@ -9,7 +10,9 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth import get_user
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
@@ -18,6 +21,8 @@ from django.utils import timezone
 from petservice.backoffice.error_views import failure_page
 from petservice.client_address import client_address
 
+# The name in a request's META that stands for a login to be refused.
+_REFUSED = "petservice.login_refused"
 # Stands for whoever calls through a unix socket without saying from where.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # not bound to
 
@@ -55,6 +60,37 @@ def counted_address(request: HttpRequest) -> str:
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False).network_address)
     return str(address or UNKNOWN_ADDRESS)
+
+
+def staff_account(request: HttpRequest) -> int | None:
+    """Return the id of the account that a request's session belongs to, None if it is not that of staff."""
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(
+        request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    )
+    try:
+        user = get_user(request)
+    finally:
+        connection.close_if_unusable_or_obsolete()
+    return user.pk if user.is_active and user.is_staff else None
+
+
+def refuse_login(request: HttpRequest) -> None:
+    """Have a login refused, without a look at the password, because too many are under way."""
+    request.META[_REFUSED] = True
+
+
+def too_many_at_once(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that says so for a login that is to be refused, None for any other."""
+    if _REFUSED not in request.META:
+        return None
+    page = failure_page(
+        429,
+        "Too many logins at once",
+        "Many others are logging in at this moment. Your password has not been looked at.",
+        "Wait a few seconds, go back, and send the form once more.",
+    )
+    page.headers["Retry-After"] = "5"
+    return page
 
 
 def locked_out(request: HttpRequest, response: HttpResponse, credentials: dict[str, Any]) -> HttpResponse:

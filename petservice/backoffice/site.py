@@ -6,12 +6,12 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import DataError
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from petservice.backoffice import dashboard
-from petservice.backoffice.logins import LoginForm
+from petservice.backoffice.logins import LoginForm, too_many_at_once
 
 
 class BackOffice(admin.AdminSite):
@@ -35,6 +35,9 @@ class BackOffice(admin.AdminSite):
                 raise BadRequest("This is no value for what it was sent as.") from error
 
         return super().admin_view(understood, cacheable)
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return too_many_at_once(request) or super().login(request, extra_context)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method in ("GET", "HEAD"):  # an address that was typed: only the button logs anybody out

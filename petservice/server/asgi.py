@@ -7,6 +7,7 @@ called on the loop's own thread, in greenlets; pages, and whatever else may take
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -20,13 +21,26 @@ from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
 from petservice.api.errors import error_response
+from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
+from petservice.backoffice.logins import counted_address, refuse_login, staff_account
 from petservice.db.backend import backend
 from petservice.handler import Handler
 from petservice.health import unavailable
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
-from petservice.paths import HEALTH, READINESS
+from petservice.paths import HEALTH, LOGIN, READINESS
+from petservice.server.admission import (
+    CONCURRENT_LOGINS,
+    MAX_FORM_BYTES,
+    MAX_LOGINS,
+    MAX_LOGINS_OF_ADDRESS,
+    MAX_UPLOAD_BYTES,
+    MAX_UPLOADS,
+    MAX_UPLOADS_OF_ACCOUNT,
+    BusyError,
+    Places,
+)
 from petservice.server.greenlets import GreenletPool
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.threads import ThreadPool
@@ -70,6 +84,9 @@ class Application:
             "writes": ThreadPool("writes", WRITE_THREADS),
             "readiness": ThreadPool("readiness", 1),
         }
+        self._uploads = Places(MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
+        self._logins = Places(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
+        self._login_threads = asyncio.Semaphore(CONCURRENT_LOGINS)
         # The health check touches nothing, so its response is always the same but for the request id.
         self._health = {scheme: _health_response(handler, scheme) for scheme in ("http", "https")}
 
@@ -121,14 +138,14 @@ class Application:
         path = request.path_info
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
             return _whole(error_response_for(417, request_id_of(request.META)))
-        await request.receive_body(receive)
+        if not request.is_for_api and path != READINESS:
+            return await self._page_response(request, receive)
+        await request.receive_body(receive, MAX_BODY_BYTES)
         if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
             return self._health_response(request)
         if request.is_for_api:
             return await self._api_response(request)
-        if path == READINESS:
-            return await self._readiness(request)
-        return await self._on_thread("pages", request)
+        return await self._readiness(request)
 
     def _health_response(self, request: Request) -> Response:
         status, headers, body = self._health[request.scheme or "http"]
@@ -147,6 +164,33 @@ class Application:
     def _only_inserts(self, request: Request) -> bool:
         # With an idempotency key it is a transaction.
         return (request.method, request.path_info) in self._inserts and "HTTP_IDEMPOTENCY_KEY" not in request.META
+
+    async def _page_response(self, request: Request, receive: Receive) -> Response:
+        with ExitStack() as places:
+            max_bytes = MAX_FORM_BYTES
+            if request.declared_bytes > MAX_FORM_BYTES or request.is_chunked:
+                account = await self.threads["pages"].call(partial(staff_account, request))
+                if account is not None:
+                    try:
+                        places.enter_context(self._uploads.take(account))
+                    except BusyError:
+                        raise RefusedBodyError("Other uploads are under way: wait until they have ended.") from None
+                    max_bytes = MAX_UPLOAD_BYTES
+                elif not request.is_chunked:  # no page takes so much of a stranger: let it say so at once
+                    request.leave_body()
+            await request.receive_body(receive, max_bytes)
+            if (request.method, request.path_info) == ("POST", LOGIN):
+                return await self._login_response(request)
+            return await self._on_thread("pages", request)
+
+    async def _login_response(self, request: Request) -> Response:
+        try:
+            with self._logins.take(counted_address(request)):
+                async with self._login_threads:
+                    return await self._on_thread("pages", request)
+        except BusyError:
+            refuse_login(request)
+            return await self._on_thread("pages", request)
 
     async def _readiness(self, request: Request) -> Response:
         # A database that is silent would keep the client waiting for as long as it is.

@@ -10,14 +10,11 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.encoding import repercent_broken_unicode
 
-from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.responses import REQUEST_ID, request_id_of
 from petservice.paths import API
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
-# Bytes that staff may upload at most. Django limits what is not a file further.
-MAX_UPLOAD_BYTES = 128 * 1024 * 1024
 # Bytes of an upload that are kept in memory; a larger one is kept in a temporary file.
 UPLOAD_MEMORY_BYTES = 256 * 1024
 
@@ -51,38 +48,49 @@ class Request(ASGIRequest):
         # For the connection, which may have to refuse the rest of the request.
         scope[REQUEST_ID] = request_id_of(self.META)
 
-    async def receive_body(self, receive: Receive) -> None:
+    @property
+    def is_chunked(self) -> bool:
+        return "HTTP_TRANSFER_ENCODING" in self.META
+
+    @property
+    def declared_bytes(self) -> int:
+        """How long the body is said to be, 0 if nothing is said or it comes in chunks."""
+        return int(self.META.get("CONTENT_LENGTH", 0))
+
+    def leave_body(self) -> None:
+        """Go on as if the request had no body. The server ends the connection, as it does with unread bodies."""
+        self.META["CONTENT_LENGTH"] = "0"
+
+    async def receive_body(self, receive: Receive, max_bytes: int) -> None:
         """Receive the body; raises RefusedBodyError for one whose end did not arrive, or that is too large for a page.
 
         Of a body to the API no more is received than one byte beyond what its parser takes, and nothing of a body that
         is declared to be larger; its client is not even told to continue.
         """
-        is_chunked = "HTTP_TRANSFER_ENCODING" in self.META
-        declared_bytes = int(self.META.get("CONTENT_LENGTH", 0))
-        if not (is_chunked or declared_bytes) or (self.is_for_api and declared_bytes > MAX_BODY_BYTES):
+        if not (self.is_chunked or self.declared_bytes) or (self.is_for_api and self.declared_bytes > max_bytes):
             return
         try:
-            await self._receive(receive, declared_bytes)
+            await self._receive(receive, max_bytes)
         except BaseException:
             self.close()
             raise
-        if is_chunked:
+        if self.is_chunked:
             self.META["CONTENT_LENGTH"] = str(self._received.tell())
         self._received.seek(0)
 
-    async def _receive(self, receive: Receive, declared_bytes: int) -> None:
+    async def _receive(self, receive: Receive, max_bytes: int) -> None:
         more = True
-        while more and not (self.is_for_api and self._received.tell() > MAX_BODY_BYTES):
+        while more and not (self.is_for_api and self._received.tell() > max_bytes):
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise CutBodyError("The body ended early, or its chunks are malformed: send it again, whole.")
-            await self._write(message["body"], declared_bytes)
+            await self._write(message["body"], max_bytes)
             more = message["more_body"]
 
-    async def _write(self, part: bytes, declared_bytes: int) -> None:
+    async def _write(self, part: bytes, max_bytes: int) -> None:
         size = self._received.tell() + len(part)
-        if not self.is_for_api and max(size, declared_bytes) > MAX_UPLOAD_BYTES:
-            raise RefusedBodyError(f"The body is too large: send at most {MAX_UPLOAD_BYTES} bytes.")
+        if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
+            raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
         if size > UPLOAD_MEMORY_BYTES:  # a disk may be slow
             await asyncio.to_thread(self._received.write, part)
         else:

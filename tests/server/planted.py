@@ -16,6 +16,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from petservice.backoffice import logins
 from petservice.db.backend import backend
 from petservice.handler import Handler
 from petservice.server import balancing, protocol, worker
@@ -46,6 +47,9 @@ class PlantedHandler(Handler):
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
                 return _json("{}")
+            case "/admin/login/" if request.method == "POST" and logins._REFUSED not in request.META:
+                (FOLDER / f"held-{time.monotonic_ns()}").touch()
+                _hold()
             case "/ready" if (FOLDER / "silent").exists():  # as with a database that says nothing
                 _hold()
             case "/begun":
