@@ -8,6 +8,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
+from pets.models import Pet
 from petservice.apikeys.models import APIKey
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +65,52 @@ def test_who_has_changed_nothing_is_deleted(accountant: Client, django_user_mode
         accountant.post(address, fields | {"post": "yes"})
 
         assert not django_user_model.objects.filter(username=name).exists()
+
+
+def staff_with(django_user_model: Any, *permissions: str) -> Client:
+    """A member of staff with these permissions and no others."""
+    user = django_user_model.objects.create_user("clerk", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_who_may_not_see_pets_is_told_no_tags(django_user_model: Any) -> None:
+    Pet.objects.create(name="Rex", tag="secret")
+    client = staff_with(django_user_model, "view_apikey")
+
+    response = client.get(reverse("admin:pets_pet_tags"), {"q": "s"})
+
+    assert response.status_code == 403
+    assert "secret" not in response.content.decode()
+
+
+def test_who_may_only_see_the_inventory_changes_no_status(django_user_model: Any) -> None:
+    pet = Pet.objects.create(name="Rex")
+    client = staff_with(django_user_model, "view_inventoryitem", "view_pet")
+
+    response = client.post(
+        reverse("admin:store_inventoryitem_changelist"),
+        {
+            "form-TOTAL_FORMS": "1",
+            "form-INITIAL_FORMS": "1",
+            "form-0-id": pet.pk,
+            "form-0-status": "sold",
+            "_save": "1",
+        },
+    )
+
+    assert response.status_code == 403
+    pet.refresh_from_db()
+    assert pet.status == "available"
+
+
+def test_who_may_not_make_keys_makes_none_by_rotating(django_user_model: Any) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    client = staff_with(django_user_model, "view_apikey", "change_apikey")
+
+    response = client.post(reverse("admin:apikeys_apikey_rotate", args=[api_key.pk]), {"overlap": "0"})
+
+    assert response.status_code == 403
+    assert list(APIKey.objects.all()) == [api_key]

@@ -40,17 +40,9 @@ class _EventLoopCursor(base.SQLiteCursorWrapper):
         try:
             return super().execute(query, params)
         except sqlite3.OperationalError as error:
-            raise _explained(error) from error
-
-    def executemany(self, query: str, param_list: Any) -> Any:
-        try:
-            return super().executemany(query, param_list)
-        except sqlite3.OperationalError as error:
-            raise _explained(error) from error
-
-
-def _explained(error: sqlite3.Error) -> sqlite3.Error:
-    return sqlite3.NotSupportedError(_REFUSAL) if "readonly database" in str(error) else error
+            if "readonly database" not in str(error):
+                raise
+            raise sqlite3.NotSupportedError(_REFUSAL) from error
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
