@@ -1,30 +1,30 @@
-"""What the API reads of pets: the three columns that it shows."""
+"""What the API reads of pets: the columns that it shows."""
 
 from typing import cast
 
 from django.db.models import QuerySet
 
+from pets.fields import SHOWN
 from pets.models import Pet
 from petservice.db.compiled import CompiledQuery
 
-# Its id, name and tag.
-ShownPet = tuple[str, str, str | None]
-_COLUMNS = ("id", "name", "tag")
+# The values of SHOWN.
+ShownPet = tuple[str | None, ...]
 
 # Of no pet: an id, and a limit, that occur in the queries for nothing else.
 _ID, _LIMIT = "00000000-0000-7000-8000-000000000000", 987_654_321
 
 
-def _one(pet_id: str) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.filter(pk=pet_id).values_list(*_COLUMNS)
+def _one(pet_id: str) -> QuerySet[Pet, ShownPet]:
+    return Pet.objects.filter(pk=pet_id).values_list(*SHOWN)
 
 
-def _first(limit: int) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.order_by("pk").values_list(*_COLUMNS)[:limit]
+def _first(limit: int) -> QuerySet[Pet, ShownPet]:
+    return Pet.objects.order_by("pk").values_list(*SHOWN)[:limit]
 
 
-def _after(after: str, limit: int) -> QuerySet[Pet, tuple[str, str, str | None]]:
-    return Pet.objects.filter(pk__gt=after).order_by("pk").values_list(*_COLUMNS)[:limit]
+def _after(after: str, limit: int) -> QuerySet[Pet, ShownPet]:
+    return Pet.objects.filter(pk__gt=after).order_by("pk").values_list(*SHOWN)[:limit]
 
 
 _ONE = CompiledQuery(_one, _ID)

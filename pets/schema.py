@@ -2,12 +2,19 @@
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
+from pets.fields import OPTIONAL_TEXTS
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.fields import ID_SCHEMA
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.schema import example, failures, response_header, retry_after, standard_headers
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
+# What the API says of an Idempotency-Key that cannot be taken.
+KEY_IN_USE = "A request with this Idempotency-Key is still running: send it again after the seconds in Retry-After."
+KEY_REUSED = (
+    f"This Idempotency-Key was used with another {' or '.join(['name', *OPTIONAL_TEXTS])}: "
+    "send a new key with a new request."
+)
 
 _limit = OpenApiParameter(
     "limit",
@@ -97,9 +104,8 @@ pets = extend_schema_view(
                 messages={
                     400: 'name is required: send a string, for example {"name": "Rex"}.',
                     403: "This API key may only read: use a key with read and write access.",
-                    409: "A request with this Idempotency-Key is still running: send it again after the seconds in "
-                    "Retry-After.",
-                    422: "This Idempotency-Key was used with another name or tag: send a new key with a new request.",
+                    409: KEY_IN_USE,
+                    422: KEY_REUSED,
                 },
             ),
         },

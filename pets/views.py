@@ -1,6 +1,7 @@
 """The API's operations on pets."""
 
 import re
+from operator import attrgetter
 from typing import Any
 
 from django.http import HttpResponse
@@ -9,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
 from pets import origin, queries, schema, services
+from pets.fields import SHOWN
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
@@ -21,6 +23,7 @@ from petservice.monitoring.redaction import echo
 
 # One for all: a serializer is made for a record otherwise, with all of its fields.
 _shown = PetSerializer().to_representation
+_shown_fields = attrgetter(*SHOWN)
 _requested = CreatePetRequestSerializer().run_validation
 _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 
@@ -55,7 +58,7 @@ class PetViewSet(APIViewSet):
         headers = {"Location": f"{absolute_url(request)}/{pet.id}"}
         if not is_new:
             headers["Idempotency-Replayed"] = "true"
-        return self.respond(_shown((pet.id, pet.name, pet.tag)), status=201, headers=headers)
+        return self.respond(_shown(_shown_fields(pet)), status=201, headers=headers)
 
     # petId is the contract's name for it, which the document takes from here.
     def retrieve(self, request: Request, petId: str) -> HttpResponse:  # noqa: N803
@@ -78,11 +81,6 @@ def _create_once(api_key_id: int, idempotency_key: str, fields: dict[str, Any]) 
     try:
         return services.create_pet_once(api_key_id=api_key_id, idempotency_key=idempotency_key, **fields)
     except services.IdempotencyKeyReusedError:
-        raise UnprocessableContent(
-            "This Idempotency-Key was used with another name or tag: send a new key with a new request."
-        ) from None
+        raise UnprocessableContent(schema.KEY_REUSED) from None
     except services.IdempotencyKeyInUseError:
-        raise Conflict(
-            "A request with this Idempotency-Key is still running: send it again after the seconds in Retry-After.",
-            wait=1,
-        ) from None
+        raise Conflict(schema.KEY_IN_USE, wait=1) from None

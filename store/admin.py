@@ -25,7 +25,10 @@ class InventoryItemAdmin(PetPages):
     """See and change the statuses; pets come and go in the pets' own pages."""
 
     list_editable = ("status",)
-    readonly_fields = ("name", "tag", *PetPages.readonly_fields)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: InventoryItem | None = None) -> list[str]:
+        """All but the status."""
+        return [field for field in self.get_fields(request, obj) if field != "status"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -4,19 +4,20 @@ from typing import Any
 
 from django import forms
 
+from pets.fields import EDITABLE
 from pets.models import Pet
 
 
 class PetForm(forms.ModelForm):
-    """A pet's name, tag and status; each field also sends what it showed, and is compared with what is there now.
+    """A pet's texts and its status; each field also sends what it showed, and is compared with what is there now.
 
-    Name and tag are taken as they are: a form that trims would change what a client sent when staff edit something
+    Texts are taken as they are: a form that trims would change what a client sent when staff edit something
     else.
     """
 
     class Meta:
         model = Pet
-        fields = ("name", "tag", "status")
+        fields = EDITABLE
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -31,7 +31,8 @@ from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
 from pets import origin
-from pets.files.merging import FIELDS, Comparison, Difference, StaleError, compare, merge
+from pets.fields import EDITABLE
+from pets.files.merging import Comparison, Difference, StaleError, compare, merge
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
@@ -104,7 +105,7 @@ class PetResource(ModelResource):  # type: ignore[misc]  # the library has no ty
 
 def _result(comparison: Comparison) -> Result:
     result = Result()
-    result.diff_headers = list(FIELDS)
+    result.diff_headers = list(EDITABLE)
     result.digest = comparison.digest
     result.total_rows = len(comparison.differences)
     for number, problem in comparison.problems:
@@ -113,7 +114,7 @@ def _result(comparison: Comparison) -> Result:
         row = RowResult()
         row.number = difference.line
         row.import_type = _import_type(difference)
-        row.diff = [_marked(difference, field) for field in FIELDS]
+        row.diff = [_marked(difference, field) for field in EDITABLE]
         result.increment_row_result_total(row)
         result.append_row_result(row)
     return result

@@ -25,6 +25,7 @@ from pets.admin.changelist import (
 from pets.admin.forms import PetForm
 from pets.admin.import_export import PetImportExport
 from pets.any_case import AnyCase, starts_with
+from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
 
@@ -70,7 +71,7 @@ class PetPages(admin.ModelAdmin):
 
     form = PetForm
     readonly_fields: ClassVar[Any] = ("id", "created_at", "created_by_api", "created_by_key")
-    list_display: Any = ("name", "tag", "status", "created", "created_by_api", "history")
+    list_display: Any = (*EDITABLE, "created", "created_by_api", "history")
     list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
     search_fields = ("name",)  # turns the search box on; get_search_results does the searching
     search_help_text = "A whole id, or the beginning of a name, in upper or lower case."
@@ -144,9 +145,9 @@ class PetPages(admin.ModelAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
-            return ("name", "tag", "status")
+            return EDITABLE
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
-        return ("name", "tag", "status", "id", "created_at", key)
+        return (*EDITABLE, "id", "created_at", key)
 
     @admin.display(description="created (UTC)")
     def created(self, pet: Pet) -> str:

@@ -44,18 +44,8 @@ class CheckedRows:
         # SQLite has no times: what stands for one is Django's choice. PostgreSQL reads how orjson writes it.
         stored_time = connection.ops.adapt_datetimefield_value
         stored = [
-            (
-                number,
-                (
-                    row.id or new_pet_id(),
-                    row.name,
-                    row.tag,
-                    row.status,
-                    stored_time(row.created_at),
-                    row.created_by,
-                ),
-            )
-            for number, row in good
+            (number, (pet_id or new_pet_id(), *others, stored_time(created_at), created_by))
+            for number, (pet_id, *others, created_at, created_by) in good
         ]
         self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
         self.count += len(good)

@@ -1,6 +1,7 @@
 """What a file that staff upload adds and changes: shown first, and then done as it was shown or not at all."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -10,12 +11,9 @@ from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 
-from pets.fields import new_pet_id
+from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import Line, Row
 from pets.models import Pet
-
-# What a file changes of a pet that is there already.
-FIELDS = ("name", "tag", "status")
 
 
 class StaleError(Exception):
@@ -33,7 +31,7 @@ class Difference:
     @property
     def changed(self) -> list[str]:
         """The names of the fields that differ."""
-        return [field for field in FIELDS if getattr(self.before, field, None) != getattr(self.after, field)]
+        return [field for field in EDITABLE if getattr(self.before, field, None) != getattr(self.after, field)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Comparison:
     def digest(self) -> str:
         """Another one if any of the pets that the file names is another, or there or gone, than it was."""
         before = [
-            [d.line, d.before and [getattr(d.before, field) for field in ("id", *FIELDS)]] for d in self.differences
+            [d.line, d.before and [getattr(d.before, field) for field in ("id", *EDITABLE)]] for d in self.differences
         ]
         return sha256(orjson.dumps(before)).hexdigest()
 
@@ -81,15 +79,12 @@ def _repeated(lines: Sequence[Line]) -> list[tuple[int, str]]:
 def _after(row: Row, values: Any, before: Pet | None) -> Pet:
     if before is None:
         return Pet(**row._asdict() | {"id": row.id or new_pet_id()})
-    # A column that is not in the file changes nothing; an empty tag is none, and an empty status says nothing.
-    return Pet(
-        id=before.id,
-        name=row.name,
-        tag=row.tag if "tag" in values else before.tag,
-        status=row.status if values.get("status") else before.status,
-        created_at=before.created_at,
-        created_by=before.created_by,
-    )
+    after = copy(before)
+    for field in EDITABLE:
+        # A column that is not in the file changes nothing; an empty text is none, and an empty status says nothing.
+        if values.get(field) or (field in OPTIONAL_TEXTS and field in values):
+            setattr(after, field, getattr(row, field))
+    return after
 
 
 @transaction.atomic
@@ -105,9 +100,8 @@ def merge(lines: Sequence[Line], *, digest: str, user_id: Any) -> Comparison:
     except IntegrityError:  # one that was not there to be locked
         raise StaleError from None
     # In few statements: SQLite has other writers wait meanwhile.
-    Pet.objects.bulk_create(
-        (difference.after for difference in changed), update_conflicts=True, unique_fields=["id"], update_fields=FIELDS
-    )
+    after = (difference.after for difference in changed)
+    Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
     content_type = ContentType.objects.get_for_model(Pet)
     LogEntry.objects.bulk_create(
         LogEntry(

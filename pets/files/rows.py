@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from rest_framework.exceptions import ValidationError
 
+from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet
 from petservice.api.fields import TextField
 from petservice.api.validators import is_id
@@ -33,9 +34,10 @@ class Line(NamedTuple):
 
 
 COLUMNS = Row._fields
+_CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
 KINDS = ("csv", "jsonl")
 # The columns in which anything may be written, a formula too.
-FREE_TEXT = ("name", "tag", "created_by")
+FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
 # Unknown columns that a message names; there may be any number in a file that is not one of pets.
@@ -50,17 +52,13 @@ def clean(values: Mapping[str, Any], *, now: datetime, created_by: str) -> tuple
     """
     value = values.get
     try:
-        row = Row(
-            _id(value("id")),
-            _name(value("name")),
-            _tag(value("tag")),
-            _status(value("status")),
-            _created_at(value("created_at")) or now,
-            _created_by(value("created_by")) if "created_by" in values else created_by,
-        )
+        cells = [check(value(column)) for column, check in _CHECKS.items()]
     except ValueError:
         return None, list(_problems(values))
-    return row, []
+    cells[_CREATED_AT] = cells[_CREATED_AT] or now
+    if "created_by" not in values:
+        cells[_CREATED_BY] = created_by
+    return Row._make(cells), []
 
 
 def _problems(values: Mapping[str, Any]) -> Iterator[str]:
@@ -97,7 +95,7 @@ def _text(column: str) -> Callable[[Any], str | None]:
     return check
 
 
-_given_name, _tag, _created_by = map(_text, FREE_TEXT)
+_given_name = _text("name")
 
 
 def _name(value: Any) -> str:
@@ -130,14 +128,8 @@ def _created_at(value: Any) -> datetime | None:
     )
 
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "id": _id,
-    "name": _name,
-    "tag": _tag,
-    "status": _status,
-    "created_at": _created_at,
-    "created_by": _created_by,
-}
+_OWN_CHECKS = {"id": _id, "name": _name, "status": _status, "created_at": _created_at}
+_CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _text(column) for column in COLUMNS}
 
 
 def unknown_columns(columns: Iterable[str]) -> str:

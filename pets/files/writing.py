@@ -3,12 +3,15 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
 from pets.files.formulas import escape
-from pets.files.rows import COLUMNS, Row
+from pets.files.rows import COLUMNS, FREE_TEXT, Row
 
+# The places of columns in a row.
+_CREATED_AT, _FREE_TEXT = COLUMNS.index("created_at"), [COLUMNS.index(column) for column in FREE_TEXT]
 # Characters that are written at a time.
 _PART = 1 << 16
 
@@ -31,15 +34,12 @@ def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
     yield part.getvalue().encode()
 
 
-def _cells(row: Row) -> tuple[str | None, ...]:
-    return (
-        row.id,
-        escape(row.name),
-        row.tag and escape(row.tag),
-        row.status,
-        row.created_at.isoformat(),
-        row.created_by and escape(row.created_by),
-    )
+def _cells(row: Row) -> list[str | None]:
+    cells: list[Any] = list(row)
+    cells[_CREATED_AT] = row.created_at.isoformat()
+    for place in _FREE_TEXT:
+        cells[place] = cells[place] and escape(cells[place])
+    return cells
 
 
 def _write_json_lines(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:

@@ -3,7 +3,7 @@ from django.db import models
 from django.utils import timezone
 
 from pets.any_case import AnyCase
-from pets.fields import PetIDField, new_pet_id
+from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
 from petservice.api.validators import NOT_BLANK
 
 
@@ -14,7 +14,7 @@ def validate_not_blank(value: str) -> None:
 
 
 class Pet(models.Model):
-    """A pet. The API shows its id, name and tag; its status is the store's own business."""
+    """A pet. The API shows its id and its texts (pets.fields); its status is the store's own business."""
 
     class Status(models.TextChoices):
         # The API shows a count of each (store.serializers), so one more is a change of the contract. It needs a
@@ -47,8 +47,10 @@ class Pet(models.Model):
             models.Index(AnyCase("name"), "id", name="pets_pet_name"),
         ]
         constraints = [
-            models.CheckConstraint(condition=~models.Q(name=""), name="pets_pet_name_not_empty"),
-            models.CheckConstraint(condition=~models.Q(tag=""), name="pets_pet_tag_not_empty"),
+            *(
+                models.CheckConstraint(condition=~models.Q((text, "")), name=f"pets_pet_{text}_not_empty")
+                for text in ("name", *OPTIONAL_TEXTS)
+            ),
             models.CheckConstraint(
                 condition=models.Q(status__in=["available", "pending", "sold"]), name="pets_pet_status_known"
             ),

@@ -106,7 +106,11 @@ class CompiledInsert(Generic[ModelT]):
         """
         connection: Any = connections[DEFAULT_DB_ALIAS]
         sql = _cached(connection, self, self._compile)
-        values = {name: given[name] if name in given else field.get_default() for name, field in self._fields.items()}
+        values = {
+            name: given.pop(name) if name in given else field.get_default() for name, field in self._fields.items()
+        }
+        if given:
+            raise TypeError(f"{self._model.__name__} has no field {', '.join(given)}.")
         prepared = [*values.values()]
         for place, field in self._to_prepare:
             prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pets.fields import OPTIONAL_TEXTS
 from tests.contract.wires import Headers, Reply
 
 MAX_BODY = 64 * 1024
@@ -407,14 +408,14 @@ ROWS += [
     ),
 ]
 
-# Name and tag.
+TEXTS = ("name", *OPTIONAL_TEXTS)
 ROWS += [
     post("name missing", {"tag": "dog"}, 400, says("name")),
     post("empty object", {}, 400, says("name")),
     post("name in another case", {"Name": "Rex"}, 400, says("name")),
     *(
         post(f"{member} {name}", {"name": "Rex"} | {member: value}, 400, says(member))
-        for member in ("name", "tag")
+        for member in TEXTS
         for name, value in [
             ("null", None),
             ("number", 5),
@@ -437,7 +438,7 @@ ROWS += [
         ]
     ),
     *(
-        post(f"kept: {name}", {"name": text, "tag": text}, check=creates(name=text, tag=text))
+        post(f"kept: {name}", dict.fromkeys(TEXTS, text), check=creates(**dict.fromkeys(TEXTS, text)))
         for name, text in [
             ("one character", "x"),
             ("255 characters", "x" * 255),

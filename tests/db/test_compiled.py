@@ -64,6 +64,11 @@ def test_what_the_database_refuses_is_django_s_error(db: None) -> None:
     assert [pet.name for pet in Pet.objects.all()] == ["Rex"]
 
 
+def test_an_insertion_refuses_a_field_that_its_model_has_not() -> None:
+    with pytest.raises(TypeError, match="Pet has no field tga"):
+        CompiledInsert(Pet).write(name="Rex", tga="dog")
+
+
 @pytest.mark.parametrize("example", ["an id", 987_654_321])
 def test_a_query_that_leaves_a_parameter_out_is_a_mistake_that_shows(db: None, example: str | int) -> None:
     query = CompiledQuery(lambda example: Pet.objects.values_list("name")[:5], example)

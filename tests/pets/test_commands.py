@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django import DjangoDbBlocker
 
-from pets.fields import new_pet_id
+from pets.fields import OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import COLUMNS
 from pets.models import Pet
 from pets.services import create_pet
@@ -41,10 +41,10 @@ PETS = st.builds(
     Pet,
     id=st.uuids().map(str),
     name=TEXTS,
-    tag=st.none() | TEXTS,
     status=st.sampled_from(Pet.Status.values),
     created_at=st.datetimes(timezones=st.just(UTC)),
     created_by=st.none() | TEXTS,
+    **dict.fromkeys(OPTIONAL_TEXTS, st.none() | TEXTS),
 )
 
 
@@ -255,7 +255,7 @@ def test_an_export_replaces_the_file_that_is_there_and_leaves_no_other(file: Cal
 
     run("export_pets", path)
 
-    assert path.read_bytes() == b"id,name,tag,status,created_at,created_by\r\n"
+    assert path.read_bytes() == (",".join(COLUMNS) + "\r\n").encode()
     assert list(path.parent.iterdir()) == [path]
 
 

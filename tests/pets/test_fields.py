@@ -1,0 +1,85 @@
+"""An optional text of a pet is named once (pets.fields), and is everywhere: these name a place that lacks one."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
+from pets.files.rows import COLUMNS
+from pets.models import IdempotencyRecord, Pet
+from pets.schema import REX
+from pets.serializers import CreatePetRequestSerializer, PetSerializer
+from tests.backoffice.pages import submit
+from tests.pets.test_import_export import JSON, confirm, exported, upload
+
+TEXTS = {field: f"a {field}" for field in ("name", *OPTIONAL_TEXTS)}
+
+
+def columns(model: type[Any]) -> set[str]:
+    return {field.name for field in model._meta.concrete_fields}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("place", "fields", "expected"),
+    [
+        ("pets.models.Pet", columns(Pet), {*SHOWN, *EDITABLE, "created_at", "created_by"}),
+        (
+            "pets.models.IdempotencyRecord",
+            columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
+            {"pet_id", *TEXTS},
+        ),
+        ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
+        ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
+        ("pets.files.rows.Row", COLUMNS, columns(Pet)),
+        ("the example pets.schema.REX", REX, SHOWN),
+    ],
+)
+def test_each_place_has_all_fields(place: str, fields: Any, expected: Any) -> None:
+    assert sorted(set(expected) - set(fields)) == [], f"{place} lacks fields"
+    assert sorted(set(fields) - set(expected)) == [], f"{place} has fields that pets.fields does not name"
+
+
+@pytest.mark.parametrize("field", OPTIONAL_TEXTS)
+def test_an_optional_text_is_kept_and_compared_by_the_api(api: Client, field: str) -> None:
+    def create(body: dict[str, str]) -> Any:
+        return api.post("/v1/pets", body, content_type="application/json", headers={"Idempotency-Key": "key"})
+
+    created = create(TEXTS)
+
+    assert create(TEXTS).json() == created.json() == {"id": created.json()["id"]} | TEXTS
+    assert api.get(created["Location"]).json() == api.get("/v1/pets").json()[0] == created.json()
+    refused = create({name: text for name, text in TEXTS.items() if name != field})
+    assert refused.status_code == 422
+    assert field in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("field", OPTIONAL_TEXTS)
+def test_an_optional_text_is_edited_by_staff_and_shown_by_the_inventory(admin_client: Client, field: str) -> None:
+    pet = Pet.objects.create(**TEXTS)
+
+    submit(admin_client, reverse("admin:pets_pet_change", args=[pet.pk]), "pet_form", {field: "another"})
+    page = admin_client.get(reverse("admin:store_inventoryitem_change", args=[pet.pk]))
+
+    assert getattr(Pet.objects.get(), field) == "another"
+    assert list(page.context["adminform"].form.fields) == ["status"]
+    assert f"field-{field}" in page.content.decode()
+
+
+@pytest.mark.parametrize("field", OPTIONAL_TEXTS)
+def test_an_optional_text_is_exported_and_an_import_without_its_column_keeps_it(
+    admin_client: Client, field: str
+) -> None:
+    pet = Pet.objects.create(**TEXTS)
+    (row,) = json.loads(exported(admin_client, JSON).content)
+    others = {name: value for name, value in row.items() if name != field}
+
+    confirm(admin_client, upload(admin_client, json.dumps([others | {"name": "Max"}]), "pets.json"))
+
+    assert row[field] == TEXTS[field]
+    assert Pet.objects.values("name", field).get() == {"name": "Max", field: TEXTS[field]}
+    confirm(admin_client, upload(admin_client, f"id,name,{field}\n{pet.pk},Max,\n"))
+    assert getattr(Pet.objects.get(), field) is None
