@@ -1,8 +1,17 @@
-"""The OpenAPI document as a whole: its introduction, and the form that client generators take best."""
+"""The OpenAPI document as a whole: its introduction, the form that client generators take best, and its views."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from petservice.api.errors import CODES
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer2
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.renderers import TemplateHTMLRenderer
+
+from petservice.api.errors import CODES, safe_methods_only
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.schema import CAUSES
@@ -51,6 +60,35 @@ A body has at most {MAX_BODY_BYTES // 1024} KiB. The service's staff may limit a
 minute. Ignore members of an answer that you do not know: a later version may add some. What breaks clients comes as
 `/v2`, beside `/v1`.
 """
+
+
+# Not drf-spectacular's view of the document: it puts the parameter `version` into a header and into the document, and
+# keeps a catalogue of translations in memory for each `lang` that it is ever sent.
+@safe_methods_only
+def document(request: HttpRequest) -> HttpResponse:
+    """Return the OpenAPI document, which is the same for every request."""
+    return HttpResponse(_document(), content_type="application/json")
+
+
+@cache
+def _document() -> bytes:
+    rendered: bytes = OpenApiJsonRenderer2().render(SchemaGenerator().get_schema(public=True))
+    return rendered
+
+
+_docs: Callable[[HttpRequest], HttpResponseBase] = SpectacularSwaggerSplitView.as_view(
+    url_name="openapi",
+    url_self="/docs",
+    template_name="petservice/docs.html",
+    renderer_classes=[TemplateHTMLRenderer],
+)
+
+
+@safe_methods_only
+def docs(request: HttpRequest) -> HttpResponseBase:
+    """Return the page that shows the document, or with the parameter `script` its script; others are ignored."""
+    request.GET = QueryDict("script" if "script" in request.GET else "")
+    return _docs(request)
 
 
 def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -1,19 +1,12 @@
 from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
-from drf_spectacular.renderers import OpenApiJsonRenderer2
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.renderers import TemplateHTMLRenderer
 
 import pets.urls
 import store.urls
-from petservice.api.errors import safe_methods_only
 from petservice.health import HealthViewSet, ready
+from petservice.openapi import docs, document
 from petservice.pages import front
-
-docs = SpectacularSwaggerSplitView.as_view(
-    url_name="openapi", template_name="petservice/docs.html", renderer_classes=[TemplateHTMLRenderer]
-)
 
 urlpatterns = [
     # Not by include(), which resolves each address twice.
@@ -22,8 +15,8 @@ urlpatterns = [
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
     path("", front, name="front"),
     path("ready", ready, name="ready"),
-    path("openapi.json", SpectacularAPIView.as_view(renderer_classes=[OpenApiJsonRenderer2]), name="openapi"),
-    path("docs", safe_methods_only(docs), name="docs"),
+    path("openapi.json", document, name="openapi"),
+    path("docs", docs, name="docs"),
     # What staff type; nothing else is redirected.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from petservice.api.errors import CODES
+from tests.contract.wires import SocketWire
 
 SNAPSHOT = Path(__file__).with_name("openapi.json")
 
@@ -20,6 +21,21 @@ def document() -> dict:
 
 def test_the_document_is_the_committed_one(document: dict) -> None:
     assert document == json.loads(SNAPSHOT.read_text()), "renew the snapshot as the README says, and read its diff"
+
+
+@pytest.mark.parametrize("address", ["/openapi.json", "/docs", "/docs?script"])
+def test_no_parameter_and_no_header_changes_the_description(server_wire: SocketWire, address: str) -> None:
+    def described(query: str = "", *headers: tuple[str, str]) -> tuple[int, bytes]:
+        reply = server_wire.send("GET", address + query, headers)
+        return reply.status, re.sub(rb"\w{64}", b"", reply.body)  # the script has a new CSRF token each time
+
+    plain = described()
+    assert plain[0] == 200
+    mark = "&" if "?" in address else "?"
+    for parameter in ("version=%00", "version=%0A", "version=2%22", "lang=de", "lang=%00", "format=yaml"):
+        assert described(mark + parameter) == plain, parameter
+    for accepted in ("application/yaml", "application/vnd.oai.openapi", "application/json; indent=1"):
+        assert described("", ("Accept", accepted), ("Accept-Language", "de")) == plain, accepted
 
 
 def test_the_document_has_the_five_operations(document: dict) -> None:
