@@ -24,16 +24,17 @@ class Proxies:
         return any(address in network for network in self.networks)
 
 
-def client_address(peer: str, forwarded_for: str, proxies: Proxies) -> Address | None:
+def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Address | None:
     """The address next to the last trusted proxy, None if nobody told it.
 
-    `peer` is the other end of the connection, `forwarded_for` the X-Forwarded-For header. Each proxy appends to it the
-    address that it was called from; so a client may begin the header as it likes, and the end of it is sure.
+    `peer` is the other end of the connection, None for a unix socket; `forwarded_for` is the X-Forwarded-For header.
+    Each proxy appends to it the address that it was called from; so a client may begin the header as it likes, and the
+    end of it is sure.
     `*` believes whoever connects, and of the header the last address only: it does not tell proxies from clients.
     """
-    address = _address(peer)
-    # What has no address is a unix socket, and believed, as gunicorn does.
-    if address is None or proxies.any_peer or address in proxies:
+    address = None if peer is None else _address(peer)
+    # A unix socket is trusted, as by gunicorn; an address that is not known is not.
+    if peer is None or proxies.any_peer or (address is not None and address in proxies):
         for entry in reversed(forwarded_for.split(",")):
             hop = _address(entry)
             if hop is None:  # "unknown", or junk; what stands left of it is no better

@@ -4,6 +4,7 @@ What only pages need (sessions, forms, signals that look after caches and the li
 small request. Requests to the API reach the same views by the same URLs, but through settings.API_MIDDLEWARE.
 """
 
+import socket
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -70,6 +71,10 @@ class Handler(APIHandlerMixin, WSGIHandler):
     """The WSGI application; a server that makes Django's requests itself calls the other methods."""
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
+        # gunicorn takes the address from accept(), which knows it also of a client that has reset its connection.
+        connection = environ.get("gunicorn.socket")
+        if connection is not None and connection.family == socket.AF_UNIX and not environ["REMOTE_ADDR"]:
+            del environ["REMOTE_ADDR"]  # as under `serve`: client_address trusts a unix socket, but no empty address
         if (
             "HTTP_TRANSFER_ENCODING" in environ
             and environ.get("wsgi.input_terminated")

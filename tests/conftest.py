@@ -449,5 +449,5 @@ def gthread_service(service: Service, tmp_path_factory: pytest.TempPathFactory) 
 def _gunicorn(
     worker: str, service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> AbstractContextManager[Service]:
-    url = service.environment["DATABASE_URL"]
-    return running_service(tmp_path_factory.mktemp(worker), command=GUNICORN[worker], DATABASE_URL=url)
+    url, folder = service.environment["DATABASE_URL"], tmp_path_factory.mktemp(worker)
+    return running_service(folder, command=(*GUNICORN[worker], "--bind", f"unix:{folder}/socket"), DATABASE_URL=url)

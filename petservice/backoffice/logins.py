@@ -55,7 +55,7 @@ def keep_nothing_sent(instance: AccessAttempt, **kwargs: Any) -> None:
 def counted_address(request: HttpRequest) -> str:
     """The client's address, or of IPv6 its network's: a single host there has as many addresses as it likes."""
     address = client_address(
-        request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
+        request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
     )
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False).network_address)

@@ -46,13 +46,13 @@ class AccessRecord:
         self.request_id = ""
         # Of a key that verified.
         self.key_prefix: str | None = None
-        self.peer = ""
+        self.peer: str | None = ""
         self.forwarded_for = ""
 
     def client_is(self, meta: dict[str, Any], request_id: str) -> None:
         """Note the id of the request with this META, and who sent it."""
         self.request_id = request_id
-        self.peer = meta.get("REMOTE_ADDR", "")
+        self.peer = meta.get("REMOTE_ADDR")
         self.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
 
     def handled(self, request: HttpRequest) -> None:
@@ -119,7 +119,7 @@ class AccessLog:
 
 
 @lru_cache(maxsize=256)
-def _address(peer: str, forwarded_for: str) -> str | None:
+def _address(peer: str | None, forwarded_for: str) -> str | None:
     address = client_address(peer, forwarded_for, settings.TRUSTED_PROXIES)
     return None if address is None else str(address)
 

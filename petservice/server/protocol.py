@@ -6,6 +6,7 @@ pyproject.toml; tests/server/test_private_members.py names them.
 """
 
 import asyncio
+import socket
 import time
 from typing import Any
 
@@ -38,6 +39,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     # When the request that is arriving began; None between requests. A client that connects and says nothing is
     # as slow as one that stops in the middle.
     began: float | None = None
+    is_on_unix_socket = False
     received = 0
     # Whether the response to the request that arrived last has begun.
     has_responded = False
@@ -51,6 +53,11 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.began = time.monotonic()
         self.worker.connections.add(self)
         super().connection_made(transport)
+        self.is_on_unix_socket = transport.get_extra_info("socket").family == socket.AF_UNIX
+        if not self.is_on_unix_socket and transport.get_extra_info("peername") is None:
+            # The client reset the connection before it was accepted. It would take no response, and gunicorn takes a
+            # client without an address for a trusted proxy on a unix socket.
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -97,6 +104,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _build_http_scope(self, *args: Any) -> dict[str, Any]:
         self.scope = super()._build_http_scope(*args)
+        if self.is_on_unix_socket:
+            self.scope["client"] = None  # a client there may have a name, which is no address
         return self.scope
 
     def _will_close(self, request: Any, response_requires_close: bool) -> bool:

@@ -13,7 +13,7 @@ FORGED = "203.0.113.66"
 ALLOWED = f"{PROXY},10.0.7.0/24,2001:db8:1::/48"
 
 
-def found(peer: str, forwarded_for: str, allowed: str = ALLOWED) -> str:
+def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
     return str(client_address(peer, forwarded_for, Proxies.parse(allowed)))
 
 
@@ -31,14 +31,16 @@ def found(peer: str, forwarded_for: str, allowed: str = ALLOWED) -> str:
         pytest.param("fe80::7%eth0", "", "fe80::7", id="with an interface"),
         pytest.param(PROXY, f"{CLIENT}:4711", CLIENT, id="with a port"),
         pytest.param(PROXY, "[2001:db8:2::7]:4711", "2001:db8:2::7", id="IPv6 with a port"),
-        pytest.param("", CLIENT, CLIENT, id="unix socket"),
-        pytest.param("", f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
-        pytest.param("", "", "None", id="unix socket of a proxy that tells nothing"),
+        pytest.param(None, CLIENT, CLIENT, id="unix socket"),
+        pytest.param(None, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
+        pytest.param(None, "", "None", id="unix socket of a proxy that tells nothing"),
         pytest.param(PROXY, "", PROXY, id="a proxy that tells nothing"),
         pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a proxy that calls itself"),
     ],
 )
-def test_the_client_is_who_called_the_outermost_trusted_proxy(peer: str, forwarded_for: str, address: str) -> None:
+def test_the_client_is_who_called_the_outermost_trusted_proxy(
+    peer: str | None, forwarded_for: str, address: str
+) -> None:
     assert found(peer, forwarded_for) == address
 
 
@@ -49,11 +51,11 @@ def test_the_client_is_who_called_the_outermost_trusted_proxy(peer: str, forward
         pytest.param(CLIENT, f"{FORGED}, {PROXY}", CLIENT, id="without a proxy, naming one"),
         pytest.param(PROXY, f"{FORGED}, {CLIENT}", CLIENT, id="through the proxy"),
         pytest.param(PROXY, f"{FORGED}, {PROXY}, {CLIENT}, {OUTER_PROXY}", CLIENT, id="through two, naming one"),
-        pytest.param("", f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
+        pytest.param(None, f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
     ],
 )
 def test_a_client_that_begins_the_header_itself_gets_no_other_address(
-    peer: str, forwarded_for: str, address: str
+    peer: str | None, forwarded_for: str, address: str
 ) -> None:
     assert found(peer, forwarded_for) == address
 
@@ -63,7 +65,12 @@ def test_nothing_left_of_junk_is_believed(junk: str) -> None:
     assert found(PROXY, f"{FORGED}, {junk}") == PROXY
     assert found(PROXY, f"{FORGED}, {junk}, {OUTER_PROXY}") == OUTER_PROXY
     assert found(CLIENT, junk) == CLIENT
-    assert found("", junk) == "None"
+    assert found(None, junk) == "None"
+
+
+@pytest.mark.parametrize("peer", ["", "unknown", "/run/client"])
+def test_an_address_that_is_not_known_is_not_trusted(peer: str) -> None:
+    assert found(peer, CLIENT) == "None"
 
 
 def test_a_star_believes_every_peer_but_only_the_last_entry_of_the_header() -> None:

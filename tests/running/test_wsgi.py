@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 from django.db import connection
@@ -55,6 +56,18 @@ def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
             assert response.status_code == 200
             assert response.headers["Content-Length"]
             assert "Transfer-Encoding" not in response.headers
+
+
+def test_failed_login_through_a_unix_socket_is_counted_by_the_address_that_the_proxy_names(gunicorn: Service) -> None:
+    name, proxied = gunicorn.log.parent.name, {"X-Forwarded-For": "198.51.100.77"}
+    transport = httpx.HTTPTransport(uds=f"{gunicorn.log.parent}/socket")
+    with httpx.Client(base_url="http://localhost", transport=transport, headers=proxied) as client:
+        client.get("/admin/login/")
+        form = {"csrfmiddlewaretoken": client.cookies["csrftoken"], "username": name, "password": "a guess"}
+        assert client.post("/admin/login/", data=form).status_code == 200
+
+    ((address,),) = gunicorn.execute("SELECT ip_address FROM axes_accessattempt WHERE username = %s", name)
+    assert str(address) == "198.51.100.77"
 
 
 def test_idempotency_key_of_a_chunked_body_makes_one_pet(gunicorn: Service, service_key: str) -> None:

@@ -63,6 +63,9 @@ class PlantedHandler(Handler):
                 return StreamingHttpResponse(_breaking())
             case "/meta" | "/v1/meta":
                 return _json(_meta(request))
+            case "/v1/noted":  # for clients that take no response
+                (FOLDER / f"noted-{time.monotonic_ns()}").write_text(_meta(request))
+                return _json("{}")
             case "/v1/crash":
                 raise RuntimeError("the planted cause")
             case "/v1/connections":

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import warnings
@@ -13,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.conftest import ROOT, Service, make_certificate, wait_until
 from tests.server.connections import Client, get
-from tests.server.services import PLANTED, planted_service
+from tests.server.services import PLANTED, planted_service, workers
 
 pytestmark = pytest.mark.once(on="postgresql")
 
@@ -40,8 +42,11 @@ def meta_of(client: socket.socket) -> dict[str, Any]:
     return meta
 
 
-def test_unix_socket_has_no_address_and_is_trusted(listening: Service) -> None:
+@pytest.mark.parametrize("name", ["", "client"])
+def test_unix_socket_has_no_address_and_is_trusted(listening: Service, name: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
+        if name:
+            client.bind(f"{listening.log.parent}/{name}")
         client.connect(f"{listening.log.parent}/socket")
         meta = meta_of(client)
 
@@ -52,6 +57,26 @@ def test_unix_socket_has_no_address_and_is_trusted(listening: Service) -> None:
 def test_stranger_cannot_claim_https(listening: Service) -> None:
     with Client(listening) as client:
         assert meta_of(client.socket)["scheme"] == "http"
+
+
+def test_client_that_resets_its_connection_before_it_is_accepted_is_not_served(listening: Service) -> None:
+    """Its socket has no address any more; its request must not pass for one of a trusted proxy."""
+    reset = struct.pack("ii", 1, 0)
+    address = urlsplit(listening.url)
+    (worker,) = workers(listening)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+        for _ in range(20):
+            with socket.create_connection((address.hostname, address.port)) as client:
+                client.sendall(get("/v1/noted", b"X-Forwarded-Proto: https", b"X-Forwarded-For: 198.51.100.77"))
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+
+    with Client(listening) as client:  # which comes after them
+        assert meta_of(client.socket)["REMOTE_ADDR"] == "127.0.0.1"
+    assert [path.read_text() for path in listening.log.parent.glob("noted-*")] == []
 
 
 def test_ipv6(listening: Service) -> None:
