@@ -56,8 +56,8 @@ class JSONRequest(Request):
 class APIViewSet(GenericViewSet[Any]):
     """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
 
-    # Actions that write in nothing but one petservice.db.compiled.CompiledInsert. Any other that is not asked for with
-    # GET runs on a thread on SQLite, where it may block.
+    # Actions that write by the inserts of petservice.db.compiled and by Backend.run_blocking only. All others but GET
+    # run on a thread on SQLite, where they may block.
     insert_actions: frozenset[str] = frozenset()
     # No Allow: it would promise OPTIONS, and no answer of the API is a 405.
     default_response_headers: dict[str, str] = {}

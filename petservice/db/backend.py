@@ -1,13 +1,14 @@
 """What the service asks of both database backends beyond what Django does, so that no caller asks which one it has."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import QuerySet
 
 Rows = Sequence[Sequence[Any]]
+T = TypeVar("T")
 
 
 class Backend(Protocol):
@@ -17,7 +18,7 @@ class Backend(Protocol):
     is_embedded: bool
     # Whether a call never waits on the event loop, so that all calls of a worker process can share one connection.
     shares_connection: bool
-    # Whether a write other than `insert` and `update_unless_locked` blocks its thread, so that it must not run on an
+    # Whether a write other than by the methods below blocks its thread, so that it must not run on an
     # event loop.
     writes_block: bool
     # Whether this connection is for an event loop; whoever makes it says so before it is used.
@@ -37,6 +38,23 @@ class Backend(Protocol):
 
     def insert(self, sql: Any, values: Sequence[Any]) -> None:
         """Insert by a statement of `driver_sql`, in the transaction under way or in one of its own."""
+
+    def guarded_insert(self, guard: str, insert: str, reference: str) -> Any:
+        """Return what `insert_guarded` takes for two of Django's INSERT statements for one row each.
+
+        `reference` is the column of the guard's table in which no two rows have the same value.
+        """
+
+    def insert_guarded(
+        self, statement: Any, guard: Sequence[Any], values: Sequence[Any], reference: Any, lock: tuple[str, int]
+    ) -> bool:
+        """Insert two rows together, or neither if a unique constraint or whoever has the lock keeps the guard out.
+
+        Returns whether they are inserted. They are in the transaction under way or in one of their own.
+        """
+
+    def run_blocking(self, function: Callable[[], T]) -> T:
+        """Return or raise what a function does that writes in any way; on a thread if it held up an event loop."""
 
     def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
         """Update the rows of a queryset, but skip rows and databases that another writer has locked."""

@@ -153,17 +153,14 @@ class Application:
 
     async def _api_response(self, request: Request) -> Response:
         reads = request.method in ("GET", "HEAD")
-        if settings.DEBUG or (self._writes_block and not reads and not self._only_inserts(request)):
+        only_inserts = (request.method, request.path_info) in self._inserts
+        if settings.DEBUG or (self._writes_block and not reads and not only_inserts):
             return await self._on_thread("pages" if reads else "writes", request)
         pool = self.greenlets["reads" if reads else "writes"]
         try:
             return _whole(await pool.call(partial(self._handler.api_response, request)))
         except TimeoutError as error:
             return self._failed(request, error)
-
-    def _only_inserts(self, request: Request) -> bool:
-        # With an idempotency key it is a transaction.
-        return (request.method, request.path_info) in self._inserts and "HTTP_IDEMPOTENCY_KEY" not in request.META
 
     async def _page_response(self, request: Request, receive: Receive) -> Response:
         with ExitStack() as places:

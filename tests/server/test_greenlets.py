@@ -23,8 +23,10 @@ from django.db import (
     transaction,
 )
 
-from pets.models import Pet
-from pets.services import create_pet
+from pets.models import IdempotencyRecord, Pet
+from pets.services import IdempotencyKeyInUseError, create_pet, create_pet_once
+from petservice.apikeys.models import APIKey
+from petservice.db.backend import backend
 from petservice.db.postgresql.base import Connection
 from petservice.db.postgresql.latency import MAX_SLOW_RESPONSES, TRIAL_INTERVAL, Latency
 from petservice.db.waiting import waiter
@@ -45,6 +47,8 @@ def connection_of_this_thread() -> Iterator[None]:
     """A greenlet pool leaves its own in the place of this one: in a worker the loop's thread has none."""
     own = connections[DEFAULT_DB_ALIAS]
     yield
+    if connections[DEFAULT_DB_ALIAS] is not own:
+        connections[DEFAULT_DB_ALIAS].close()  # the test may have gone on to use it
     connections[DEFAULT_DB_ALIAS] = own
 
 
@@ -353,6 +357,34 @@ def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
 
     assert [isinstance(outcome, IntegrityError) for outcome in made] == [number % 10 == 0 for number in range(50)]
     assert Pet.objects.count() == 45
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pets_with_idempotency_keys_that_wait_together_are_made_once_each() -> None:
+    """Some requests come twice, and one is for a pet that the database refuses."""
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+
+    async def calls() -> list[Any]:
+        pool = GreenletPool(backend().concurrent_writes)
+        keys = [number // 2 for number in range(40)]
+        requests = [
+            partial(create_pet_once, api_key_id=api_key.pk, idempotency_key=f"{key}", name="" if key == 7 else f"{key}")
+            for key in keys
+        ]
+        found = await asyncio.gather(*map(pool.call, requests), return_exceptions=True)
+        pool.close()
+        return found
+
+    outcomes = asyncio.run(calls())
+
+    refused = [outcome for outcome in outcomes if isinstance(outcome, IntegrityError)]
+    in_use = [outcome for outcome in outcomes if isinstance(outcome, IdempotencyKeyInUseError)]
+    made = [outcome for outcome in outcomes if outcome not in refused + in_use]
+    assert len(refused) + len(in_use) + len(made) == 40
+    assert refused
+    assert sum(is_new for _, is_new in made) == Pet.objects.count() == IdempotencyRecord.objects.count() == 19
+    assert {pet.id for pet, _ in made} == set(Pet.objects.values_list("pk", flat=True))
+    assert inventory_counts()["available"] == 19
 
 
 @only_on_sqlite

@@ -1,11 +1,12 @@
 """Django's PostgreSQL backend, with what the service asks of a backend beyond it (petservice.db.backend)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from select import POLLIN, poll
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from django.db import transaction
@@ -18,6 +19,8 @@ from petservice.db.backend import Rows
 from petservice.db.postgresql.latency import Latency
 from petservice.db.postgresql.statements import PreparedStatement
 from petservice.db.waiting import READ, Waiter, unlimited, waiter
+
+T = TypeVar("T")
 
 # Milliseconds for which a prompt response is polled for before the call is suspended.
 SPIN_MILLISECONDS = 2
@@ -36,6 +39,8 @@ PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 # Of a migration's transaction. While it waits for a lock all that comes after waits behind it, and it may wait for as
 # long as a backup takes; so it fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
+
+_INSERT = re.compile(r"(INSERT INTO .*) VALUES \((.*)\)(.*)")
 
 _TIMED_OUT = "The database has not answered in time."
 
@@ -154,6 +159,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def insert(self, sql: bytes, values: Sequence[Any]) -> None:
         self.rows(sql, values)
+
+    def guarded_insert(self, guard: str, insert: str, reference: str) -> bytes:
+        """Make one statement of both, which takes one round trip."""
+        into_guard, row, ignoring = _INSERT.fullmatch(guard).groups()  # type: ignore[union-attr]
+        into_table, values, _ = _INSERT.fullmatch(insert).groups()  # type: ignore[union-attr]
+        free = "pg_try_advisory_xact_lock(hashtextextended(%s, %s))"
+        return self.driver_sql(
+            f"WITH guard AS ({into_guard} SELECT {row} WHERE {free}{ignoring} RETURNING 1) "  # noqa: S608  # Django's SQL
+            f"{into_table} SELECT {values} FROM guard RETURNING 1"
+        )
+
+    def insert_guarded(
+        self, statement: bytes, guard: Sequence[Any], values: Sequence[Any], reference: Any, lock: tuple[str, int]
+    ) -> bool:
+        return bool(self.rows(statement, [*guard, *lock, *values]))
+
+    def run_blocking(self, function: Callable[[], T]) -> T:
+        return function()
 
     def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
         with transaction.atomic():

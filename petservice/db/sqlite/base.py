@@ -3,11 +3,10 @@
 import fcntl
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base, features
@@ -15,10 +14,12 @@ from django.db.models import QuerySet
 from django.db.models.sql import UpdateQuery
 
 from petservice.db.backend import Rows
-from petservice.db.sqlite.group_commit import group_commit
+from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
 from petservice.db.waiting import waiter
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _REFUSAL = (
     "A view on the event loop must not write to SQLite, because all other requests would wait for it: let another "
@@ -81,10 +82,31 @@ class DatabaseWrapper(base.DatabaseWrapper):
         current = waiter.get()
         if current is None or self.in_atomic_block:
             self.rows(sql, values)
-            return
-        error = current.wait(partial(group_commit.insert, current.loop, sql, values))
-        if error is not None:
-            raise error
+        else:
+            group_commit.insert(current, Insert(sql, values))
+
+    def guarded_insert(self, guard: str, insert: str, reference: str) -> tuple[str, str, str]:
+        return self.driver_sql(guard), self.driver_sql(insert), self.ops.quote_name(reference)
+
+    def insert_guarded(
+        self,
+        statement: tuple[str, str, str],
+        guard: Sequence[Any],
+        values: Sequence[Any],
+        reference: Any,
+        lock: tuple[str, int],
+    ) -> bool:
+        """Insert as petservice.db.backend says; the lock is that which all writers share."""
+        guard_sql, sql, column = statement
+        insert = Insert(sql, values, Guard(guard_sql, guard, column, reference))
+        current = waiter.get()
+        if current is None or self.in_atomic_block:
+            return write_guarded([insert]) == [None]
+        return group_commit.insert(current, insert)
+
+    def run_blocking(self, function: Callable[[], T]) -> T:
+        current = waiter.get()
+        return function() if current is None else current.wait_for_thread(function)
 
     def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
         """Try once for the one lock that all writers share, rather than queue for it.

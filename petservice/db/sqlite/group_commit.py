@@ -8,12 +8,14 @@ does it; and since waiting for the disk is most of the work, ten inserts in one 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
-from operator import attrgetter
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
+
+from petservice.db.waiting import Waiter
 
 # Seconds in which others may join an insert: a disk takes longer than that to write one.
 _GATHERING_INTERVAL = 0.001
@@ -21,12 +23,33 @@ _GATHERING_INTERVAL = 0.001
 _MAX_INSERTS = 100
 
 
+class Guard(NamedTuple):
+    """A row that must be the only one of its kind, or else another is not inserted."""
+
+    sql: str
+    values: Sequence[Any]
+    # A column in which no two rows have the same value, and its value in this one.
+    column: str
+    reference: Any
+
+
+class Insert(NamedTuple):
+    """An INSERT of one row."""
+
+    sql: str
+    values: Sequence[Any]
+    guard: Guard | None = None
+
+
+class NotInserted(Exception):  # noqa: N818  # which is no error
+    """The guard of a row is not the only one of its kind."""
+
+
 Outcome = Exception | None
 
 
-class _Insert(NamedTuple):
-    sql: str
-    values: Sequence[Any]
+class _Waiting(NamedTuple):
+    insert: Insert
     tell: Callable[[Outcome], None]
 
 
@@ -34,20 +57,27 @@ class GroupCommit:
     """Gathers inserts on an event loop, and writes them on a thread."""
 
     def __init__(self) -> None:
-        self._waiting: list[_Insert] = []
+        self._waiting: list[_Waiting] = []
         self._is_writing = False
-        self._batches: SimpleQueue[list[_Insert]] = SimpleQueue()
+        self._batches: SimpleQueue[list[_Waiting]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
 
-    def insert(
-        self, loop: asyncio.AbstractEventLoop, sql: str, values: Sequence[Any], tell: Callable[[Outcome], None]
-    ) -> None:
-        """Insert, and on the loop `tell` None when it is committed, or else the error for which it is not."""
+    def insert(self, current: Waiter, insert: Insert) -> bool:
+        """Insert, and suspend the call of this waiter until that is committed; returns False if its guard is not alone.
+
+        Raises Django's errors.
+        """
+        outcome = current.wait(partial(self._add, current.loop, insert))
+        if outcome is not None and not isinstance(outcome, NotInserted):
+            raise outcome
+        return outcome is None
+
+    def _add(self, loop: asyncio.AbstractEventLoop, insert: Insert, tell: Callable[[Outcome], None]) -> None:
         if not self._waiting and not self._is_writing:
             self._loop = loop
             loop.call_later(_GATHERING_INTERVAL, self._hand_over)
-        self._waiting.append(_Insert(sql, values, tell))
+        self._waiting.append(_Waiting(insert, tell))
 
     def _hand_over(self) -> None:
         if self._thread is None:
@@ -57,40 +87,66 @@ class GroupCommit:
         self._batches.put(self._waiting[:_MAX_INSERTS])
         del self._waiting[:_MAX_INSERTS]
 
-    def _report(self, batch: list[_Insert], outcomes: list[Outcome]) -> None:
+    def _report(self, batch: list[_Waiting], outcomes: list[Outcome]) -> None:
         self._is_writing = False
         if self._waiting:
             self._loop.call_later(_GATHERING_INTERVAL, self._hand_over)
-        for insert, outcome in zip(batch, outcomes, strict=True):
-            insert.tell(outcome)
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            waiting.tell(outcome)
 
     # On the thread.
 
     def _work(self) -> None:
         while True:
             batch = self._batches.get()
-            # A statement writes to one table.
-            groups = groupby(batch, key=attrgetter("sql"))
-            outcomes = [outcome for sql, inserts in groups for outcome in _write(sql, [*inserts])]
+            groups = groupby((waiting.insert for waiting in batch), key=_statements)
+            outcomes = [outcome for _, inserts in groups for outcome in _write([*inserts])]
             self._loop.call_soon_threadsafe(self._report, batch, outcomes)
 
 
-def _write(sql: str, inserts: list[_Insert]) -> list[Outcome]:
-    """Commit `inserts`, which have the same SQL; what became of each."""
+def _statements(insert: Insert) -> tuple[str, ...]:
+    return (insert.sql, insert.guard.sql) if insert.guard else (insert.sql,)
+
+
+def _write(inserts: list[Insert]) -> list[Outcome]:
+    """Commit `inserts`, which have the same statements; what became of each."""
     try:
-        # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
-        head, row = sql.split(" VALUES ")
-        all_rows = f"{head} VALUES {', '.join([row] * len(inserts))}"
+        if inserts[0].guard is not None:
+            return write_guarded(inserts)
         connection.ensure_connection()
         with connection.wrap_database_errors:
-            connection.connection.execute(all_rows, [value for insert in inserts for value in insert.values])
+            _execute(inserts[0].sql, [insert.values for insert in inserts])
     except IntegrityError as error:
         # One breaks a rule, and the others must not suffer for it.
-        return [error] if len(inserts) == 1 else [_write(sql, [insert])[0] for insert in inserts]
+        return [error] if len(inserts) == 1 else [_write([insert])[0] for insert in inserts]
     except Exception as error:
         connection.close_if_unusable_or_obsolete()
         return [error] * len(inserts)
     return [None] * len(inserts)
+
+
+def write_guarded(inserts: list[Insert]) -> list[Outcome]:
+    """Insert rows whose guards are the only ones of their kind, in one transaction; NotInserted stands for others."""
+    guards = [insert.guard for insert in inserts if insert.guard is not None]
+    with transaction.atomic(), connection.wrap_database_errors:
+        alone = {
+            reference
+            for (reference,) in _execute(
+                guards[0].sql, [guard.values for guard in guards], f" RETURNING {guards[0].column}"
+            )
+        }
+        inserted = [guard.reference in alone for guard in guards]
+        if any(inserted):
+            _execute(inserts[0].sql, [insert.values for insert, is_in in zip(inserts, inserted, strict=True) if is_in])
+    return [None if is_in else NotInserted() for is_in in inserted]
+
+
+def _execute(sql: str, rows: list[Sequence[Any]], ending: str = "") -> list[Any]:
+    # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
+    head, row = sql.split(" VALUES ")
+    all_rows = f"{head} VALUES {', '.join([row] * len(rows))}{ending}"
+    found: list[Any] = connection.connection.execute(all_rows, [value for row in rows for value in row]).fetchall()
+    return found
 
 
 group_commit = GroupCommit()
