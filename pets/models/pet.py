@@ -18,8 +18,7 @@ class Pet(models.Model):
 
     class Status(models.TextChoices):
         # The API shows a count of each (store.serializers), so one more is a change of the contract. It needs a
-        # migration of `pets` and one of `store`. SQLite replaces the table for it: create the triggers of
-        # store.triggers again.
+        # migration of `pets`, with KeepTriggers (petservice.db.operations), and one of `store`.
         AVAILABLE = "available"
         PENDING = "pending"
         SOLD = "sold"

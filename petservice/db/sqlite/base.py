@@ -15,6 +15,7 @@ from django.db.models.sql import UpdateQuery
 
 from petservice.db.backend import Rows
 from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
+from petservice.db.sqlite.schema import DatabaseSchemaEditor
 from petservice.db.waiting import waiter
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class _EventLoopCursor(base.SQLiteCursorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite."""
 
+    SchemaEditorClass = DatabaseSchemaEditor
     features_class = DatabaseFeatures
     is_embedded = True
     shares_connection = True

@@ -1,0 +1,29 @@
+"""Django's schema editor for SQLite, which loses no trigger."""
+
+from typing import Any
+
+from django.db import NotSupportedError
+from django.db.backends.sqlite3 import schema
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Django's, which copies a table for a change that SQLite does not know and drops the old one with its triggers."""
+
+    # Whether a copied table gets its triggers again, as KeepTriggers (petservice.db.operations) asks for.
+    keeps_triggers = False
+
+    def _remake_table(self, model: Any, *args: Any, **kwargs: Any) -> None:
+        table = model._meta.db_table
+        with self.connection.cursor() as cursor:
+            triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s ORDER BY name"
+            cursor.execute(triggers, [table])
+            statements = dict(cursor.fetchall())
+        if statements and not self.keeps_triggers:
+            raise NotSupportedError(
+                f"SQLite copies the table {table} for this change and would lose its triggers "
+                f"{', '.join(statements)}: in the migration, put the operation into KeepTriggers(…) of "
+                "petservice.db.operations, which creates them again."
+            )
+        super()._remake_table(model, *args, **kwargs)  # type: ignore[misc]  # the stubs leave it out
+        for statement in statements.values():
+            self.execute(statement, params=None)
