@@ -1,14 +1,16 @@
-"""What migrations do to a table that has pets and triggers."""
+"""What migrations do to the table of pets, with its triggers, while the service uses it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, NotSupportedError, connection, migrations, models
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.db import IntegrityError, NotSupportedError, OperationalError, connection, migrations, models
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from pets.fields import new_pet_id
 from pets.models import Pet
 from petservice.db.operations import KeepTriggers
 from store.services import inventory_counts
@@ -19,6 +21,7 @@ COLUMN = migrations.AddField("pet", "planted", models.CharField(max_length=255, 
 CONSTRAINT = migrations.AddConstraint(
     "pet", models.CheckConstraint(condition=~models.Q(name="Tom"), name="planted_constraint")
 )
+INDEX = AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="planted_index"))
 
 on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL alters a table where it is")
 
@@ -47,6 +50,12 @@ def triggers() -> list[tuple[str, str]]:
             }[connection.vendor]
         )
         return cursor.fetchall()
+
+
+def index(name: str = "planted_index") -> dict[str, Any] | None:
+    """What the database tells of an index, if there is one."""
+    with connection.cursor() as cursor:
+        return connection.introspection.get_constraints(cursor, "pets_pet").get(name)
 
 
 @on_sqlite
@@ -105,3 +114,54 @@ def test_triggers_are_kept_by_no_other_operation_of_the_migration() -> None:
         was_migrated = True
 
     assert not was_migrated
+
+
+def test_an_index_is_added_and_removed_forwards_and_backwards() -> None:
+    with migrated(INDEX, atomic=False):
+        assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
+    assert index() is None
+
+
+def test_an_index_is_removed_and_added_again_backwards() -> None:
+    with migrated(RemoveIndexConcurrently("pet", "pets_pet_tag"), atomic=False):
+        assert index("pets_pet_tag") is None
+    assert index("pets_pet_tag") is not None
+
+
+def test_a_run_that_ended_before_it_was_recorded_can_be_repeated() -> None:
+    with connection.schema_editor(atomic=False) as editor:
+        editor.add_index(Pet, models.Index("name", name="planted_index"))
+
+    with migrated(INDEX, atomic=False):
+        assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
+
+
+def test_an_index_in_the_transaction_of_a_migration_is_refused_with_what_to_do() -> None:
+    with pytest.raises(NotSupportedError, match="set atomic = False on the migration"), migrated(INDEX):
+        pass
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="no other build of an index can be aborted half way")
+def test_an_invalid_index_of_an_aborted_run_is_replaced_and_nobody_waits_for_it() -> None:
+    is_valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('planted_index')"
+    writer = connection.copy()
+    writer.set_autocommit(False)
+    try:
+        with writer.cursor() as writing, connection.cursor() as cursor:
+            writing.execute(
+                "INSERT INTO pets_pet (id, name, status, created_at) VALUES (%s, 'Rex', 'sold', now())", [new_pet_id()]
+            )
+            cursor.execute("SET statement_timeout = '500ms'")  # the build waits for the transaction of the writer
+            with pytest.raises(OperationalError, match="statement timeout"), migrated(INDEX, atomic=False):
+                pass
+            cursor.execute("RESET statement_timeout")
+            cursor.execute(is_valid)
+            assert cursor.fetchone() == (False,)
+            writing.execute("UPDATE pets_pet SET name = 'Kit'")  # which a lock of the table would refuse
+        writer.commit()
+    finally:
+        writer.close()
+
+    with migrated(INDEX, atomic=False), connection.cursor() as cursor:
+        cursor.execute(is_valid)
+        assert cursor.fetchone() == (True,)

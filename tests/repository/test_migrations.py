@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ PUBLISHED = ["0002_back_office", "0001_history_indexes"]
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="an embedded database has one instance"),
-    pytest.mark.django_db,
+    pytest.mark.django_db(transaction=True),  # operations outside a transaction refuse to tell their SQL inside one
 ]
 
 
@@ -38,6 +39,52 @@ def test_migrations_let_the_version_before_them_serve() -> None:
     assert linter.nb_erroneous == 0
 
 
+@pytest.fixture
+def lint_planted(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MigrationLinter]:
+    """Lints a migration of pets with one operation."""
+
+    def lint_operation(operation: str, *, atomic: bool = True) -> MigrationLinter:
+        package = tmp_path / "planted_migrations"
+        shutil.copytree(ROOT / "pets" / "migrations", package)
+        last = max(path.stem for path in package.glob("0*.py"))
+        (package / "0999_planted.py").write_text(
+            "from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently\n"
+            "from django.db import migrations, models\n\n"
+            "from petservice.db.operations import KeepTriggers\n\n\n"
+            "class Migration(migrations.Migration):\n"
+            f"    atomic = {atomic}\n"
+            f'    dependencies = [("pets", "{last}")]\n'
+            f"    operations = [{operation}]\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        for module in [name for name in sys.modules if name.startswith("planted_migrations")]:
+            monkeypatch.delitem(sys.modules, module)
+        settings.MIGRATION_MODULES = {"pets": "planted_migrations"}
+        return lint(include_name=["0999_planted"])
+
+    return lint_operation
+
+
+@pytest.mark.parametrize(
+    ("operation", "atomic"),
+    [
+        ('AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="planted"))', False),
+        ('RemoveIndexConcurrently("pet", "pets_pet_tag")', False),
+        (
+            'KeepTriggers(migrations.AddConstraint("pet", models.CheckConstraint('
+            'condition=~models.Q(name="x"), name="planted")))',
+            True,
+        ),
+    ],
+)
+def test_a_migration_that_lets_the_version_before_it_serve_is_accepted(
+    operation: str, atomic: bool, lint_planted: Callable[..., MigrationLinter]
+) -> None:
+    linter = lint_planted(operation, atomic=atomic)
+
+    assert (linter.nb_valid, linter.nb_erroneous) == (1, 0)
+
+
 @pytest.mark.parametrize(
     "operation",
     [
@@ -50,20 +97,6 @@ def test_migrations_let_the_version_before_them_serve() -> None:
     ],
 )
 def test_a_migration_that_would_break_the_version_before_it_is_refused(
-    operation: str, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+    operation: str, lint_planted: Callable[..., MigrationLinter]
 ) -> None:
-    package = tmp_path / "planted_migrations"
-    shutil.copytree(ROOT / "pets" / "migrations", package)
-    last = max(path.stem for path in package.glob("0*.py"))
-    (package / "0999_planted.py").write_text(
-        "from django.db import migrations, models\n\n\n"
-        "class Migration(migrations.Migration):\n"
-        f'    dependencies = [("pets", "{last}")]\n'
-        f"    operations = [{operation}]\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    for module in [name for name in sys.modules if name.startswith("planted_migrations")]:
-        monkeypatch.delitem(sys.modules, module)
-    settings.MIGRATION_MODULES = {"pets": "planted_migrations"}
-
-    assert lint(include_name=["0999_planted"]).nb_erroneous == 1
+    assert lint_planted(operation).nb_erroneous == 1

@@ -112,7 +112,7 @@ class DatabaseFeatures(features.DatabaseFeatures):
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Django's, whose migrations wait shortly for locks."""
+    """Django's, whose migrations wait shortly for locks, and which adds an index that an aborted run has left."""
 
     def __enter__(self) -> "DatabaseSchemaEditor":
         super().__enter__()
@@ -120,6 +120,11 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         if self.atomic_migration and not self.collect_sql:
             self.execute(_WAIT_SHORTLY)
         return self
+
+    def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
+        if concurrently:  # not in a transaction: a run that was aborted has left an invalid index, which is in the way
+            self.remove_index(model, index, concurrently=True)
+        super().add_index(model, index, concurrently)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

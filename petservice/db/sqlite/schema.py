@@ -1,4 +1,4 @@
-"""Django's schema editor for SQLite, which loses no trigger."""
+"""Django's schema editor for SQLite, which loses no trigger and knows the option `concurrently` of indexes."""
 
 from typing import Any
 
@@ -27,3 +27,12 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         super()._remake_table(model, *args, **kwargs)  # type: ignore[misc]  # the stubs leave it out
         for statement in statements.values():
             self.execute(statement, params=None)
+
+    def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
+        """Add an index; Django's AddIndexConcurrently asks with an option that SQLite, with its one writer, ignores."""
+        if concurrently:  # not in a transaction: a run that was aborted may have left the index
+            self.execute(f"DROP INDEX IF EXISTS {self.quote_name(index.name)}")
+        super().add_index(model, index)
+
+    def remove_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
+        super().remove_index(model, index)
