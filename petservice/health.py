@@ -1,6 +1,9 @@
 """For load balancers: does the process run, and can it work?"""
 
 import mmap
+from math import inf
+from threading import Lock
+from time import monotonic
 
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
@@ -58,20 +61,48 @@ def is_stopping() -> bool:
     return _stopping[0] == 1
 
 
+# Seconds between two looks at the database: each takes longer than all else about `/ready`, which anybody may ask for.
+_INTERVAL = 1.0
+_NO_ANSWER = "The database does not answer."
+
+
+class Readiness:
+    """What this process knows of its database's readiness."""
+
+    def __init__(self) -> None:
+        self._looking = Lock()
+        self._obstacle = ""
+        self._looked_at = -inf
+
+    def obstacle(self) -> str:
+        """Return why the database cannot be used, or an empty string; looks at most once in _INTERVAL."""
+        with self._looking:  # requests that come during a look wait for its result
+            if monotonic() - self._looked_at >= _INTERVAL:
+                self._obstacle = _obstacle()
+                self._looked_at = monotonic()
+            return self._obstacle
+
+
+readiness = Readiness()
+
+
+def _obstacle() -> str:
+    try:
+        missing = missing_migrations()
+    except DatabaseError:
+        return _NO_ANSWER
+    return pending_migrations_message(missing) if missing else ""
+
+
 def unavailable() -> HttpResponse:
     """What `/ready` answers while the database does not answer it."""
-    return error_response(503, "The database does not answer.")
+    return error_response(503, _NO_ANSWER)
 
 
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration and the service is to go on, else 503."""
-    if is_stopping():
-        return error_response(503, "The service is about to stop.")
-    try:
-        missing = missing_migrations()
-    except DatabaseError:
-        return unavailable()
-    if missing:
-        return error_response(503, pending_migrations_message(missing))
+    # A stop is announced at once, so it is asked for each time.
+    if obstacle := "The service is about to stop." if is_stopping() else readiness.obstacle():
+        return error_response(503, obstacle)
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

@@ -31,6 +31,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from petservice import health
 from petservice.apikeys import keys, request_counter
 from petservice.apikeys.models import APIKey
 from petservice.db.url import database_settings
@@ -118,9 +119,10 @@ def quick_passwords(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_cache() -> None:
-    """What an earlier test has left in the cache is no longer true."""
+def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an earlier test has left in the cache, or as the database's readiness, is no longer true."""
     django_cache.clear()
+    monkeypatch.setattr(health, "readiness", health.Readiness())
 
 
 @pytest.fixture

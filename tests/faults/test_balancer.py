@@ -219,6 +219,7 @@ def test_while_no_instance_is_ready_those_that_run_still_answer(
         with psycopg.connect(postgresql_url, autocommit=True) as database:
             database.execute("UPDATE django_migrations SET name = 'away ' || name WHERE app = 'pets'")
             wait_until(lambda: entry.ready() == [])
+            wait_until(lambda: client.get("/ready").status_code == 503)  # another worker may know it a second later
             answers = [client.get("/v1/health"), client.post("/v1/pets", json={"name": "Rex"}), client.get("/ready")]
             assert [answer.status_code for answer in answers] == [200, 500, 503]
             for answer in answers[1:]:

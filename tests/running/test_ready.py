@@ -1,11 +1,15 @@
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, RequestFactory
+
+from petservice import health
+from tests.conftest import wait_until
 
 
 def answer_without_a_database(get: Callable[[], HttpResponse]) -> HttpResponse:
@@ -62,6 +66,27 @@ def test_a_service_without_its_database_is_healthy(client: Client) -> None:
     response = answer_without_a_database(lambda: client.get("/v1/health"))
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_requests_that_come_during_a_look_at_the_database_wait_for_its_result(
+    rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, is_over = [], threading.Event()
+
+    def look() -> int:
+        looks.append(threading.current_thread())
+        is_over.wait(30)
+        return 0
+
+    monkeypatch.setattr(health, "missing_migrations", look)
+    monkeypatch.setattr(health, "_INTERVAL", float("inf"))
+    with ThreadPoolExecutor(4) as pool:
+        answers = [pool.submit(health.ready, rf.get("/ready")) for _ in range(4)]
+        wait_until(lambda: looks)
+        is_over.set()
+
+    assert [answer.result().status_code for answer in answers] == [200] * 4
+    assert len(looks) == 1
 
 
 def test_health_touches_no_database(client: Client) -> None:

@@ -6,12 +6,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from petservice.server import asgi
-from tests.conftest import Service, fresh_database_url, wait_until
+from tests.conftest import Service, fresh_database_url, migrated_database_url, wait_until
 from tests.server.connections import Client, get, post
 from tests.server.services import asked, clear, held, open_connections, planted_service, release, workers
 
@@ -225,6 +226,34 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
         assert f"WORKER TIMEOUT (pid:{first})" in log
         assert "The worker hangs:" in log
         assert re.search(r'planted.py", line \d+ in get_response', log), "the log shows where it hung"
+
+
+def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -> None:
+    (tmp_path / "slow").touch()
+    with (
+        migrated_database_url(tmp_path) as url,
+        planted_service(tmp_path, DATABASE_URL=url) as service,
+        ExitStack() as stack,
+    ):
+        clients = [stack.enter_context(Client(service)) for _ in range(8)]
+        for client in clients:
+            client.send(*[get("/ready")] * 20)
+        wait_until(lambda: [*tmp_path.glob("look-*")])
+        release(tmp_path)
+        assert {client.answer().status for client in clients for _ in range(20)} == {200}
+
+        def is_ready() -> bool:
+            clients[0].send(get("/ready"))
+            return clients[0].answer().status == 200
+
+        service.execute("UPDATE django_migrations SET app = 'away' WHERE app = 'pets'")
+        wait_until(lambda: not is_ready())
+        service.execute("UPDATE django_migrations SET app = 'pets' WHERE app = 'away'")
+        wait_until(is_ready)
+
+    looks = sorted((int(look.name.removeprefix("look-")), int(look.read_text())) for look in tmp_path.glob("look-*"))
+    assert len(looks) >= 3
+    assert min(began - ended for (_, ended), (began, _) in pairwise(looks)) >= 10**9
 
 
 @pytest.mark.long
