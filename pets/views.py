@@ -32,7 +32,7 @@ _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 class PetViewSet(APIViewSet):
     """List pets, create one, fetch one."""
 
-    queryset = Pet.objects.all()  # for the names in the document
+    queryset = Pet.objects.all()  # for the names in the document, and the rights that staff need
     insert_actions = frozenset({"create"})
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:

@@ -5,6 +5,7 @@ from rest_framework.request import Request
 
 from petservice.api.viewsets import APIViewSet
 from store import schema
+from store.models import InventoryItem
 from store.serializers import InventorySerializer
 from store.services import inventory_counts
 
@@ -15,6 +16,7 @@ _shown = InventorySerializer().to_representation
 class InventoryViewSet(APIViewSet):
     """The store's inventory counts."""
 
+    queryset = InventoryItem.objects.all()  # whose rights staff need
     serializer_class = InventorySerializer
 
     def retrieve(self, request: Request) -> HttpResponse:

@@ -173,11 +173,11 @@ class Service:
         )
         return plain
 
-    def create_staff(self, name: str, password: str) -> None:
-        """An administrator of the admin, without the second that a command takes."""
+    def create_staff(self, name: str, password: str, *, is_superuser: bool = True) -> None:
+        """An administrator of the admin, or staff without rights, without the second that a command takes."""
         # One round of hashing: the service does as many as the stored password says.
         hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
-        values = (name, hashed, True, True, True, "", "", "", datetime.now(UTC))
+        values = (name, hashed, True, True, is_superuser, "", "", "", datetime.now(UTC))
         self.execute(
             "INSERT INTO auth_user (username, password, is_active, is_staff, is_superuser, first_name, last_name,"
             " email, date_joined) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",

@@ -1,29 +1,29 @@
 """Whether a known client may do what it asks for."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from rest_framework.exceptions import NotAuthenticated
+from django.contrib import admin
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from petservice.apikeys.authentication import HEADER, Client
 from petservice.apikeys.models import APIKey
 
-if TYPE_CHECKING:
-    # REST framework's views import this module in turn, by the settings.
-    from rest_framework.views import APIView
-
 
 class HasAccess(BasePermission):
-    """Lets a known client read, and write if its key may."""
+    """Lets a known client read, and write if its key may; and staff do what they may do in the admin."""
 
     message = "This API key may only read: use a key with read and write access."
 
-    def has_permission(self, request: Request, view: "APIView") -> bool:
+    def has_permission(self, request: Request, view: Any) -> bool:
         client: Client | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only
         if client is not None:
             return request.method in SAFE_METHODS or client.access == APIKey.Access.READ_AND_WRITE
-        # A member of staff (the browsable API) has no key.
         if not request.user.is_authenticated:
             raise NotAuthenticated(f"The {HEADER} header with an API key is required.")
+        # A member of staff, in the browsable API.
+        pages: Any = admin.site.get_model_admin(view.queryset.model)
+        if not (pages.has_add_permission if request.method == "POST" else pages.has_view_permission)(request):
+            raise PermissionDenied("Your account may not do this: ask an administrator for the permission.")
         return True

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -17,17 +18,31 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("debug")
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url, DEBUG="1") as running:
-        running.create_staff("staff", "a long one")
+        running.create_staff("administrator", "a long one")
+        running.create_staff("assistant", "a long one", is_superuser=False)
         yield running
+
+
+@contextmanager
+def logged_in(service: Service, name: str) -> Iterator[httpx.Client]:
+    with service.client() as client:
+        page = client.get("/admin/login/")
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
+        form = {"csrfmiddlewaretoken": token, "username": name, "password": "a long one"}
+        assert client.post("/admin/login/", data=form).status_code == 302
+        yield client
 
 
 @pytest.fixture
 def staff(debug_service: Service) -> Iterator[httpx.Client]:
-    with debug_service.client() as client:
-        page = client.get("/admin/login/")
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
-        form = {"csrfmiddlewaretoken": token, "username": "staff", "password": "a long one"}
-        assert client.post("/admin/login/", data=form).status_code == 302
+    with logged_in(debug_service, "administrator") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def assistant(debug_service: Service) -> Iterator[httpx.Client]:
+    """Staff without the rights of an administrator."""
+    with logged_in(debug_service, "assistant") as client:
         yield client
 
 
@@ -39,6 +54,49 @@ def test_staff_browse_the_api(staff: httpx.Client) -> None:
         assert page.headers["Content-Type"].startswith("text/html")
 
 
+@pytest.mark.parametrize(
+    ("right", "may"),
+    [
+        ("", set()),
+        ("view_pet", {"GET /v1/pets"}),
+        ("change_pet", {"GET /v1/pets"}),
+        ("add_pet", {"POST /v1/pets"}),
+        ("view_inventoryitem", {"GET /v1/store/inventory"}),
+    ],
+)
+@pytest.mark.parametrize("accepted", ["text/html", "application/json"])
+def test_staff_may_do_what_they_may_in_the_admin(
+    debug_service: Service, assistant: httpx.Client, right: str, may: set[str], accepted: str
+) -> None:
+    debug_service.execute("DELETE FROM auth_user_user_permissions")
+    grant = (
+        "INSERT INTO auth_user_user_permissions (user_id, permission_id)"
+        " SELECT auth_user.id, auth_permission.id FROM auth_user, auth_permission WHERE username = %s AND codename = %s"
+    )
+    debug_service.execute(grant, "assistant", right)
+    headers = {"Accept": accepted, "X-CSRFToken": assistant.cookies["csrftoken"]}
+
+    def status(operation: str) -> int:
+        method, _, path = operation.partition(" ")
+        body = {"name": right or "none"} if method == "POST" else None
+        return assistant.request(method, path, json=body, headers=headers).status_code
+
+    operations = ("GET /v1/pets", "POST /v1/pets", "GET /v1/store/inventory")
+    assert {one: status(one) for one in operations} == {
+        one: (201 if one.startswith("POST") else 200) if one in may else 403 for one in operations
+    }
+    assert status("GET /v1/health") == 200
+
+
+def test_staff_are_offered_only_what_they_may_do(debug_service: Service, assistant: httpx.Client) -> None:
+    debug_service.execute("DELETE FROM auth_user_user_permissions")
+    page = assistant.get("/v1/pets", headers=HTML)
+
+    assert page.status_code == 403
+    assert "Your account may not do this" in page.text
+    assert "<form" not in page.text.partition('class="content-main"')[2]
+
+
 def test_a_stranger_is_refused_in_the_browser_too(debug_service: Service) -> None:
     with debug_service.client() as client:
         assert client.get("/v1/pets", headers=HTML).status_code == 401
@@ -46,7 +104,7 @@ def test_a_stranger_is_refused_in_the_browser_too(debug_service: Service) -> Non
 
 def test_programs_are_answered_in_json_with_debug_on(debug_service: Service) -> None:
     with debug_service.client(debug_service.create_key()) as client:
-        assert client.get("/v1/pets", headers={"Accept": "*/*"}).json() == []
+        assert isinstance(client.get("/v1/pets", headers={"Accept": "*/*"}).json(), list)
 
 
 def test_failures_keep_their_shape_with_debug_on(debug_service: Service) -> None:
