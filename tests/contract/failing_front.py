@@ -73,9 +73,9 @@ class _Connection(socketserver.StreamRequestHandler):
             self.server.over.wait(20)
         elif step is not Trouble.LOST:
             message = _message(reply)
-            self.wfile.write(message[:-1] if step is Trouble.CUT_SHORT else message)
             if step is not Trouble.CUT_SHORT:
-                self.server.answers.append(reply)
+                self.server.answers.append(reply)  # before the client has it, and its test goes on
+            self.wfile.write(message[:-1] if step is Trouble.CUT_SHORT else message)
 
     def pass_on(self, request: Request) -> Reply:
         headers = [(name, value) for name, value in request.headers if name.lower() != "connection"]

@@ -125,12 +125,32 @@ def test_chunks_of_a_stranger_are_refused_beyond_the_size_of_a_form(staffed: Ser
     assert b"too large" in answer.body
 
 
-def test_uploads_of_an_account_are_bounded(staffed: Service) -> None:
+@pytest.fixture
+def session(staffed: Service) -> bytes:
+    """The header of somebody who is logged in."""
     with staffed.client() as http:
         page = http.get("/admin/login/")
         token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
         http.post("/admin/login/", data={"username": "ada", "password": "correct horse", "csrfmiddlewaretoken": token})
-        session = f"Cookie: sessionid={http.cookies['sessionid']}".encode()
+        return f"Cookie: sessionid={http.cookies['sessionid']}".encode()
+
+
+def test_upload_of_staff_is_read_whole(staffed: Service, session: bytes) -> None:
+    """The form lacks its token, so it is refused; but only after the last byte."""
+    head = get(IMPORT, session, b"Content-Length: 3000000", b"Expect: 100-continue", method="POST")
+    with Client(staffed) as client:
+        client.send(head)
+        assert client.answer().status == 100
+        client.send(b"x" * 2_999_999)
+        client.socket.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.answer()
+        client.socket.settimeout(30)
+        client.send(b"x")
+        assert client.answer().status == 403
+
+
+def test_uploads_of_an_account_are_bounded(staffed: Service, session: bytes) -> None:
     size = 2 * MAX_FORM_BYTES
     request = get(IMPORT, session, b"Content-Length: %d" % size, b"Expect: 100-continue", method="POST")
     with ExitStack() as stack:
