@@ -109,7 +109,7 @@ pets = extend_schema_view(
                 },
             ),
         },
-        examples=[example({"name": "Rex", "tag": "dog"}), example(REX, 201)],
+        examples=[example({field: REX[field] for field in ("name", *OPTIONAL_TEXTS)}), example(REX, 201)],
     ),
     retrieve=extend_schema(
         operation_id="getPet",

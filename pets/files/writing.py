@@ -11,7 +11,8 @@ from pets.files.formulas import escape
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
 
 # The places of columns in a row.
-_CREATED_AT, _FREE_TEXT = COLUMNS.index("created_at"), [COLUMNS.index(column) for column in FREE_TEXT]
+_CREATED_AT = COLUMNS.index("created_at")
+_FREE_TEXT = [place for place, column in enumerate(COLUMNS) if column in FREE_TEXT]
 # Characters that are written at a time.
 _PART = 1 << 16
 

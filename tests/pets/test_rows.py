@@ -248,7 +248,9 @@ def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
 def test_formulas_are_escaped_in_csv_and_in_nothing_else() -> None:
     formula = WHOLE._replace(name="=1+1", tag="-", created_by="@x")
 
-    assert b"'=1+1,'-,sold,2026-03-01T12:00:00+00:00,'@x\r\n" in b"".join(write([formula], "csv"))
+    written = b"".join(write([formula], "csv"))
+    assert b"'=1+1,'-," in written
+    assert b",sold,2026-03-01T12:00:00+00:00,'@x\r\n" in written
     assert b'"=1+1"' in b"".join(write([formula], "jsonl"))
 
 
