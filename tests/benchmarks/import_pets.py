@@ -25,6 +25,8 @@ from tests.memory import peak_memory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
+# What the table calls them.
+TABLE_COLUMNS = ", ".join((*COLUMNS[:5], "created_through"))
 Rows = list[tuple[str | None, ...]]
 
 
@@ -45,13 +47,13 @@ def rows(count: int) -> Rows:
 def executemany(path: Path, pets: Rows) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA synchronous=FULL")
-        database.executemany(f"INSERT INTO pets_pet ({', '.join(COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)", pets)
+        database.executemany(f"INSERT INTO pets_pet ({TABLE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", pets)
 
 
 def copy(url: str, pets: Rows) -> None:
     with psycopg.connect(url) as server, server.cursor() as cursor:
         cursor.execute("SET TIME ZONE 'UTC'")
-        with cursor.copy(f"COPY pets_pet ({', '.join(COLUMNS)}) FROM STDIN") as copying:
+        with cursor.copy(f"COPY pets_pet ({TABLE_COLUMNS}) FROM STDIN") as copying:
             for pet in pets:
                 copying.write_row(pet)
 
