@@ -75,7 +75,7 @@ class Watch:
 
 def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Response]:
     """What is answered, as it comes, to so many of each kind of request, all at the same time."""
-    with service.client(key) as client, ThreadPoolExecutor(6 * each) as pool:
+    with service.client(key) as client, ThreadPoolExecutor(7 * each) as pool:
         requests = []
         for _ in range(each):
             once = {"Idempotency-Key": str(uuid.uuid4())}
@@ -87,6 +87,8 @@ def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Resp
                 client.build_request("GET", "/ready"),
                 # A page, which looks the session up.
                 client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=of-nobody"}),
+                # A seventh: connections go to two workers in turn, and of an even number each would get half the kinds.
+                client.build_request("GET", "/v1/pets?limit=2"),
             ]
         return list(pool.map(client.send, requests))
 
