@@ -231,6 +231,13 @@ def _as_django_writes_it(value: object) -> object:
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
 
 
+def log_in(client: httpx.Client, name: str, password: str) -> None:
+    """Log a client of a service in, as a member of staff."""
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/admin/login/").text)[0]
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
+    assert client.post("/admin/login/", data=form).status_code == 302
+
+
 def _check(response: httpx.Response) -> None:
     request = response.request
     assert_described(request.method, request.url.path, response.status_code, response.headers, response.read())

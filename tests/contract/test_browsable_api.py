@@ -1,13 +1,12 @@
 """The browsable API: with DEBUG only, for logged-in staff. It is chosen at start, so this runs a service of its own."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
 import pytest
 
-from tests.conftest import Service, migrated_database_url, running_service
+from tests.conftest import Service, log_in, migrated_database_url, running_service
 
 pytestmark = pytest.mark.once
 
@@ -26,10 +25,7 @@ def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]
 @contextmanager
 def logged_in(service: Service, name: str) -> Iterator[httpx.Client]:
     with service.client() as client:
-        page = client.get("/admin/login/")
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
-        form = {"csrfmiddlewaretoken": token, "username": name, "password": "a long one"}
-        assert client.post("/admin/login/", data=form).status_code == 302
+        log_in(client, name, "a long one")
         yield client
 
 

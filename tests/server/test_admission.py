@@ -16,7 +16,7 @@ from petservice.server.admission import (
     BusyError,
     Places,
 )
-from tests.conftest import Service, migrated_database_url, running_service, wait_until
+from tests.conftest import Service, log_in, migrated_database_url, running_service, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import held, planted_service, release
 
@@ -129,9 +129,7 @@ def test_chunks_of_a_stranger_are_refused_beyond_the_size_of_a_form(staffed: Ser
 def session(staffed: Service) -> bytes:
     """The header of somebody who is logged in."""
     with staffed.client() as http:
-        page = http.get("/admin/login/")
-        token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
-        http.post("/admin/login/", data={"username": "ada", "password": "correct horse", "csrfmiddlewaretoken": token})
+        log_in(http, "ada", "correct horse")
         return f"Cookie: sessionid={http.cookies['sessionid']}".encode()
 
 
