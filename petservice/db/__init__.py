@@ -1,1 +1,1 @@
-"""How a statement reaches SQLite or PostgreSQL; knows neither the API nor the server."""
+"""The database backends for SQLite and PostgreSQL. Nothing here imports the API or the server."""

@@ -1,4 +1,4 @@
-"""What the management commands have in common."""
+"""The base class of the management commands that use the database."""
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
@@ -7,12 +7,12 @@ from petservice.db.pending_migrations import missing_migrations, pending_migrati
 
 
 class DatabaseCommand(BaseCommand):
-    """A command that needs the service's tables, and ends with a sentence where they are not."""
+    """A command that needs the service's tables, and ends with a clear error if they are missing."""
 
     requires_migrations_checks = True
 
     def check_migrations(self) -> None:
-        """Raises CommandError if the database lacks migrations, or does not answer."""
+        """Raise CommandError if migrations are pending, or if the database does not respond."""
         try:
             missing = missing_migrations()
         except DatabaseError as error:

@@ -1,8 +1,8 @@
-"""Statements of every request: worked out by the ORM once, and run from then on with other parameters.
+"""The statements of API requests: the ORM compiles each one once per connection, and later requests reuse its SQL.
 
-Without it, a request takes two to four times the CPU. Of what the ORM spends on a small query nearly all goes into
-building it again, and much of the rest into the cursor that Django wraps around the driver's. So these go to the driver
-itself, unless Django's cursor is being watched, as tests do.
+Without this module, a request takes two to four times the CPU. The ORM spends most of the time of a small query on
+building it. Much of the rest goes into the cursor that Django wraps around the driver's. These statements go directly
+to the driver. Where Django's cursor is observed, for example by a test that counts queries, they go through it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 class _SQL(NamedTuple):
-    """A statement as Django's cursor takes it, and as the driver does."""
+    """A statement in the form that Django's cursor takes, and in the form that the driver takes."""
 
     django: str
     driver: str | bytes
@@ -29,15 +29,16 @@ class _SQL(NamedTuple):
 class _Compiled(NamedTuple):
     sql: _SQL
     parameters: list[Any]
-    places: list[tuple[int, int]]  # of a parameter among those of the SQL, and among those of the query
+    places: list[tuple[int, int]]  # the position of each parameter in the SQL, and in the query's examples
     compiler: Any
     converters: dict[int, Any]
 
 
 class CompiledQuery:
-    """A queryset of tuples (`values_list`) for any parameters, of which `build` makes one from examples.
+    """A compiled queryset of tuples (`values_list`) that can be run with any parameters.
 
-    An example is a text or, for a limit, a number, and occurs in the query for nothing else.
+    `build` makes the queryset from example values. An example is a string, or a number where it is a limit. It must
+    not occur in the query as anything but its parameter.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Any]], *examples: str | int) -> None:
@@ -45,7 +46,7 @@ class CompiledQuery:
         self._examples = examples
 
     def rows(self, *parameters: str | int) -> Rows:
-        """The rows of the queryset for these parameters."""
+        """Return the rows of the queryset for these parameters; reconnect once if the idle connection had died."""
         connection: Any = connections[DEFAULT_DB_ALIAS]
         compiled = _cached(connection, self, self._compile)
         values = compiled.parameters
@@ -58,7 +59,7 @@ class CompiledQuery:
         try:
             rows = _run(connection, connection.rows, compiled.sql, values)
         except OperationalError:
-            # The connection may have died while nobody used it. A read may be tried again; a transaction is lost.
+            # The connection may have died while it was idle. A read can be repeated; a transaction cannot.
             if not was_connected or connection.in_atomic_block or connection.is_usable():
                 raise
             connection.close()
@@ -73,7 +74,7 @@ class CompiledQuery:
         parameters = list(parameters)
         places = []
         for example in self._examples:
-            if isinstance(example, int):  # a limit, which Django writes into the SQL itself
+            if isinstance(example, int):  # a limit: Django writes its value into the SQL instead of a placeholder
                 before, found, after = sql.partition(str(example))
                 if found:
                     sql = f"{before}%s{after}"
@@ -90,21 +91,21 @@ class CompiledQuery:
 
 
 class CompiledInsert(Generic[ModelT]):
-    """The insertion of one record of `model`, whose key is known before or given by the database; sends no signals."""
+    """A compiled INSERT of one record of `model`, which sends no signals."""
 
     def __init__(self, model: type[ModelT]) -> None:
         self._model = model
         fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
         self._fields = {field.attname: field for field in fields}
-        # With their places, those whose values are no text: text is taken by any database as it is.
+        # Positions of the fields that need conversion. Every database takes strings as they are.
         self._to_prepare = [
             (place, field) for place, field in enumerate(self._fields.values()) if not isinstance(field, CharField)
         ]
 
     def write(self, **given: Any) -> ModelT:
-        """The record of the values that are `given`, of their fields' types, and the fields' defaults for others.
+        """Insert a record and return it. Fields that are not `given` have their defaults.
 
-        It is inserted in a transaction of its own or in the one under way.
+        The insert is part of the current transaction, or else has its own.
         """
         connection: Any = connections[DEFAULT_DB_ALIAS]
         sql = _cached(connection, self, self._compile)
@@ -113,9 +114,9 @@ class CompiledInsert(Generic[ModelT]):
         return self.record(values)
 
     def values(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the value of each field: the one that is given, or else its default; takes it out of `given`.
+        """Return the value of each field: the given one, or else the field's default. Empties `given`.
 
-        Raises TypeError for a name that no field has.
+        Raises TypeError if a given name is not a field.
         """
         values = {
             name: given.pop(name) if name in given else field.get_default() for name, field in self._fields.items()
@@ -125,22 +126,22 @@ class CompiledInsert(Generic[ModelT]):
         return values
 
     def prepared(self, values: dict[str, Any], connection: Any) -> list[Any]:
-        """Return the values of the fields as the driver of a connection takes them."""
+        """Return the values of the fields in the form that the connection's driver takes."""
         prepared = [*values.values()]
         for place, field in self._to_prepare:
             prepared[place] = field.get_db_prep_value(prepared[place], connection, prepared=True)
         return prepared
 
     def record(self, values: dict[str, Any]) -> ModelT:
-        """Return the record that has been inserted with these values."""
-        # Without Model.__init__, as pickle does: it looks at each field again, and sends signals.
+        """Return the model instance for a row that has been inserted with these values."""
+        # Without Model.__init__, as in unpickling, because that processes each field again and sends signals.
         record = self._model.__new__(self._model)
         vars(record).update(values, _state=ModelState())
         record._state.db, record._state.adding = DEFAULT_DB_ALIAS, False
         return record
 
     def sql(self, connection: Any, on_conflict: OnConflict | None = None) -> str:
-        """Return the statement as Django's cursor takes it."""
+        """Return the statement in the form that Django's cursor takes."""
         query = InsertQuery(self._model, on_conflict=on_conflict)
         query.insert_values(self._fields.values(), [self._model(**dict.fromkeys(self._fields))])
         ((sql, _),) = query.get_compiler(connection=connection).as_sql()
@@ -152,10 +153,10 @@ class CompiledInsert(Generic[ModelT]):
 
 
 class CompiledGuardedInsert(Generic[ModelT]):
-    """The insertion of one record of `model` together with one of `guard` that a unique constraint lets in only once.
+    """A compiled INSERT of one record of `model` and one of `guard`, of which a unique constraint allows only one.
 
-    The guard has the other's primary key in its field `reference`. It goes past Django's cursor even if that is being
-    watched.
+    The guard's field `reference` holds the primary key of the other record. The statement never goes through Django's
+    cursor, even where that is observed.
     """
 
     def __init__(self, guard: type[Model], model: type[ModelT], reference: str) -> None:
@@ -163,9 +164,9 @@ class CompiledGuardedInsert(Generic[ModelT]):
         self._key = model._meta.pk.attname
 
     def write(self, guard: dict[str, Any], given: dict[str, Any], lock: tuple[str, int]) -> ModelT | None:
-        """Return the record, or None if the guard was there already, or somebody else has the lock of this name.
+        """Insert both and return the record, or return None if the guard exists or the named lock is taken.
 
-        Both are inserted in a transaction of their own or in the one under way.
+        Both inserts are part of the current transaction, or else have one of their own.
         """
         connection: Any = connections[DEFAULT_DB_ALIAS]
         statement = _cached(connection, self, self._compile)
@@ -185,7 +186,7 @@ class CompiledGuardedInsert(Generic[ModelT]):
 
 
 def _cached(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> Any:
-    """What has been compiled for this connection, whose own converters it may hold."""
+    """Return the compiled form of a statement for this connection, because it can hold the connection's converters."""
     kept = vars(connection).setdefault("compiled_statements", {})
     compiled = kept.get(statement)
     if compiled is None:
@@ -194,7 +195,7 @@ def _cached(connection: Any, statement: Any, compile_: Callable[[Any], Any]) -> 
 
 
 def _run(connection: Any, run: Callable[[Any, Sequence[Any]], Any], sql: _SQL, values: Sequence[Any]) -> Any:
-    """Run a statement by `run`, a method of the connection, or by Django's cursor if that is being watched."""
+    """Run a statement by `run`, a method of the connection, or by Django's cursor if that is observed."""
     if connection.connection is None:
         connection.ensure_connection()
     connection.validate_no_broken_transaction()

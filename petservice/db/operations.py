@@ -1,4 +1,4 @@
-"""Operations of migrations."""
+"""Operations for migrations."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from django.db.migrations.operations import SeparateDatabaseAndState
 
 
 class KeepTriggers(SeparateDatabaseAndState):
-    """Run operations, forwards or backwards, after which their tables have the triggers that they had before.
+    """A migration operation that runs others and keeps the triggers of their tables.
 
-    On SQLite, Django copies a table in order to add a constraint or to change a column, and triggers do not come along.
-    Without this operation such a migration fails and changes nothing. Write what makemigrations has written like this:
+    On SQLite, Django copies a table in order to add a constraint or to change a column, and the copy has no triggers.
+    Without this operation such a migration fails and changes nothing. Wrap the operations of makemigrations like this:
 
         KeepTriggers(
             migrations.AddConstraint("pet", models.CheckConstraint(...)),
             migrations.AlterField("pet", "status", ...),
         )
 
-    The triggers are created again as they were. A trigger that names a column which goes needs another text: drop it in
-    an operation before this one, and create the new one after it. On PostgreSQL tables are altered where they are, and
-    keep their triggers anyway.
+    The triggers are created again, unchanged. If a migration removes a column that a trigger names, drop the trigger
+    in an operation before this one. Create its new version in an operation after this one. PostgreSQL alters a table
+    in place, so its triggers stay.
     """
 
     def __init__(self, *operations: Any) -> None:

@@ -1,4 +1,4 @@
-"""Whether the database has every migration of this program. Until it has, what needs it is refused, not half served."""
+"""The check for pending migrations. While there are any, the service refuses requests that need the database."""
 
 from contextlib import suppress
 from time import monotonic
@@ -11,9 +11,9 @@ _INTERVAL = 1.0
 
 
 def missing_migrations() -> int:
-    """How many migrations of this program the database lacks; it may have some of a later one.
+    """Return the number of pending migrations. Migrations of a later version of the program do not count.
 
-    Raises DatabaseError if the database does not answer.
+    Raises DatabaseError if the database does not respond.
     """
     executor = MigrationExecutor(connection)
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
@@ -25,7 +25,7 @@ def pending_migrations_message(number: int) -> str:
 
 
 class PendingMigrations:
-    """What this process knows of pending migrations; once there are none, the database is not asked again."""
+    """A cached count of pending migrations. Once it is 0, the process does not query the database again."""
 
     def __init__(self) -> None:
         self.may_exist = True
@@ -33,12 +33,12 @@ class PendingMigrations:
         self._checked_at = -_INTERVAL
 
     def count(self) -> int:
-        """Return how many migrations the database lacks.
+        """Return the number of pending migrations, at most one second old.
 
-        Returns 0 also if the database does not answer: the caller will meet that as well.
+        Returns 0 if the database does not respond, because the caller's own query will fail then.
         """
         if self.may_exist and monotonic() - self._checked_at >= _INTERVAL:
-            self._checked_at = monotonic()  # before the check: one that fails may take as long as a connection does
+            self._checked_at = monotonic()  # before the check, because a failing one can take several seconds
             with suppress(DatabaseError):
                 self._count = missing_migrations()
                 self.may_exist = self._count > 0

@@ -1,6 +1,6 @@
-"""How a database call waits: it blocks its thread, unless a server lends it a way to let other calls run meanwhile.
+"""How database calls wait: they block their thread, unless the server provides a waiter that lets other requests run.
 
-A call finds its waiter in its context. Commands, tests and servers such as plain gunicorn lend none.
+A database call finds its waiter in a context variable. Commands, tests and plain gunicorn set none.
 """
 
 import asyncio
@@ -8,33 +8,33 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-# What a call may wait for on a socket; psycopg's values.
+# The socket events that a call can wait for, with psycopg's values.
 READ, WRITE = 1, 2
 
 T = TypeVar("T")
 
 
 class Waiter(Protocol):
-    """Suspends one call while other calls run on the same event loop."""
+    """An object that suspends one call while other calls run on the same event loop."""
 
     loop: asyncio.AbstractEventLoop
-    # Whether the call has taken too long; it must not ask the database for anything any more.
+    # Whether the call has timed out. It must not send further statements.
     has_timed_out: bool
 
     def wait_for_socket(self, descriptor: int, wanted: int) -> int:
-        """Suspend the call until the socket can be read or written, whichever of READ and WRITE is wanted.
+        """Suspend the call until the socket is ready for one of the wanted events, READ and WRITE.
 
-        Returns what is possible, or 0 if the call has taken too long.
+        Returns the event, or 0 if the call has timed out.
         """
 
     def wait_for_thread(self, function: Callable[[], T]) -> T:
-        """Run a function on a thread, suspend the call meanwhile, and return or raise what the function does."""
+        """Run a function on a thread, suspend the call until it ends, and return its result or raise its error."""
 
     def wait(self, start: Callable[[Callable[..., None]], object]) -> Any:
-        """Call `start` with a callback, suspend the call until the loop runs the callback, and return its argument."""
+        """Pass a callback to `start`, suspend the call until the callback is called, and return its argument."""
 
 
 waiter: ContextVar[Waiter | None] = ContextVar("waiter", default=None)
 
-# Whether statements may take as long as they need, as those of commands do. A new thread begins without it.
+# Whether statements have no time limit. Management commands set it; a new thread starts without it.
 unlimited: ContextVar[bool] = ContextVar("unlimited", default=False)

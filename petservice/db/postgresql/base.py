@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, with what the service asks of a backend beyond it (petservice.db.backend)."""
+"""Django's PostgreSQL backend, extended by the interface of petservice.db.backend."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,38 +22,38 @@ from petservice.db.waiting import READ, Waiter, unlimited, waiter
 
 T = TypeVar("T")
 
-# Milliseconds for which a prompt response is polled for before the call is suspended.
+# Milliseconds of polling for a response before the call is suspended.
 SPIN_MILLISECONDS = 2
 
-# After what time the server ends a statement: of a call that has a waiter, which is one of the API, whose statements
-# are all small; and of anything else, such as a page, before its worker would be replaced. Commands have no limits
+# Time limits that PostgreSQL itself enforces. Calls with a waiter are API requests, and their statements are small.
+# All others, such as admin pages, must end before the worker is replaced. Management commands have no limits
 # (petservice.db.waiting.unlimited).
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
-# Whatever the API asks of a table that grows is found by an index, so each statement is planned once. Left to itself,
-# the server plans a list anew each time, since it takes a limit that it does not know for a tenth of the table; and
-# having found a table small it reads the whole for one row, also when it has grown, until its statistics are renewed.
-# None is worth being compiled. Before PostgreSQL 18 what has no index, such as the inventory's few rows, would be, each
-# time for 70 ms: these count a scan that is off as a very long one.
+# Planner settings: each API statement on a growing table uses an index, so one generic plan serves for all parameters.
+# By default, PostgreSQL would plan a list for each request, because it estimates an unknown LIMIT as a tenth of the
+# table. It would also keep scanning a table that was small at planning time, until its statistics are refreshed.
+# JIT compilation never pays here. Before PostgreSQL 18, it would compile the inventory's statement each time, for
+# 70 ms, because with enable_seqscan=off a sequential scan counts as very expensive.
 PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
-# Of a migration's transaction. While it waits for a lock all that comes after waits behind it, and it may wait for as
-# long as a backup takes; so it fails instead, and can be run again.
+# The lock timeout of a migration's transaction. All later queries on the table queue behind a migration that waits,
+# and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 
 _INSERT = re.compile(r"(INSERT INTO .*) VALUES \((.*)\)(.*)")
 
 _TIMED_OUT = "The database has not answered in time."
 
-# The number of the advisory lock, which nothing else that uses the database may take.
+# The number of the advisory lock. No other program that uses the database may take it.
 _MIGRATION_LOCK = 7_387_115
 # Seconds between two attempts to take it.
 _LOCK_INTERVAL = 0.2
 
 
 class Connection(psycopg.Connection[Any]):
-    """psycopg's, which lets other calls go on while it waits, and runs prepared statements."""
+    """A psycopg connection that lets other calls run while it waits, and that runs prepared statements."""
 
-    # Of the server, so one for all connections.
+    # One for all connections, because all have the same server.
     _latency = Latency()
 
     def __init__(self, pgconn: PGconn) -> None:
@@ -63,15 +63,15 @@ class Connection(psycopg.Connection[Any]):
         self._statements: dict[bytes, PreparedStatement] = {}
 
     def rows(self, sql: bytes, parameters: Sequence[Any]) -> Rows:
-        """The rows of a statement with parameters `$1`, `$2`…, which is prepared when it is first asked for here.
+        """Run a statement with parameters `$1`, `$2`… and return its rows. Its first run on a connection prepares it.
 
-        Ids come as text, times in UTC. Raises psycopg's errors.
+        UUIDs are strings, and times are in UTC. Raises psycopg's errors.
         """
         rows: Rows = self.wait(self._rows(sql, parameters))
         return rows
 
     def _rows(self, sql: bytes, parameters: Sequence[Any]) -> PQGen[Rows]:
-        yield from self._start_query()  # begins the transaction, if this is the first statement in one
+        yield from self._start_query()  # sends BEGIN, if this is the first statement of a transaction
         statement = self._statements.get(sql)
         if statement is None:
             statement = yield from PreparedStatement.prepare(self.pgconn, sql, b"statement_%d" % len(self._statements))
@@ -79,7 +79,7 @@ class Connection(psycopg.Connection[Any]):
         return (yield from statement.rows(parameters))
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """psycopg's, which runs a generator that yields what to wait for."""
+        """Run one of psycopg's generators, which yield the socket event to wait for; use the waiter if there is one."""
         current = waiter.get()
         if current is None or arguments or options:
             return super().wait(gen, *arguments, **options)
@@ -99,7 +99,7 @@ class Connection(psycopg.Connection[Any]):
                 return READ
         ready = current.wait_for_socket(self.pgconn.socket, wanted)
         if not ready:
-            # Whatever comes now is no response to the next statement.
+            # A late response must not be taken for the response to the next statement.
             self.close()
             raise psycopg.OperationalError(_TIMED_OUT)
         return ready
@@ -112,17 +112,17 @@ class DatabaseFeatures(features.DatabaseFeatures):
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Django's, whose migrations wait shortly for locks, and which adds an index that an aborted run has left."""
+    """A schema editor with a lock timeout for migrations, which can repeat an interrupted concurrent index build."""
 
     def __enter__(self) -> "DatabaseSchemaEditor":
         super().__enter__()
-        # Not for one outside a transaction: it makes an index and holds nobody up, but would leave a broken one.
+        # Not outside a transaction: a concurrent index build blocks no writer, and a timeout would leave it invalid.
         if self.atomic_migration and not self.collect_sql:
             self.execute(_WAIT_SHORTLY)
         return self
 
     def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
-        if concurrently:  # not in a transaction: a run that was aborted has left an invalid index, which is in the way
+        if concurrently:  # an interrupted build outside a transaction leaves an invalid index of this name
             self.remove_index(model, index, concurrently=True)
         super().add_index(model, index, concurrently)
 
@@ -137,21 +137,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
     writes_block = False
     serves_event_loop = False
     returns_python_values = True
-    # Each has a connection of its own.
+    # Each request that writes has a connection of its own.
     concurrent_writes = 3
     call_timeout = 5.0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         current = waiter.get()
         if current is not None:
-            if current.has_timed_out:  # else each further try would leave one more statement to the server
+            if current.has_timed_out:  # otherwise each retry would leave one more running statement on the server
                 raise psycopg.OperationalError(_TIMED_OUT)
             limits = f"{LIMITS_OF_CALLS} {PLANS_OF_CALLS}"
         else:
             limits = "" if unlimited.get() else LIMITS_OF_PAGES
-        options = f"{limits} {conn_params.get('options', '')}".strip()  # of two that name the same, the later counts
+        options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         connect = partial(Connection.connect, **conn_params | {"options": options})
-        # On a thread: a name server that does not answer would hold up the event loop.
+        # On a thread, because a DNS lookup without a response would block the event loop.
         return connect() if current is None else current.wait_for_thread(connect)
 
     def driver_sql(self, sql: str) -> bytes:
@@ -166,7 +166,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.rows(sql, values)
 
     def guarded_insert(self, guard: str, insert: str, reference: str) -> bytes:
-        """Make one statement of both, which takes one round trip."""
+        """Combine both statements into one, which takes one round trip."""
         into_guard, row, ignoring = _INSERT.fullmatch(guard).groups()  # type: ignore[union-attr]
         into_table, values, _ = _INSERT.fullmatch(insert).groups()  # type: ignore[union-attr]
         free = "pg_try_advisory_xact_lock(hashtextextended(%s, %s))"
@@ -195,12 +195,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 for batch in batches:
                     for row in batch:
                         copy.write_row(row)
-            # Else the server plans by the table as it was, for as long as a minute. But it must not wait for another
-            # session that makes an index meanwhile, since that waits for this transaction.
+            # Without ANALYZE, PostgreSQL plans by the old table size for up to a minute. SKIP_LOCKED, because a session
+            # that builds an index waits for this transaction, and waiting for it would be a deadlock.
             cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
 
     def read_consistently(self) -> AbstractContextManager[Any]:
-        # Only in a transaction does the server send rows a few at a time.
+        # PostgreSQL sends rows in batches only within a transaction.
         return transaction.atomic()
 
     def lock_out_writers(self, table: str) -> None:
@@ -216,7 +216,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         with self.cursor() as cursor:
-            # Not pg_advisory_lock: a statement that waits holds a snapshot, for which CREATE INDEX CONCURRENTLY waits.
+            # Not pg_advisory_lock: its waiting statement holds a snapshot, and CREATE INDEX CONCURRENTLY waits for it.
             while not self._try_session_lock(cursor):
                 sleep(_LOCK_INTERVAL)
             try:

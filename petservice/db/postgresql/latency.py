@@ -1,32 +1,33 @@
-"""The server's latency, which decides whether a call polls for a response or lets other calls run meanwhile.
+"""Adaptive polling: whether a request polls for PostgreSQL's response or is suspended while other requests run.
 
-Without it, a database on the same machine costs each request a fifth to a half more CPU, because to suspend a call
-costs as much as the statement; or a database that is a network away halves the requests per second.
+Suspending a request costs as much CPU time as a statement. If requests never polled, each would take a fifth to a half
+more CPU with a database on the same machine. If they always polled, a database on another machine would halve the
+number of requests per second.
 """
 
-# Seconds within which a response counts as prompt. To suspend a call costs about as much CPU.
-PROMPT = 0.000_15
-# Responses in a row that were not prompt, after which no further one is polled for. At least one response of each
-# request, that to the look-up of its key, is prompt if the server is near.
+# Seconds within which a response counts as fast. Suspending a request costs about as much CPU time.
+FAST_RESPONSE_TIME = 0.000_15
+# Number of consecutive slow responses after which polling stops. If the server is near, at least one response of each
+# request is fast: that to the lookup of its key.
 MAX_SLOW_RESPONSES = 8
-# Responses after which one is polled for again, to find out whether the server is near by now.
+# Number of responses after which one is polled for again, to find out whether the server has become fast.
 TRIAL_INTERVAL = 100
 
 
 class Latency:
-    """The latency of one server."""
+    """Recent response times of one database server."""
 
     def __init__(self) -> None:
-        # Responses since the last prompt one; those that nobody polled for count as well.
+        # Responses since the last fast one, including those without polling.
         self._slow = 0
 
     def should_spin(self) -> bool:
-        """Return whether to poll for the next response and to `note` its time; to be asked once for each response."""
+        """Return whether to poll for the next response and `note` its time. Call it once for each response."""
         if self._slow < MAX_SLOW_RESPONSES:
             return True
         self._slow += 1
         return self._slow % TRIAL_INTERVAL == 0
 
     def note(self, seconds: float) -> None:
-        """Take in how long a response was polled for."""
-        self._slow = 0 if seconds < PROMPT else self._slow + 1
+        """Record how many seconds a response was polled for."""
+        self._slow = 0 if seconds < FAST_RESPONSE_TIME else self._slow + 1

@@ -1,8 +1,8 @@
-"""Prepared statements at the driver's lower level.
+"""Server-side prepared statements through psycopg's lower-level interface.
 
-Without it, a request takes a quarter to a half more CPU: a cursor of psycopg's spends more on a statement than the
-server does. It relies on parts of psycopg that may change, hence the narrow pin in pyproject.toml;
-tests/server/test_private_members.py names them.
+Without this module, a request takes a quarter to a half more CPU, because a psycopg cursor spends more time on a
+statement than the server does. The module uses psycopg internals, so pyproject.toml pins the minor version.
+tests/server/test_private_members.py names these internals.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class _Adaptation:
-    """How values are written and read: ids as text, which is what the API shows; times in UTC, as without a
-    connection there is no other zone.
-    """
+    """The conversion of values from and to PostgreSQL: UUIDs are strings, as in the API, and times are in UTC."""
 
     connection = None
     adapters = AdaptersMap(psycopg.adapters)
@@ -31,7 +29,7 @@ class _Adaptation:
 
 
 class PreparedStatement:
-    """A statement that the server has prepared for one connection."""
+    """A statement that PostgreSQL has prepared for one connection."""
 
     def __init__(self, pgconn: PGconn, name: bytes) -> None:
         self._pgconn = pgconn
@@ -40,17 +38,17 @@ class PreparedStatement:
 
     @classmethod
     def prepare(cls, pgconn: PGconn, sql: bytes, name: bytes) -> PQGen["PreparedStatement"]:
-        """Have the server prepare `sql`, with parameters `$1`, `$2`…, under a name that is new on this connection.
+        """Prepare `sql`, which has parameters `$1`, `$2`…, under a name that is unused on this connection.
 
-        A generator for `psycopg.Connection.wait`, as that of `rows`; both raise psycopg's errors.
+        Returns a generator for `psycopg.Connection.wait`, as `rows` does. Both raise psycopg's errors.
         """
         pgconn.send_prepare(name, sql)
         yield from _result(pgconn)
         return cls(pgconn, name)
 
     def rows(self, parameters: Sequence[Any]) -> PQGen[Rows]:
-        """The rows for these parameters; none if it gives none."""
-        # As text: what it means the server knows from the statement.
+        """Run the statement with these parameters and return its rows, if it has any."""
+        # As text, because the server knows the parameters' types from the statement.
         written = self._transformer.dump_sequence(parameters, [PyFormat.TEXT] * len(parameters))
         self._pgconn.send_query_prepared(self._name, written)
         result = yield from _result(self._pgconn)
@@ -60,7 +58,7 @@ class PreparedStatement:
 
 def _result(pgconn: PGconn) -> PQGen[PGresult]:
     result: PGresult
-    # A statement that is done may still fail as its transaction ends; then the failure is another result.
+    # A statement can succeed and its implicit transaction fail. The failure is then a further result.
     *_, result = yield from execute(pgconn)
     if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
         raise error_from_result(result)

@@ -1,4 +1,4 @@
-"""Django's SQLite backend, with what the service asks of a backend beyond it (petservice.db.backend)."""
+"""Django's SQLite backend, extended by the interface of petservice.db.backend."""
 
 import fcntl
 import logging
@@ -23,20 +23,20 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _REFUSAL = (
-    "A view on the event loop must not write to SQLite, because all other requests would wait for it: let another "
-    "method than GET do it, and leave the action out of the viewset's insert_actions"
+    "A view on the event loop must not write to SQLite, because all other requests would wait for it: use another "
+    "method than GET, and leave the action out of the viewset's insert_actions"
 )
 
 
 class DatabaseFeatures(features.DatabaseFeatures):
     """Django's features of SQLite."""
 
-    # It compares letters beyond ASCII by their case, whatever the collation.
+    # SQLite ignores the case of ASCII letters only, in every collation.
     knows_case_of_ascii_only = True
 
 
 class _EventLoopCursor(base.SQLiteCursorWrapper):
-    """A cursor that says what to do instead when it is asked to write."""
+    """A cursor for the event loop that refuses writes with a message for the developer."""
 
     def execute(self, query: str, params: Any = None) -> Any:
         try:
@@ -57,17 +57,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
     writes_block = True
     serves_event_loop = False
     returns_python_values = False
-    # They wait together for one commit.
+    # They share one commit.
     concurrent_writes = 64
-    # SQLite itself waits five seconds for another writer, and what comes meanwhile waits for those as well.
+    # SQLite waits 5 seconds for another writer. Requests behind such a write may wait 5 seconds more.
     call_timeout = 10.0
 
     def init_connection_state(self) -> None:
-        """Refuse writes on an event loop: waiting for another writer, SQLite would hold up all requests."""
+        """Configure a new connection; one that serves an event loop refuses writes."""
         super().init_connection_state()
-        if self.serves_event_loop:
+        if self.serves_event_loop:  # a write that waits for SQLite's lock would block all other requests
             self.connection.execute("PRAGMA query_only = ON")
-            self.transaction_mode = "DEFERRED"  # others begin as writers
+            self.transaction_mode = "DEFERRED"  # all other connections begin transactions as writers
 
     def create_cursor(self, name: str | None = None) -> Any:
         return self.connection.cursor(factory=_EventLoopCursor if self.serves_event_loop else base.SQLiteCursorWrapper)
@@ -80,7 +80,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return rows
 
     def insert(self, sql: str, values: Sequence[Any]) -> None:
-        """Insert as petservice.db.backend says; on an event loop, together with other inserts that wait."""
+        """Insert one row; on an event loop, as part of a group commit."""
         current = waiter.get()
         if current is None or self.in_atomic_block:
             self.rows(sql, values)
@@ -98,7 +98,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         reference: Any,
         lock: tuple[str, int],
     ) -> bool:
-        """Insert as petservice.db.backend says; the lock is that which all writers share."""
+        """Insert two rows or neither; SQLite's single write lock serves as the lock."""
         guard_sql, sql, column = statement
         insert = Insert(sql, values, Guard(guard_sql, guard, column, reference))
         current = waiter.get()
@@ -111,11 +111,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return function() if current is None else current.wait_for_thread(function)
 
     def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
-        """Try once for the one lock that all writers share, rather than queue for it.
+        """Update the rows, or skip the update if another writer has the database's write lock.
 
-        Django's cursor is not used: an exception that it raises is part of a reference cycle and keeps the cursor in
-        it. The garbage collector would close that cursor in another thread, which holds Python's lock while it waits
-        for this connection, so that all threads of the process would stop for as long as this connection is busy.
+        The method does not use Django's cursor. An exception of that cursor is part of a reference cycle that contains
+        the cursor. The garbage collector could close it in another thread, which would hold Python's global
+        interpreter lock while it waits for this connection. All threads would stop until the connection is free.
         """
         query: Any = queryset.query.chain(UpdateQuery)
         query.add_update_values(values)
@@ -125,9 +125,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         (timeout,) = database.execute("PRAGMA busy_timeout").fetchone()
         database.execute("PRAGMA busy_timeout = 0")
         if not database.in_transaction:
-            # Not worth a wait for the disk, which would hold up the event loop.
+            # Without waiting for the disk: the wait would block the event loop, and losing this update is harmless.
             database.execute("PRAGMA synchronous = NORMAL")
-        if self.serves_event_loop:  # without a wait it may
+        if self.serves_event_loop:  # a write is allowed here, because it does not wait
             database.execute("PRAGMA query_only = OFF")
         try:
             with self.wrap_database_errors:
@@ -152,19 +152,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.executemany(sql, batch)
 
     def read_consistently(self) -> AbstractContextManager[Any]:
-        # A statement sees one state by itself, and a transaction would keep writers out.
+        # Each SQLite statement reads one state anyway, and a transaction would block writers.
         return nullcontext()
 
     def lock_out_writers(self, table: str) -> None:
-        """Do nothing: each transaction begins as the only writer."""
+        """Do nothing, because each transaction has SQLite's only write lock from its start."""
 
     def try_lock(self, name: str, number: int) -> bool:
-        # A transaction that writes is the only writer.
+        # The current transaction has the only write lock.
         return True
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
-        # Beside the database: its own lock would be in the way of the migrations' transactions.
+        # A lock file, because SQLite's own lock would block the migrations' transactions.
         with Path(f"{self.settings_dict['NAME']}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

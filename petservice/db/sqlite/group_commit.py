@@ -1,8 +1,9 @@
-"""Inserts into SQLite from the event loop: those that wait while one transaction is committed share the next.
+"""Group commit for SQLite: inserts that arrive while one transaction is being committed share the next transaction.
 
-Without it, a service on SQLite creates a quarter to a third of the pets per second, and the slowest wait ten times as
-long: SQLite lets in one writer at a time, and each commit waits for the disk. Neither may hold up the loop, so a thread
-does it; and since waiting for the disk is most of the work, ten inserts in one transaction cost little more than one.
+Without this module, a service on SQLite creates a quarter to a third of the pets per second, and the slowest requests
+take ten times as long. SQLite has one writer at a time, and each commit waits for the disk. A thread does the waiting,
+so that it does not block the event loop. Most of the time of a commit is spent waiting for the disk, so ten inserts in
+one transaction cost little more than one.
 """
 
 import asyncio
@@ -17,18 +18,18 @@ from django.db import IntegrityError, connection, transaction
 
 from petservice.db.waiting import Waiter
 
-# Seconds in which others may join an insert: a disk takes longer than that to write one.
+# Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
 _GATHERING_INTERVAL = 0.001
-# Statements of one transaction: so many that readers and other writers never wait long.
+# Maximum number of inserts in one transaction, so that other writers do not wait long.
 _MAX_INSERTS = 100
 
 
 class Guard(NamedTuple):
-    """A row that must be the only one of its kind, or else another is not inserted."""
+    """A row with a unique constraint. If the constraint refuses it, a second row is not inserted either."""
 
     sql: str
     values: Sequence[Any]
-    # A column in which no two rows have the same value, and its value in this one.
+    # A column with unique values, and its value in this row.
     column: str
     reference: Any
 
@@ -41,8 +42,8 @@ class Insert(NamedTuple):
     guard: Guard | None = None
 
 
-class NotInserted(Exception):  # noqa: N818  # which is no error
-    """The guard of a row is not the only one of its kind."""
+class NotInserted(Exception):  # noqa: N818  # an outcome, not an error
+    """The outcome of an insert whose guard exists already."""
 
 
 Outcome = Exception | None
@@ -54,7 +55,7 @@ class _Waiting(NamedTuple):
 
 
 class GroupCommit:
-    """Gathers inserts on an event loop, and writes them on a thread."""
+    """A queue of inserts from the event loop, and the thread that writes them."""
 
     def __init__(self) -> None:
         self._waiting: list[_Waiting] = []
@@ -64,7 +65,7 @@ class GroupCommit:
         self._loop: asyncio.AbstractEventLoop
 
     def insert(self, current: Waiter, insert: Insert) -> bool:
-        """Insert, and suspend the call of this waiter until that is committed; returns False if its guard is not alone.
+        """Insert a row and suspend the waiter's call until the commit; return False if the guard exists already.
 
         Raises Django's errors.
         """
@@ -94,7 +95,7 @@ class GroupCommit:
         for waiting, outcome in zip(batch, outcomes, strict=True):
             waiting.tell(outcome)
 
-    # On the thread.
+    # The following runs on the thread.
 
     def _work(self) -> None:
         while True:
@@ -109,7 +110,7 @@ def _statements(insert: Insert) -> tuple[str, ...]:
 
 
 def _write(inserts: list[Insert]) -> list[Outcome]:
-    """Commit `inserts`, which have the same statements; what became of each."""
+    """Commit inserts that have the same statements, and return the outcome of each."""
     try:
         if inserts[0].guard is not None:
             return write_guarded(inserts)
@@ -117,7 +118,7 @@ def _write(inserts: list[Insert]) -> list[Outcome]:
         with connection.wrap_database_errors:
             _execute(inserts[0].sql, [insert.values for insert in inserts])
     except IntegrityError as error:
-        # One breaks a rule, and the others must not suffer for it.
+        # One row violates a constraint. Write each row by itself, so that the others succeed.
         return [error] if len(inserts) == 1 else [_write([insert])[0] for insert in inserts]
     except Exception as error:
         connection.close_if_unusable_or_obsolete()
@@ -126,7 +127,7 @@ def _write(inserts: list[Insert]) -> list[Outcome]:
 
 
 def write_guarded(inserts: list[Insert]) -> list[Outcome]:
-    """Insert rows whose guards are the only ones of their kind, in one transaction; NotInserted stands for others."""
+    """Insert rows whose guards are new, in one transaction; return an outcome for each, NotInserted for the others."""
     guards = [insert.guard for insert in inserts if insert.guard is not None]
     with transaction.atomic(), connection.wrap_database_errors:
         alone = {
@@ -142,7 +143,7 @@ def write_guarded(inserts: list[Insert]) -> list[Outcome]:
 
 
 def _execute(sql: str, rows: list[Sequence[Any]], ending: str = "") -> list[Any]:
-    # In one statement: each takes the interpreter's lock anew, for which this thread may have to wait.
+    # One statement for all rows, because each statement waits for Python's global interpreter lock.
     head, row = sql.split(" VALUES ")
     all_rows = f"{head} VALUES {', '.join([row] * len(rows))}{ending}"
     found: list[Any] = connection.connection.execute(all_rows, [value for row in rows for value in row]).fetchall()

@@ -1,4 +1,4 @@
-"""Django's schema editor for SQLite, which loses no trigger and knows the option `concurrently` of indexes."""
+"""A schema editor for SQLite that loses no trigger and accepts the option `concurrently` of indexes."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from django.db.backends.sqlite3 import schema
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Django's, which copies a table for a change that SQLite does not know and drops the old one with its triggers."""
+    """A schema editor that refuses to copy a table with triggers, or creates its triggers again."""
 
-    # Whether a copied table gets its triggers again, as KeepTriggers (petservice.db.operations) asks for.
+    # Whether to create the triggers of a copied table again. KeepTriggers (petservice.db.operations) sets it.
     keeps_triggers = False
 
     def _remake_table(self, model: Any, *args: Any, **kwargs: Any) -> None:
@@ -29,8 +29,8 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
             self.execute(statement, params=None)
 
     def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
-        """Add an index; Django's AddIndexConcurrently asks with an option that SQLite, with its one writer, ignores."""
-        if concurrently:  # not in a transaction: a run that was aborted may have left the index
+        """Add an index; accept the option of Django's AddIndexConcurrently, which has no effect on SQLite."""
+        if concurrently:  # an interrupted run outside a transaction may have left the index
             self.execute(f"DROP INDEX IF EXISTS {self.quote_name(index.name)}")
         super().add_index(model, index)
 
