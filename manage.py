@@ -13,7 +13,7 @@ def main() -> None:
         from petservice.db.waiting import unlimited
     except ImportError:
         sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
-    unlimited.set(True)  # commands may take their time in the database; `serve` takes this back for its requests
+    unlimited.set(True)  # management commands have no statement timeout; `serve` resets this for its requests
     execute_from_command_line(sys.argv)
 
 

@@ -1,4 +1,4 @@
-"""Addresses of the network: where a request comes from, when there may be proxies in between, and where to listen."""
+"""Network addresses: the IP address of a client behind proxies, and addresses to listen on."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -9,14 +9,14 @@ Address = IPv4Address | IPv6Address
 
 @dataclass(frozen=True)
 class Proxies:
-    """The proxies that are believed, as FORWARDED_ALLOW_IPS names them: addresses, networks, or `*`."""
+    """The trusted proxies, as FORWARDED_ALLOW_IPS names them: addresses, networks, or `*`."""
 
     networks: tuple[IPv4Network | IPv6Network, ...]
     any_peer: bool
 
     @classmethod
     def parse(cls, text: str) -> "Proxies":
-        """Reads `text` as gunicorn does; raises ValueError for what is no address and no network."""
+        """Parse the text as gunicorn does. Raises ValueError for anything but addresses, networks and `*`."""
         names = [name.strip() for name in text.split(",") if name]
         return cls(tuple(ip_network(name) for name in names if name != "*"), "*" in names)
 
@@ -25,19 +25,18 @@ class Proxies:
 
 
 def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Address | None:
-    """The address next to the last trusted proxy, None if nobody told it.
+    """Return the client's address: the last one that a trusted proxy has reported, or None if it is unknown.
 
-    `peer` is the other end of the connection, None for a unix socket; `forwarded_for` is the X-Forwarded-For header.
-    Each proxy appends to it the address that it was called from; so a client may begin the header as it likes, and the
-    end of it is sure.
-    `*` believes whoever connects, and of the header the last address only: it does not tell proxies from clients.
+    `peer` is the other end of the connection, None for a unix socket. `forwarded_for` is the X-Forwarded-For header.
+    Each proxy appends the address that connected to it. A client can forge the beginning of the header, but not the
+    part that trusted proxies append. With `*` every peer is trusted, and only the last address of the header counts.
     """
     address = None if peer is None else _address(peer)
-    # A unix socket is trusted, as by gunicorn; an address that is not known is not.
+    # As in gunicorn, a unix socket is trusted. An unknown address is not.
     if peer is None or proxies.any_peer or (address is not None and address in proxies):
         for entry in reversed(forwarded_for.split(",")):
             hop = _address(entry)
-            if hop is None:  # "unknown", or junk; what stands left of it is no better
+            if hop is None:  # "unknown" or invalid, so the rest of the header cannot be trusted either
                 break
             address = hop
             if address not in proxies:
@@ -46,7 +45,7 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Reads 127.0.0.1:9100, [::1]:9100 or localhost:9100; raises ValueError for anything else."""
+    """Parse 127.0.0.1:9100, [::1]:9100 or localhost:9100. Raises ValueError for anything else."""
     parts = urlsplit(f"//{text}")
     if not parts.hostname or not parts.port or parts.netloc != text or "@" in text:
         raise ValueError("it is no address with a port")
@@ -55,7 +54,7 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 def _address(text: str) -> Address | None:
     text = text.strip()
-    # Some proxies write the port, too: 192.0.2.7:4711 and [2001:db8::7]:4711.
+    # Some proxies append the port: 192.0.2.7:4711 and [2001:db8::7]:4711.
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -67,5 +66,5 @@ def _address(text: str) -> Address | None:
 
 
 def _in_one_spelling(address: IPv6Address) -> Address:
-    """IPv4 as such where a socket for both writes it as IPv6, and no name of a network interface (`%eth0`)."""
+    """Return an IPv4-mapped address as IPv4, and an IPv6 address without its network interface (`%eth0`)."""
     return address.ipv4_mapped or IPv6Address(int(address))

@@ -1,7 +1,7 @@
-"""Django's request handler, with a list of middleware for the API.
+"""Django's request handler, with a separate and shorter list of middleware for the API.
 
-What only pages need (sessions, forms, signals that look after caches and the like) costs more than all the rest of a
-small request. Requests to the API reach the same views by the same URLs, but through settings.API_MIDDLEWARE.
+Requests to the API go through settings.API_MIDDLEWARE and send none of Django's request signals. Sessions, forms and
+those signals serve pages only, and would cost more than the rest of a small API request.
 """
 
 import socket
@@ -23,9 +23,9 @@ from petservice.paths import API
 
 
 class APIHandlerMixin(BaseHandler):
-    """Leads requests to the API through its own middleware, except where the browsable API needs that of pages."""
+    """A handler that sends API requests through the API's middleware; with DEBUG, the browsable API needs them all."""
 
-    # Django's, which its types leave out.
+    # Attributes of Django's class that its type stubs leave out.
     _get_response: Any
     _middleware_chain: Any
 
@@ -44,9 +44,9 @@ class APIHandlerMixin(BaseHandler):
 
 
 class ChunkedInput:
-    """A server's file with a chunked body, which raises OSError if the chunks are malformed, whatever the server does.
+    """A chunked request body that raises OSError if the chunks are malformed.
 
-    Django takes an OSError for a mistake of the client, and all else for one of the service.
+    Django treats an OSError as an error of the client, and all other exceptions as errors of the service.
     """
 
     def __init__(self, file: Any) -> None:
@@ -68,10 +68,10 @@ class ChunkedInput:
 
 
 class Handler(APIHandlerMixin, WSGIHandler):
-    """The WSGI application; a server that makes Django's requests itself calls the other methods."""
+    """The WSGI application, with further methods for a server that creates Django's requests itself."""
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
-        # gunicorn takes the address from accept(), which knows it also of a client that has reset its connection.
+        # gunicorn gets the address from accept(), so it is also known if the client has reset its connection.
         connection = environ.get("gunicorn.socket")
         if connection is not None and connection.family == socket.AF_UNIX and not environ["REMOTE_ADDR"]:
             del environ["REMOTE_ADDR"]  # as under `serve`: client_address trusts a unix socket, but no empty address
@@ -80,19 +80,19 @@ class Handler(APIHandlerMixin, WSGIHandler):
             and environ.get("wsgi.input_terminated")
             and environ["PATH_INFO"].startswith(API)
         ):
-            # Django reads no more than the length says. A chunked body has none, and the server tells where it ends.
+            # Django reads only as much as Content-Length says. A chunked body has none; the server marks its end.
             environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
             environ["wsgi.input"] = ChunkedInput(environ["wsgi.input"])
         return super().__call__(environ, start_response)
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
-        """Return the response to a request of the API, without the signals that Django sends around a request."""
+        """Return the response to an API request, without Django's request signals."""
         response = self.get_response(request)
         connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
         return cast(HttpResponse, response)  # the API streams nothing
 
     def page_response(self, request: HttpRequest) -> tuple[HttpResponseBase, bytes]:
-        """Return the response to any request and its whole body, so that a client who reads slowly needs no thread."""
+        """Return the response to any request and its complete body, so that a slow client occupies no thread."""
         signals.request_started.send(sender=type(self))
         response = self.get_response(request)
         try:

@@ -1,4 +1,4 @@
-"""The kinds of path, by which requests are told apart before a URL pattern is looked for."""
+"""The kinds of path that the service treats differently before it looks for a URL pattern."""
 
 API = "/v1/"
 ADMIN = "/admin/"
@@ -6,9 +6,9 @@ LOGIN = "/admin/login/"
 STATIC = "/static/"
 HEALTH = "/v1/health"
 READINESS = "/ready"
-# Load balancers probe these by address, without a host name, and often without TLS.
+# Load balancers request these by IP address, without a host name, and often without TLS.
 PROBES = (HEALTH, READINESS)
-# Pages for people, which may respond in HTML; everything else responds in JSON.
+# Pages for people, which may respond in HTML. All other paths respond in JSON.
 SECTIONS = (ADMIN, STATIC)
-# Pages to be read: any other method than GET and HEAD is answered in JSON as well.
+# Pages without a form. Methods other than GET and HEAD get a JSON error.
 PAGES = ("/", "/docs")

@@ -1,1 +1,1 @@
-"""Indexes on tables that belong to Django, which no model of ours can name."""
+"""Migrations that add indexes to Django's own tables, which have no model in this project."""

@@ -1,1 +1,1 @@
-"""What operators read: log lines, the access log, metrics, alerts and a dashboard."""
+"""Logs, the access log, metrics, alerts and a dashboard for operators."""

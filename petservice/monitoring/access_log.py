@@ -1,4 +1,4 @@
-"""The access log: what is logged and counted of each request, however it ends."""
+"""The access log: one log line and one metrics sample for each request, including malformed and abandoned ones."""
 
 import re
 import time
@@ -16,24 +16,24 @@ from petservice.monitoring.redaction import without_keys
 from petservice.paths import HEALTH, STATIC
 
 if TYPE_CHECKING:
-    from petservice.monitoring.metrics import Metrics  # which may be imported only where metrics are wanted
+    from petservice.monitoring.metrics import Metrics  # to be imported only where metrics are configured
 
-# The name under which the scope of a request holds its record.
+# The key of a request's access record in its ASGI scope.
 ACCESS_RECORD = "petservice.access_record"
-# No pattern of a URL was reached: an unknown path, or a request that was refused before.
+# The route of a request that matched no URL pattern: an unknown path, or a request that was refused earlier.
 NO_ROUTE = "no_route"
-# What no route could be looked for in.
+# The route of input that is not valid HTTP.
 INVALID_REQUEST = "invalid_request"
-# A status for requests that ended without an answer because their client had left; nginx's.
+# The status of a request whose client disconnected before the response, as in nginx.
 CLIENT_LEFT = 499
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
 
 
 class AccessRecord:
-    """One request, from the end of its headers to the end of its response.
+    """A record of one request, from the end of its headers to the end of its response.
 
-    Nothing here is a client's own text except a request id, of which every character is harmless.
+    The only field that a client writes is the request id, which has a safe set of characters.
     """
 
     __slots__ = ("forwarded_for", "key_prefix", "method", "peer", "request_id", "route", "started", "status")
@@ -44,22 +44,22 @@ class AccessRecord:
         self.route = NO_ROUTE
         self.status = 0
         self.request_id = ""
-        # Of a key that verified.
+        # The prefix of the API key, if the key was valid.
         self.key_prefix: str | None = None
         self.peer: str | None = ""
         self.forwarded_for = ""
 
     def client_is(self, meta: dict[str, Any], request_id: str) -> None:
-        """Note the id of the request with this META, and who sent it."""
+        """Record the request's id and its sender."""
         self.request_id = request_id
         self.peer = meta.get("REMOTE_ADDR")
         self.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
 
     def handled(self, request: HttpRequest) -> None:
-        """Note what Django has found out about the request."""
+        """Record the route and the API key that Django found."""
         if request.resolver_match is not None:
             self.route = _shown(request.resolver_match.route)
-        elif request.path_info.startswith(STATIC):  # WhiteNoise's, which has no pattern
+        elif request.path_info.startswith(STATIC):  # WhiteNoise serves these without a URL pattern
             self.route = STATIC
         elif request.path_info == HEALTH and self.method in ("GET", "HEAD"):  # the server may answer it without Django
             self.route = HEALTH
@@ -68,12 +68,12 @@ class AccessRecord:
             self.key_prefix = key.prefix
 
     def responded(self, status: int) -> None:
-        """Note that the response has begun."""
+        """Record the status of a response that has begun."""
         self.status = status
 
 
 class AccessLog:
-    """Notes the requests of one worker process, in log lines or in metrics or both."""
+    """A recorder of one worker's requests, in log lines or in metrics or in both."""
 
     def __init__(self, lines: LineWriter | None, metrics: "Metrics | None") -> None:
         self._lines = lines
@@ -86,12 +86,12 @@ class AccessLog:
         return AccessRecord(method)
 
     def end(self, record: AccessRecord) -> None:
-        """Write the record of a request that has its response, or whose client has left."""
+        """Write the record of a request that has ended, or whose client has disconnected."""
         self.in_flight -= 1
         self._write(record)
 
     def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
-        """Write that the server refused what is no request; it began at `started` on the monotonic clock."""
+        """Write a record of invalid input that the server refused; `started` is on the monotonic clock."""
         record = AccessRecord("")
         record.route, record.peer, record.started = INVALID_REQUEST, peer, started
         record.request_id, record.status = request_id, status
@@ -124,8 +124,8 @@ def _address(peer: str | None, forwarded_for: str) -> str | None:
     return None if address is None else str(address)
 
 
-@cache  # as many as there are patterns
+@cache  # one entry per URL pattern
 def _shown(route: str) -> str:
-    """Django's pattern as the documentation writes paths: /v1/pets/{petId}."""
+    """Return Django's URL pattern in OpenAPI's notation, for example /v1/pets/{petId}."""
     route = re.sub(r"\(\?P<(\w+)>[^)]*\)\$?", r"{\1}", route)
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)

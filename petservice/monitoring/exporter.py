@@ -1,4 +1,4 @@
-"""/metrics for Prometheus, on an address of its own: a thread of the master process adds up what the workers count."""
+"""The endpoint /metrics for Prometheus: a thread of the master process serves the sums over all workers."""
 
 import errno
 import os
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
 
 
 class Exporter:
-    """Serves the metrics until it is closed, with the library's own server."""
+    """A server of the metrics on its own address, with prometheus_client's own HTTP server."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Begin to serve; raises OSError if the address cannot be had."""
+        """Start to serve. Raises OSError if the address cannot be bound."""
         self._folder = _folder(host, port)
-        # The library decides at its import, which happens nowhere else before this, where workers count.
+        # prometheus_client reads this variable when it is imported, so nothing may import it earlier.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(self._folder)
         from prometheus_client import CollectorRegistry, start_http_server
 
-        # Workers are copies of this process, with whatever a scrape's thread holds in that moment; so this may take no
-        # lock that a worker takes. A registry and a collector of its own, which reads files, take none.
+        # Workers are forks of this process and inherit any lock that a scrape's thread holds at that moment. So this
+        # thread must not take a lock that workers use. A separate registry with a collector of files takes none.
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Collector(self._folder))
         self._server, _ = start_http_server(port, host, registry)
-        _make(self._folder)  # now: the owner of the address owns the folder; a killed service has left its files
+        _make(self._folder)  # only now, because the owner of the address owns the folder; it may hold old files
         for file in self._folder.glob("*.db"):
             file.unlink()
 
     def close_in_worker(self) -> None:
-        """Close a worker's copy of the listener, which would keep the address from the next service."""
+        """Close a worker's inherited listening socket, so that the address is free once the master ends."""
         self._server.socket.close()
 
     def worker_ended(self, pid: int) -> None:
-        """Keep what a worker process counted, and forget what was going on in it."""
+        """Keep the counters of an ended worker process, and drop its gauges."""
         from prometheus_client.multiprocess import mark_process_dead
 
         mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """Stop serving, and leave no file behind."""
+        """Stop serving and delete the files."""
         self._server.shutdown()
         self._server.server_close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -65,17 +65,17 @@ class _Collector:
         yield InfoMetricFamily("petservice_build", "What runs.", build)
 
     def _files(self) -> list[str]:
-        """The files that have content. One that a worker makes is empty at first, and stays so if it is killed then."""
+        """Return the files that have content. A worker that is killed while it creates its file leaves it empty."""
         files = []
         for file in self._folder.glob("*.db"):
-            with suppress(FileNotFoundError):  # that of a worker that has just ended
+            with suppress(FileNotFoundError):  # its worker has just ended
                 if file.stat().st_size:
                     files.append(str(file))
         return files
 
 
 def _folder(host: str, port: int) -> Path:
-    """Return the folder for what workers count, in memory where possible: a slow disk must not hold up requests."""
+    """Return the folder of the workers' metric files, in memory if possible, so that no request waits for a disk."""
     memory = Path("/dev/shm")  # noqa: S108  # the owner of the folder is checked
     parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
     return parent / f"petservice-metrics-{host}-{port}"

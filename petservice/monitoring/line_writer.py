@@ -1,6 +1,6 @@
-"""Log lines on their way out, written by a thread.
+"""A thread that writes log lines.
 
-Without it, a reader of standard error that stops for a while stops all requests, and the health check with them.
+Without this module, a reader of standard error that stops reading blocks all requests, including the health check.
 """
 
 import atexit
@@ -9,17 +9,20 @@ import select
 import threading
 from collections.abc import Callable, Iterator
 
-# Seconds for which lines gather. Waking the thread for each would cost more than all the rest of a line.
+# Seconds between two writes. Waking the thread for each line would cost more than the line itself.
 WRITE_INTERVAL = 0.05
-# Bytes that wait for the reader. What comes beyond them is lost, and counted.
+# Maximum number of buffered bytes. Further lines are dropped and counted.
 LIMIT = 4 * 1024 * 1024
-# Seconds that the reader has for the rest at the end.
+# Seconds that the final write waits for the reader.
 FLUSH_TIMEOUT = 2.0
 
 
 class LineWriter:
-    """Writes whole lines to a file descriptor; `write` never waits. Other writers of the same pipe get in between
-    lines, not into one, unless it is longer than the kernel writes at once (select.PIPE_BUF)."""
+    """A writer of whole lines to a file descriptor, whose `write` never waits.
+
+    Output of other processes to the same pipe appears between lines, not within one. The exception is a line that is
+    longer than the kernel writes atomically (select.PIPE_BUF).
+    """
 
     def __init__(self, descriptor: int, lost_lines: Callable[[int], str]) -> None:
         self._descriptor = descriptor
@@ -35,7 +38,7 @@ class LineWriter:
         atexit.register(self.close)
 
     def write_line(self, line: bytes) -> None:
-        """Have `line`, which ends with a line feed, written soon; or never, if too much waits already."""
+        """Buffer a line, which ends with a line feed, to be written soon; drop it if the buffer is full."""
         with self._lock:
             if self._size + len(line) > LIMIT:
                 self._lost += 1
@@ -48,14 +51,14 @@ class LineWriter:
             self._wanted.set()
 
     def write(self, text: str) -> None:
-        """The same for logging.StreamHandler, which takes this for a file."""
+        """Buffer text, so that logging.StreamHandler can use this object as its stream."""
         self.write_line(text.encode())
 
     def flush(self) -> None:
-        """Nothing: the thread writes when it is time."""
+        """Do nothing, because the thread writes on its own schedule."""
 
     def close(self) -> None:
-        """Write what waits, if the reader takes it in time; what comes later is written at once."""
+        """Write the buffer, if the reader takes it within FLUSH_TIMEOUT; write later lines directly."""
         self._closing.set()
         self._wanted.set()
         self._thread.join(FLUSH_TIMEOUT)
@@ -69,7 +72,7 @@ class LineWriter:
         self._write(self._taken())
 
     def _flush_late(self) -> None:
-        if not self._thread.is_alive():  # or else the reader has stopped for good
+        if not self._thread.is_alive():  # otherwise the reader has stopped and a write would block
             self._write(self._taken())
 
     def _taken(self) -> list[bytes]:
@@ -87,14 +90,14 @@ class LineWriter:
             while rest:
                 try:
                     rest = rest[os.write(self._descriptor, rest) :]
-                except BlockingIOError:  # somebody else who has it open has made it so
+                except BlockingIOError:  # another process that has the pipe open has set it non-blocking
                     select.select([], [self._descriptor], [])
-                except OSError:  # nobody reads any more
+                except OSError:  # the reader has closed the pipe
                     break
 
 
 def _parts(lines: list[bytes]) -> Iterator[bytes]:
-    """`lines` in parts that the kernel writes to a pipe at once, as far as a line is not longer itself."""
+    """Yield the lines joined to parts that the kernel writes atomically, except for a line that is longer."""
     part = b""
     for line in lines:
         if part and len(part) + len(line) > select.PIPE_BUF:

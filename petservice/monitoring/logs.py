@@ -1,4 +1,4 @@
-"""What log lines look like: the request id in each, and one JSON object a line where programs read them."""
+"""The format of log lines: text for people or one JSON object per line, each with the request id."""
 
 import json
 import logging
@@ -9,12 +9,12 @@ from typing import Any
 
 from petservice.monitoring.redaction import KeylessFormatter, without_keys
 
-# Set while a request is handled, so that every line logged meanwhile can be found by it.
+# The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
 class RequestIDFilter(logging.Filter):
-    """Adds `request_id` to every record."""
+    """A filter that adds `request_id` to every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
@@ -22,7 +22,7 @@ class RequestIDFilter(logging.Filter):
 
 
 class JSONFormatter(logging.Formatter):
-    """Writes each record as one line of JSON, its traceback included, without API keys."""
+    """A formatter that writes each record, including its traceback, as one line of JSON without API keys."""
 
     def format(self, record: logging.LogRecord) -> str:
         traceback = [self.formatException(record.exc_info)] if record.exc_info else []
@@ -41,7 +41,7 @@ class JSONFormatter(logging.Formatter):
 def json_line(
     level: str, logger: str, message: str, *, created: float, process: int | None = None, traceback: str = ""
 ) -> str:
-    """A log line without its end; `created` is in seconds since the epoch."""
+    """Return a JSON log line without its line feed; `created` is in seconds since the epoch."""
     fields = {
         "time": datetime.fromtimestamp(created, UTC).isoformat(),
         "level": level,
@@ -52,20 +52,20 @@ def json_line(
     }
     if traceback:
         fields["traceback"] = without_keys(traceback)
-    # In ASCII: all else that somebody may take for the end of a line, and what is no Unicode, is escaped.
+    # ASCII only: this escapes Unicode line separators and invalid Unicode, which break some readers.
     return json.dumps(fields)
 
 
 def lost_lines(number: int) -> str:
-    """The log line that stands for `number` others."""
+    """Return the log line that reports how many lines were dropped."""
     message = f"{number} log lines were lost: standard error was not read fast enough."
     return json_line("WARNING", __name__, message, created=time.time())
 
 
 def logging_settings(log_format: str) -> dict[str, Any]:
-    """Return Django's LOGGING: a line for each event on standard error, in the format `line` or `json`.
+    """Return Django's LOGGING setting: one line for each event on standard error, in the format `line` or `json`.
 
-    A traceback stands below its line, or in JSON inside it.
+    A traceback follows its line, or is a field of the JSON object.
     """
     return {
         "version": 1,
@@ -81,12 +81,12 @@ def logging_settings(log_format: str) -> dict[str, Any]:
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": log_format, "filters": ["request_id"]}},
         "root": {"handlers": ["console"], "level": "INFO"},
         "loggers": {
-            # Django's own handlers would write each line a second time, or mail it.
+            # Without handlers, because Django's own would write each line a second time, or send it by mail.
             "django": {"handlers": [], "level": "INFO", "propagate": True},
-            # A client's mistake is the client's to see; only crashes are logged.
+            # Errors of clients are not logged, only crashes.
             "django.request": {"level": "ERROR"},
             "django.server": {"handlers": [], "propagate": True},
-            # Failed logins and lock-outs, not each step on the way.
+            # Only failed logins and lockouts.
             "axes": {"level": "WARNING"},
         },
     }

@@ -1,7 +1,7 @@
-"""What is counted, for Prometheus. Each worker process counts in a file of its own, which outlives it.
+"""The Prometheus metrics. Each worker process counts in its own file, which outlives the process.
 
-The library decides at its import that it does so: petservice.monitoring.exporter makes the folder first, and nothing
-else may import this before.
+prometheus_client chooses this mode when it is imported. So petservice.monitoring.exporter creates the folder first, and
+nothing may import this module earlier.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 
 class Pool(Protocol):
-    """A number of greenlets or threads, of which some are in use."""
+    """A pool of greenlets or threads, of which some are in use."""
 
     @property
     def size(self) -> int: ...
@@ -21,43 +21,43 @@ class Pool(Protocol):
 
 
 REQUESTS = Counter(
-    "petservice_http_requests", "Requests that have ended, by what became of them.", ["route", "method", "status"]
+    "petservice_http_requests", "Finished requests by route, method and status.", ["route", "method", "status"]
 )
 DURATION = Histogram(
     "petservice_http_request_duration_seconds",
-    "From the end of a request's headers to the end of its answer.",
+    "Seconds from the end of the request headers to the end of the response.",
     ["route"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-# The rest is sampled once a second: to write it down at each change would cost every request.
-WORKERS = Gauge("petservice_workers", "Worker processes that run.", multiprocess_mode="livesum")
-CONNECTIONS = Gauge("petservice_connections", "Open connections of clients.", multiprocess_mode="livesum")
-IN_FLIGHT = Gauge("petservice_http_requests_in_flight", "Requests being answered.", multiprocess_mode="livesum")
+# The other metrics are sampled once per second, because an update at each change would slow every request.
+WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
+CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
+IN_FLIGHT = Gauge("petservice_http_requests_in_flight", "Requests in progress.", multiprocess_mode="livesum")
 API_CONCURRENCY = Gauge(
     "petservice_api_concurrency",
-    "Calls of the API that can run at a time; on PostgreSQL each has a connection.",
+    "Maximum number of concurrent API requests; on PostgreSQL, each uses one connection.",
     ["pool"],
     multiprocess_mode="livesum",
 )
 API_CONCURRENCY_IN_USE = Gauge(
-    "petservice_api_concurrency_in_use", "Calls of the API that run or wait.", ["pool"], multiprocess_mode="livesum"
+    "petservice_api_concurrency_in_use", "API requests in progress.", ["pool"], multiprocess_mode="livesum"
 )
-THREADS = Gauge(
-    "petservice_threads", "Threads that there may be, by what they do.", ["pool"], multiprocess_mode="livesum"
+THREADS = Gauge("petservice_threads", "Maximum number of threads per pool.", ["pool"], multiprocess_mode="livesum")
+THREADS_IN_USE = Gauge(
+    "petservice_threads_in_use", "Threads that run a request.", ["pool"], multiprocess_mode="livesum"
 )
-THREADS_IN_USE = Gauge("petservice_threads_in_use", "Threads that run a call.", ["pool"], multiprocess_mode="livesum")
 
 
 class Metrics:
     """The metrics of one worker process."""
 
     def __init__(self) -> None:
-        # Looking a series up in the library costs as much as counting in it.
+        # A cache, because a lookup in the library costs as much as the count itself.
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         WORKERS.set(1)
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one request. The route and the method are one of a few, whatever clients send."""
+        """Count one request. `route` and `method` must have few different values."""
         series = self._series.get((route, method, status))
         if series is None:
             series = REQUESTS.labels(route, method, status), DURATION.labels(route)
@@ -68,7 +68,7 @@ class Metrics:
     def sample(
         self, *, connections: int, in_flight: int, greenlets: Mapping[str, Pool], threads: Mapping[str, Pool]
     ) -> None:
-        """Write down what is going on now."""
+        """Set the gauges to the current numbers."""
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in greenlets.items():
