@@ -1,7 +1,7 @@
-"""All settings, top to bottom; every value that differs between machines comes from the environment.
+"""All settings. Each value that differs between installations comes from an environment variable.
 
-A value that cannot be used is noted in CONFIGURATION_ERRORS, and a safe one stands in its place, so that all
-mistakes are reported together (petservice.checks) instead of one a start.
+An invalid value is recorded in CONFIGURATION_ERRORS and replaced by a safe one. So petservice.checks reports all
+mistakes together, instead of one for each start.
 """
 
 import os
@@ -23,7 +23,7 @@ CONFIGURATION_ERRORS: list[str] = []
 
 env = Env(eager=False)
 
-# The set-up: what kind of place this is.
+# The installation.
 
 ENVIRONMENT = env.str("PETSERVICE_ENVIRONMENT", "test")
 LIVE = ENVIRONMENT == "live"
@@ -42,7 +42,7 @@ if not SECRET_KEY and not LIVE:
             f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
-# Django reads no setting at all without one; checks.py refuses to start with this stand-in.
+# Django cannot load its settings without a key. petservice.checks refuses to start with this replacement.
 SECRET_KEY_IS_MISSING = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or get_random_secret_key()
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
@@ -55,10 +55,10 @@ except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
 
-# Where the requests of keys that have a limit are counted; without it no key can be given one.
+# The Redis that counts requests of keys with a rate limit. Without it, no key can have one.
 REDIS_URL = env.str("REDIS_URL", "")
 
-# gunicorn reads the same variable, with the same default.
+# gunicorn reads the same variable and has the same default.
 FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
 try:
     TRUSTED_PROXIES = Proxies.parse(FORWARDED_ALLOW_IPS)
@@ -69,10 +69,10 @@ except ValueError as error:
     )
     TRUSTED_PROXIES = Proxies.parse("")
 
-# Seconds in which a stop is only announced, by /ready.
+# Seconds for which /ready announces a stop before it begins.
 DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
 
-# Lines for people, or JSON for programs; in JSON there is a line for each request as well.
+# `line` for people, `json` for programs. The JSON log also has a line for each request.
 LOG_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
 if LOG_FORMAT not in ("line", "json"):
     CONFIGURATION_ERRORS.append(
@@ -80,7 +80,7 @@ if LOG_FORMAT not in ("line", "json"):
     )
     LOG_FORMAT = "line"
 
-# Where Prometheus finds /metrics, on a listener of its own; nowhere, unless this names it.
+# The address of a separate listener for /metrics. There is none by default.
 METRICS_BIND = env.str("METRICS_BIND", "")
 METRICS_ADDRESS: tuple[str, int] | None = None
 try:
@@ -103,11 +103,11 @@ except EnvValidationError as error:
 
 INSTALLED_APPS = [
     "petservice",
-    "petservice.backoffice",  # before the admin, of which it replaces templates
+    "petservice.backoffice",  # before the admin, because it replaces some of its templates
     "petservice.apikeys",
     "pets",
     "store",
-    "petservice.backoffice.apps.AdminConfig",  # django.contrib.admin, with a front page of our own
+    "petservice.backoffice.apps.AdminConfig",  # django.contrib.admin with our dashboard
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -123,9 +123,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # First: whatever any of the others answers or raises leaves in the service's one shape.
+    # First, so that the responses and exceptions of all others get the error envelope.
     "petservice.middleware.EnvelopeMiddleware",
-    # Before whatever may refuse a page: the refusal is a page as well.
+    # Before all that may refuse a page, because the refusal is a page and needs the policy too.
     "petservice.middleware.PagePolicyMiddleware",
     "petservice.middleware.TransportMiddleware",
     "petservice.middleware.PendingMigrationsMiddleware",
@@ -136,10 +136,10 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    # Last: it puts the page for a locked-out person in the place of the login's answer, and does no more elsewhere.
+    # Last, because it replaces the login's response by the lockout page.
     "axes.middleware.AxesMiddleware",
 ]
-# The API's part of it (petservice.handler).
+# The middleware of the API (petservice.handler).
 API_MIDDLEWARE = [
     "petservice.middleware.EnvelopeMiddleware",
     "petservice.middleware.TransportMiddleware",
@@ -147,7 +147,7 @@ API_MIDDLEWARE = [
 
 ROOT_URLCONF = "petservice.urls"
 WSGI_APPLICATION = "petservice.wsgi.application"
-# The API has no trailing slashes, and nothing under it redirects.
+# The API has no trailing slashes and no redirects.
 APPEND_SLASH = False
 
 TEMPLATES = [
@@ -170,7 +170,7 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
 
 STATIC_URL = "/static/"
-# Served from the installed packages: no collecting step before the first start.
+# Files are served from the installed packages, so that the first start needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -181,11 +181,11 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = reverse_lazy("admin:login")
 AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",  # first: who is locked out is not compared with any password
+    "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
     "django.contrib.auth.backends.ModelBackend",
 ]
-# Failed logins are counted for an account from an address: a stranger who guesses locks out neither the account's owner
-# elsewhere nor the others at the same address.
+# Failed logins are counted per account and client address. So a stranger who guesses passwords locks out neither the
+# account's owner at another address, nor other accounts at the same address.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
@@ -197,22 +197,22 @@ AXES_HANDLER = "petservice.backoffice.logins.LoginAttempts"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
-# What its log lines leave out. A name may be a password in the wrong field; axes_list_attempts tells the names.
+# Account names are left out of the log, because people sometimes type their password into the name field.
 AXES_SENSITIVE_PARAMETERS = ["username"]
 
-# gunicorn tells the scheme after looking at the proxy's headers, from FORWARDED_ALLOW_IPS only; Django trusts no
-# header of its own. A page that needs HTTPS is refused by TransportMiddleware, never redirected.
+# gunicorn determines the scheme. It reads the headers of proxies in FORWARDED_ALLOW_IPS only, and Django reads none.
+# TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
-SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # this service cannot speak for its neighbours
+SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # other services may run on subdomains
 X_FRAME_OPTIONS = "DENY"
-# Browsers heed it over HTTPS and at loopback addresses only; elsewhere they complain of it on every page.
+# Browsers apply this header over HTTPS and at loopback addresses only, and log a warning elsewhere.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
 CSRF_FAILURE_VIEW = "petservice.backoffice.error_views.csrf_failure"
-# What a page may load, sent by PagePolicyMiddleware. Swagger UI and the admin need no more than files of this host and
-# the images inside Swagger UI's style sheet (data:): no script or style in a page's own text, and no eval.
+# The policy that PagePolicyMiddleware sends. Pages may load files of this host, and the data: images in Swagger UI's
+# style sheet. Inline scripts, inline styles and eval are forbidden.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -227,12 +227,12 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # HSTS for subdomains, as above
-    "security.W008",  # SECURE_SSL_REDIRECT: plain requests are refused, not redirected
-    "security.W021",  # HSTS preload is the domain owner's choice
+    "security.W005",  # HSTS for subdomains, see above
+    "security.W008",  # SECURE_SSL_REDIRECT: plain HTTP is refused, not redirected
+    "security.W021",  # HSTS preload is a decision of the domain's owner
 ]
 
-# The API. Closed by default: a view that wants to be open says so.
+# The API. Every view requires a key, unless it sets other classes.
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
@@ -243,11 +243,11 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.negotiation.JSONNegotiation",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",
-    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is a wrong method
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is an unknown method
     "URL_FORMAT_OVERRIDE": None,
 }
 if DEBUG:
-    # The browsable API, for staff who are logged in to the admin.
+    # The browsable API for logged-in staff.
     REST_FRAMEWORK |= {
         "DEFAULT_AUTHENTICATION_CLASSES": [
             "petservice.apikeys.authentication.APIKeyAuthentication",
@@ -262,7 +262,7 @@ if DEBUG:
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",
-    "VERSION": "1.0.0",  # as the contract has it
+    "VERSION": "1.0.0",  # the contract's version
     "CONTACT": {"name": "The pet service team"},
     "TAGS": [
         {"name": "Pets", "description": "Pet records: list, create, fetch."},
@@ -277,13 +277,13 @@ SPECTACULAR_SETTINGS = {
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
     "COMPONENT_SPLIT_REQUEST": False,
-    "SORT_OPERATION_PARAMETERS": False,  # in many clients the order is the function's: limit first, as in the contract
+    "SORT_OPERATION_PARAMETERS": False,  # generated clients keep this order for function parameters: limit first
     "ENUM_NAME_OVERRIDES": {
         "ErrorCode": "petservice.api.schema.ERROR_CODES",
         "HealthStatus": ["ok"],
         "TooManyRequestsCode": ["too_many_requests"],
     },
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would say each value twice
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would list each value twice
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "petservice.openapi.describe",
