@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from tests.conftest import ROOT, Service
+from tests.service import ROOT, Service
 
 
 def create_api_key(*arguments: str) -> tuple[str, str]:

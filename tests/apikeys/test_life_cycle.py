@@ -13,8 +13,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from tests.conftest import ROOT, TLS, Service, migrated_database_url, running_service
+from tests.databases import migrated_database_url
 from tests.server.connections import Client
+from tests.service import ROOT, TLS, Service, running_service
 
 # Enough, each on a connection of its own, that no worker process is left out.
 REQUESTS = 40

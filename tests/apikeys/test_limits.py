@@ -24,17 +24,9 @@ from django.urls import reverse
 
 from petservice.apikeys import request_counter, throttling
 from petservice.apikeys.models import APIKey
-from tests.conftest import (
-    REDIS_PASSWORD,
-    RedisServer,
-    Service,
-    free_port,
-    make_certificate,
-    migrated_database_url,
-    redis_used_by,
-    running_redis,
-    running_service,
-)
+from tests.databases import migrated_database_url
+from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
+from tests.service import Service, free_port, make_certificate, running_service
 
 CHANGE = "admin:apikeys_apikey_change"
 FORM = {

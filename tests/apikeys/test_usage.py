@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import APIKey
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

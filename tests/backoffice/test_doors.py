@@ -23,8 +23,9 @@ from django.utils import timezone
 from pets.admin.pages import PetAdmin
 from pets.models import Pet
 from petservice.monitoring.logs import RequestIDFilter
-from tests.conftest import Service, migrated_database_url, running_service
+from tests.databases import migrated_database_url
 from tests.running.test_pages import POLICY, policy
+from tests.service import Service, running_service
 
 pytestmark = pytest.mark.django_db
 

@@ -46,8 +46,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
 django.setup()
 # The set-up above is what the import below needs.
 # isort: split
-from tests.conftest import ROOT, Service, free_port, running_service, wait_until  # noqa: E402
 from tests.faults.slow_clients import slow_clients  # noqa: E402
+from tests.service import ROOT, Service, free_port, running_service  # noqa: E402
+from tests.waiting import wait_until  # noqa: E402
 
 FEW, MANY = 10_000, 1_000_000
 CONNECTIONS = 16

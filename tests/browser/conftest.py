@@ -8,7 +8,8 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.conftest import Service, fresh_database_url, running_service
+from tests.databases import fresh_database_url
+from tests.service import Service, running_service
 
 # Where to keep pictures of the pages, for people to look at; by default with the other temporary files.
 PICTURES = "PETSERVICE_PICTURES"

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility import assert_accessible
 from tests.browser.test_import_export import choose
 from tests.browser.test_pets import make
-from tests.conftest import Service
+from tests.service import Service
 
 
 @pytest.fixture(params=["light", "dark"], autouse=True)

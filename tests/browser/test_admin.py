@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.test_pets import make
-from tests.conftest import Service
+from tests.service import Service
 
 # Where links lead, those in drawings too.
 PATHS = "links => links.map(link => new URL(link.href.baseVal ?? link.href, location).pathname)"

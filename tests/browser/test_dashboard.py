@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import running_site
-from tests.conftest import Service
+from tests.service import Service
 
 FILL = """
 from datetime import timedelta

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.conftest import Service
+from tests.service import Service
 
 
 def open_operation(page: Page, name: str) -> Locator:

@@ -7,7 +7,7 @@ import httpx
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_pets import make
-from tests.conftest import Service
+from tests.service import Service
 
 
 def reach(page: Page, target: Locator) -> None:

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.conftest import Service
+from tests.service import Service
 
 
 def make(site: Service, *pets: dict[str, str]) -> list[str]:

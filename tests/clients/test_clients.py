@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.tools import DOCUMENT, HERE, run
-from tests.conftest import Service
+from tests.service import Service
 
 SCENARIOS = HERE / "scenarios"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.clients.tools import HERE, run
-from tests.conftest import ROOT
+from tests.service import ROOT
 
 DASHBOARD = json.loads((ROOT / "petservice" / "monitoring" / "dashboard.json").read_text())
 

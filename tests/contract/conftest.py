@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.conftest import Service
 from tests.contract.seed import seed
 from tests.contract.wires import ClientWire, SocketWire, Wire
+from tests.service import Service
 
 
 @pytest.fixture(scope="session")

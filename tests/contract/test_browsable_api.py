@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from tests.conftest import Service, log_in, migrated_database_url, running_service
+from tests.databases import migrated_database_url
+from tests.service import Service, log_in, running_service
 
 pytestmark = pytest.mark.once
 

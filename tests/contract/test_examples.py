@@ -16,9 +16,9 @@ from pets.views import PetViewSet
 from petservice.apikeys.models import APIKey
 from petservice.health import HealthViewSet
 from store import views as store_views
-from tests.conftest import RedisServer
 from tests.contract.wires import SocketWire
 from tests.described import DOCUMENT
+from tests.redis_server import RedisServer
 
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)

@@ -15,10 +15,10 @@ from django.utils import timezone
 from pets import services
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
-from tests.conftest import Service
 from tests.contract.rows import TYPE, WRITE
 from tests.contract.test_table import filled
 from tests.contract.wires import Reply, SocketWire
+from tests.service import Service
 
 REX = {"name": "Rex", "tag": "dog"}
 

@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import ROOT, TLS, Service, free_port
 from tests.contract.failing_front import Trouble, failing_front
 from tests.contract.wires import Headers, Reply, SocketWire
+from tests.service import ROOT, TLS, Service, free_port
 
 pytestmark = pytest.mark.once
 

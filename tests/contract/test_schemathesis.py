@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.conftest import ROOT, Service, migrated_database_url, running_service
+from tests.databases import migrated_database_url
+from tests.service import ROOT, Service, running_service
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # How many cases of each operation and of their sequences there are at the most, beside the document's examples and edge

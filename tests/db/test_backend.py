@@ -15,7 +15,7 @@ from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a writer to SQLite is alone")
 

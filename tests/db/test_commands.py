@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from tests.conftest import ROOT, free_port
+from tests.service import ROOT, free_port
 
 pytestmark = pytest.mark.once
 

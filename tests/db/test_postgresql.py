@@ -21,8 +21,10 @@ from django.test import Client as DjangoClient
 
 from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
-from tests.conftest import ROOT, Service, fresh_database_url, running_service, wait_until
+from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
+from tests.service import ROOT, Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 

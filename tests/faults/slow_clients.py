@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from tests.conftest import Service
 from tests.server.connections import Client, get, post
+from tests.service import Service
 
 
 class SlowClient(Client):

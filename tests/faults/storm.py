@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 
 # Seconds that a client waits for anything.
 PATIENCE = 30

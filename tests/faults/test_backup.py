@@ -13,10 +13,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import ROOT, Service, running_service
 from tests.faults.conftest import Outcome
 from tests.faults.servers import PROGRAMS, primary
 from tests.faults.storm import Storm, all_pets, storm
+from tests.service import ROOT, Service, running_service
 
 pytestmark = pytest.mark.faults
 

@@ -19,10 +19,12 @@ import httpx
 import psycopg
 import pytest
 
-from tests.conftest import ROOT, RedisServer, Service, free_port, make_certificate, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
+from tests.redis_server import RedisServer
+from tests.service import ROOT, Service, free_port, make_certificate, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 

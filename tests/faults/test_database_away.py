@@ -12,10 +12,11 @@ import httpx
 import psycopg
 import pytest
 
-from tests.conftest import Service, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.servers import Server, primary, replica
 from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.service import Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.conftest import Service, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
 from tests.running.test_serve import refusal
+from tests.service import Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 

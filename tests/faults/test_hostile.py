@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Service, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
 from tests.faults.test_kill import workers
 from tests.server.connections import Client, get, post
 from tests.server.services import planted_service
+from tests.service import ROOT, Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import Service, free_port, running_service, wait_until
 from tests.faults.conftest import Outcome
 from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.service import Service, free_port, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conftest import TLS, Service, free_port, migrated_database_url, running_service
+from tests.databases import migrated_database_url
+from tests.service import TLS, Service, free_port, running_service
 
 # Method, route and status of a request.
 Seen = tuple[str, str, int]

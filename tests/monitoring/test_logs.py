@@ -19,10 +19,12 @@ import httpx
 import pytest
 
 from petservice.monitoring.line_writer import LIMIT, LineWriter
-from tests.conftest import ROOT, SERVE, TLS, free_port, migrated_database_url, running_service, wait_until
+from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.server.connections import HOST, Client, get, post
 from tests.server.services import planted_service
+from tests.service import ROOT, SERVE, TLS, free_port, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 

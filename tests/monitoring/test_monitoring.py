@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import ROOT, TLS, free_port, wait_until
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.test_logs import KINDS
 from tests.monitoring.test_metrics import send
+from tests.service import ROOT, TLS, free_port
+from tests.waiting import wait_until
 
 MONITORING = ROOT / "petservice" / "monitoring"
 ALERTS = MONITORING / "alerts.yml"

@@ -28,8 +28,9 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
 from store.services import inventory_counts
-from tests.conftest import ROOT, Service, migrated_database_url
+from tests.databases import migrated_database_url
 from tests.memory import peak_memory
+from tests.service import ROOT, Service
 
 NAMES = ("pets.csv", "pets.jsonl")
 TEXTS = st.text(

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.db import connection
 from django_migration_linter import MigrationLinter
 
-from tests.conftest import ROOT
+from tests.service import ROOT
 
 OURS = ["pets", "store", "apikeys", "petservice"]
 # Published before there was anything to serve meanwhile; they build indexes while they lock the table.

@@ -9,7 +9,7 @@ from django.conf import LazySettings
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
-from tests.conftest import TLS, Service
+from tests.service import TLS, Service
 
 POLICY = {
     "default-src": "'none'",

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from petservice import health
-from tests.conftest import wait_until
+from tests.waiting import wait_until
 
 
 def answer_without_a_database(get: Callable[[], HttpResponse]) -> HttpResponse:

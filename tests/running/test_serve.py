@@ -16,18 +16,9 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests.conftest import (
-    ROOT,
-    SERVE,
-    TLS,
-    Service,
-    free_port,
-    fresh_database_url,
-    make_certificate,
-    migrated_database_url,
-    running_service,
-    wait_until,
-)
+from tests.databases import fresh_database_url, migrated_database_url
+from tests.service import ROOT, SERVE, TLS, Service, free_port, make_certificate, running_service
+from tests.waiting import wait_until
 
 # Those that were run twice.
 REPEATED = "SELECT app, name FROM django_migrations GROUP BY app, name HAVING count(*) > 1"

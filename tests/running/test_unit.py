@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from petservice.db.url import database_settings
-from tests.conftest import ROOT, TLS, free_port, migrated_database_url
+from tests.databases import migrated_database_url
+from tests.service import ROOT, TLS, free_port
 
 README = (ROOT / "README.md").read_text()
 UNIT = README.partition("```ini\n")[2].partition("```")[0]

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests.conftest import GUNICORN, ROOT, Service, running_service
+from tests.service import GUNICORN, ROOT, Service, running_service
 
 only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no limits of its own")
 

@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from tests.conftest import Service
+from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
 

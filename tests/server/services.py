@@ -4,8 +4,8 @@ import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.conftest import Service, running_service
 from tests.server.connections import Client, get
+from tests.service import Service, running_service
 
 PLANTED = ("-m", "tests.server.run_planted")
 

@@ -16,9 +16,11 @@ from petservice.server.admission import (
     BusyError,
     Places,
 )
-from tests.conftest import Service, log_in, migrated_database_url, running_service, wait_until
+from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
 from tests.server.services import held, planted_service, release
+from tests.service import Service, log_in, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

@@ -18,9 +18,10 @@ import pytest
 
 from petservice.server import balancing
 from petservice.server.balancing import SLOTS, Acceptor, Balancer, WorkerSlot
-from tests.conftest import Service, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import open_connections, planted_service, worker_of, workers
+from tests.service import Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Service, migrated_database_url, running_service, wait_until
+from tests.databases import migrated_database_url
 from tests.server.services import planted_service, workers
+from tests.service import Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

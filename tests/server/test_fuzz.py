@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Service, log_in, migrated_database_url
+from tests.databases import migrated_database_url
 from tests.server.services import planted_service, workers
+from tests.service import Service, log_in
 
 pytestmark = pytest.mark.once
 

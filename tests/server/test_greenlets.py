@@ -33,10 +33,11 @@ from petservice.db.waiting import waiter
 from petservice.server.asgi import WRITE_THREADS
 from petservice.server.greenlets import GreenletPool, PooledGreenlet
 from store.services import inventory_counts
-from tests.conftest import migrated_database_url, wait_until
+from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.server.connections import Client, get, post
 from tests.server.services import planted_service
+from tests.waiting import wait_until
 
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
 only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no group commit")

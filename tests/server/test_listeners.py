@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import ROOT, Service, make_certificate, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import PLANTED, planted_service, workers
+from tests.service import ROOT, Service, make_certificate
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.conftest import Service, wait_until
 from tests.server.connections import Answer, Client, get, post
+from tests.service import Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 

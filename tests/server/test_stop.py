@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from petservice.server.asgi import PAGE_THREADS
-from tests.conftest import Service, wait_until
 from tests.server.connections import Client, get
 from tests.server.services import held, planted_service, release
+from tests.service import Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from petservice.server import asgi
-from tests.conftest import Service, fresh_database_url, migrated_database_url, wait_until
+from tests.databases import fresh_database_url, migrated_database_url
 from tests.server.connections import Client, get, post
 from tests.server.services import asked, clear, held, open_connections, planted_service, release, workers
+from tests.service import Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 

@@ -1,0 +1,74 @@
+"""New databases for services: empty ones, and copies of a migrated one."""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+
+from tests.service import Service
+
+# What comes before the name of a database in a URL, the name, and what comes after it.
+_NAME = r"^(postgresql://[^/]*/)([^?]*)(.*)$"
+
+_NAME_OF_THE_REAL_DATABASE = str(connection.settings_dict["NAME"])
+
+
+@contextmanager
+def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
+    """The URL of a new database of the kind that the suite runs on: empty, or a copy of the one at `template`."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"] == "petservice.db.sqlite":
+        if template:
+            shutil.copyfile(template.removeprefix("sqlite:///"), folder / "petservice.sqlite3")
+        yield f"sqlite:///{folder}/petservice.sqlite3"
+        return
+    name = f"service_{os.getpid()}_{time.monotonic_ns()}"
+    copied = " TEMPLATE " + re.sub(_NAME, r"\g<2>", template) if template else ""
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}{copied}")
+        yield _url_on_the_server(name)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
+    """The URL of a new database with all migrations and an API key: `serve` need not set it up, which takes long."""
+    return fresh_database_url(folder, template=templates[-1].migrated_url)
+
+
+class Template:
+    """The database that others are copies of."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._service = Service("", None, folder / "log", os.environ | {"DATABASE_URL": url})
+
+    @cached_property
+    def migrated_url(self) -> str:
+        if not url_of_the_test_database():  # of which this is a copy otherwise
+            self._service.manage("migrate", "--verbosity", "0")
+        self._service.create_key()
+        return self._service.environment["DATABASE_URL"]
+
+
+templates: list[Template] = []
+
+
+def url_of_the_test_database() -> str:
+    """An empty one if no test of this run needs it."""
+    name = str(connection.settings_dict["NAME"])
+    if name == _NAME_OF_THE_REAL_DATABASE:
+        return ""
+    return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on_the_server(name)
+
+
+def _url_on_the_server(name: str) -> str:
+    """The URL of another database of PostgreSQL's."""
+    url = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
+    return re.sub(_NAME, rf"\g<1>{name}\g<3>", url)

@@ -1,0 +1,68 @@
+"""A Redis server, and the service here using it."""
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from petservice.apikeys import request_counter
+from tests.service import free_port
+from tests.waiting import wait_until
+
+REDIS_PASSWORD = "8e03978e40d5"
+
+
+class RedisServer:
+    """A redis-server of its own, with a password and nothing on the disk; it can be ended and started again."""
+
+    def __init__(self, *options: str | Path) -> None:
+        self._port = free_port()
+        self._options = options
+        self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self._port}/0"
+        self.client = redis.Redis.from_url(self.url)
+        self.process: subprocess.Popen[bytes]
+
+    def start(self) -> None:
+        options = ["--bind", "127.0.0.1", "--port", str(self._port), "--save", "", "--requirepass", REDIS_PASSWORD]
+        try:
+            self.process = subprocess.Popen(["redis-server", *options, *self._options], stdout=subprocess.DEVNULL)
+        except FileNotFoundError:
+            pytest.fail("redis-server is missing: the README's section Develop says how to install it")
+        wait_until(self._answers)
+
+    def kill(self) -> None:
+        self.process.kill()  # which ends it even while it is stopped
+        self.process.wait()
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except redis.ConnectionError:
+            return False
+
+
+@contextmanager
+def running_redis(*options: str | Path) -> Iterator[RedisServer]:
+    """A redis-server with further options."""
+    server = RedisServer(*options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.client.close()
+        server.kill()
+
+
+@contextmanager
+def redis_used_by(settings: Any, url: str) -> Iterator[None]:
+    """The service here uses the Redis at `url`, and lets go of it at the end."""
+    settings.REDIS_URL = url
+    yield
+    loop = request_counter._background_loop()
+    connections = request_counter._counter(loop, url).connections
+    asyncio.run_coroutine_threadsafe(connections.disconnect(), loop).result()

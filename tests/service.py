@@ -1,0 +1,199 @@
+"""A running service, and what starts one."""
+
+import os
+import random
+import re
+import signal
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from petservice.apikeys import keys
+from petservice.db.url import database_settings
+from tests.described import assert_described
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVE = ("manage.py", "serve", "--migrate")
+# The same application under plain gunicorn, with the workers that call WSGI.
+GUNICORN = {
+    "sync": ("-m", "gunicorn", "petservice.wsgi"),
+    "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
+}
+
+# httpx loads the system's certificates for each client that is given no context of its own, which takes 20 ms.
+TLS = ssl.create_default_context()
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running `manage.py serve` with a database of its own."""
+
+    url: str
+    process: subprocess.Popen[str]
+    log: Path
+    environment: dict[str, str]
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command against the same database; its standard output."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    def create_key(self, *arguments: str) -> str:
+        """A new read-and-write key: with `arguments` of the command, else without that process."""
+        if arguments:
+            return self.manage("create_api_key", "Acme", *arguments).strip()
+        plain = keys.generate("test")
+        self.execute(
+            "INSERT INTO apikeys_apikey (name, prefix, digest, environment, access, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            *("Acme", keys.prefix(plain), keys.digest(plain), "test", "write", datetime.now(UTC)),
+        )
+        return plain
+
+    def create_staff(self, name: str, password: str, *, is_superuser: bool = True) -> None:
+        """An administrator of the admin, or staff without rights, without the second that a command takes."""
+        # One round of hashing: the service does as many as the stored password says.
+        hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
+        values = (name, hashed, True, True, is_superuser, "", "", "", datetime.now(UTC))
+        self.execute(
+            "INSERT INTO auth_user (username, password, is_active, is_staff, is_superuser, first_name, last_name,"
+            " email, date_joined) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            *values,
+        )
+
+    def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement with `%s` for each value, if it has any."""
+        with self.database() as database:
+            if isinstance(database, sqlite3.Connection):
+                statement = statement.replace("%s", "?")
+                values = tuple(_as_django_writes_it(value) for value in values)
+            cursor = database.execute(statement, *([values] if values else []))
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def database(self) -> Iterator[Any]:
+        """Its database, by the driver alone; what is written is committed at the end."""
+        url = self.environment["DATABASE_URL"]
+        if url.startswith("postgres"):
+            with psycopg.connect(url, target_session_attrs="read-write") as database:
+                yield database
+            return
+        path = url.removeprefix("sqlite:///") or f"{self.environment['PETSERVICE_DATA_DIR']}/petservice.sqlite3"
+        with closing(sqlite3.connect(path, timeout=30)) as database, database:
+            yield database
+
+    @contextmanager
+    def models(self) -> Iterator[None]:
+        """Django's models in this process are those of its database."""
+        own = connections[DEFAULT_DB_ALIAS]
+        url, folder = self.environment["DATABASE_URL"], Path(self.environment["PETSERVICE_DATA_DIR"])
+        connections[DEFAULT_DB_ALIAS] = type(own)(own.settings_dict | database_settings(url, data_dir=folder))
+        try:
+            yield
+        finally:
+            connections[DEFAULT_DB_ALIAS].close()
+            connections[DEFAULT_DB_ALIAS] = own
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        """A client whose answers must be in the OpenAPI document, save for the pages that there are with DEBUG."""
+        headers = {"X-API-Key": key} if key else {}
+        hooks = {} if "DEBUG" in self.environment else {"response": [_check]}
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=TLS, event_hooks=hooks
+        )
+
+
+def _as_django_writes_it(value: object) -> object:
+    """A value for SQLite, which has no type for times."""
+    return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
+
+
+def log_in(client: httpx.Client, name: str, password: str) -> None:
+    """Log a client of a service in, as a member of staff."""
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/admin/login/").text)[0]
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
+    assert client.post("/admin/login/", data=form).status_code == 302
+
+
+def _check(response: httpx.Response) -> None:
+    request = response.request
+    assert_described(request.method, request.url.path, response.status_code, response.headers, response.read())
+
+
+def free_port() -> int:
+    """One that no connection gets meanwhile: those have a port that the system chooses, from 32768 on."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+@contextmanager
+def running_service(
+    folder: Path, *, port: int | None = None, command: Sequence[str] = SERVE, **variables: str
+) -> Iterator[Service]:
+    """`command` on a free loopback port, stopped at the end; its database and log are in `folder`."""
+    port = port or free_port()
+    environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
+    log = folder / "log"
+    with log.open("a") as output:
+        process = subprocess.Popen(
+            [sys.executable, *command, "--bind", f"127.0.0.1:{port}"],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            text=True,
+        )
+    scheme = "https" if "TLS_CERTFILE" in variables else "http"
+    service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment)
+    try:
+        wait_until(lambda: process.poll() is not None or _answers(service.url))
+        if process.poll() is not None:
+            pytest.fail(f"serve ended with {process.returncode}:\n{log.read_text()}")
+        yield service
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=40)
+
+
+def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, Path]:
+    """The files of a certificate for `host` that vouches for itself, and of its key."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName={host}"
+    arguments = [*command.split(), "-out", certificate, "-keyout", key]
+    subprocess.run(arguments, check=True, capture_output=True)
+    return certificate, key
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/v1/health", trust_env=False, verify=False).status_code == 200
+    except httpx.TransportError:
+        return False
