@@ -22,7 +22,7 @@ from pets.services import create_pet
 from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
 from petservice.backoffice import charts, dashboard, groups
 from store.models import InventoryCounter, InventoryItem
-from tests.backoffice.test_walk import staff
+from tests.backoffice.test_crawl import staff
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from tests.contract.seed import seed
-from tests.contract.wires import ClientWire, SocketWire, Wire
+from tests.contract.transports import ClientWire, SocketWire, Wire
 from tests.service import Service
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pets.fields import OPTIONAL_TEXTS
-from tests.contract.wires import Headers, Reply
+from tests.contract.transports import Headers, Reply
 
 MAX_BODY = 64 * 1024
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")

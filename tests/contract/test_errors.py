@@ -13,7 +13,7 @@ from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
 from tests.contract.rows import TYPE, WRITE
 from tests.contract.test_table import assert_api_answer, assert_failure, filled
-from tests.contract.wires import ClientWire, Reply, SocketWire
+from tests.contract.transports import ClientWire, Reply, SocketWire
 
 CAUSE = "the planted cause"
 # Where API_MIDDLEWARE holds what gives answers their headers; a crash before it has the envelope alone.

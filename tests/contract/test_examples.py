@@ -16,7 +16,7 @@ from pets.views import PetViewSet
 from petservice.apikeys.models import APIKey
 from petservice.health import HealthViewSet
 from store import views as store_views
-from tests.contract.wires import SocketWire
+from tests.contract.transports import SocketWire
 from tests.described import DOCUMENT
 from tests.redis_server import RedisServer
 

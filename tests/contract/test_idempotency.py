@@ -17,7 +17,7 @@ from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
 from tests.contract.rows import TYPE, WRITE
 from tests.contract.test_table import filled
-from tests.contract.wires import Reply, SocketWire
+from tests.contract.transports import Reply, SocketWire
 from tests.service import Service
 
 REX = {"name": "Rex", "tag": "dog"}

@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.failing_front import Trouble, failing_front
-from tests.contract.wires import Headers, Reply, SocketWire
+from tests.contract.failing_proxy import Trouble, failing_front
+from tests.contract.transports import Headers, Reply, SocketWire
 from tests.service import ROOT, TLS, Service, free_port
 
 pytestmark = pytest.mark.once

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from petservice.api.errors import CODES
-from tests.contract.wires import SocketWire
+from tests.contract.transports import SocketWire
 
 SNAPSHOT = Path(__file__).with_name("openapi.json")
 

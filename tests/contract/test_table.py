@@ -10,7 +10,7 @@ from django.conf import LazySettings
 
 from petservice.apikeys.keys import PREFIX_LENGTH
 from tests.contract.rows import CODES, MAX_BODY, READ, ROWS, TYPE, WRITE, Row, padded
-from tests.contract.wires import ClientWire, Headers, Reply, SocketWire, Wire
+from tests.contract.transports import ClientWire, Headers, Reply, SocketWire, Wire
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 CHUNKED = ("Transfer-Encoding", "chunked")

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
+from tests.faults.load import Storm, all_pets, storm
 from tests.faults.servers import PROGRAMS, primary
-from tests.faults.storm import Storm, all_pets, storm
 from tests.service import ROOT, Service, running_service
 
 pytestmark = pytest.mark.faults

@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.faults.load import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
 from tests.redis_server import RedisServer
 from tests.service import ROOT, Service, free_port, make_certificate, running_service

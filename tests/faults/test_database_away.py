@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
+from tests.faults.load import Storm, all_pets, lost, storm
 from tests.faults.servers import Server, primary, replica
-from tests.faults.storm import Storm, all_pets, lost, storm
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 

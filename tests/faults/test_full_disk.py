@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.faults.load import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
 from tests.running.test_serve import refusal
 from tests.service import Service, running_service

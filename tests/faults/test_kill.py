@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.storm import Storm, all_pets, lost, storm
+from tests.faults.load import Storm, all_pets, lost, storm
 from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 

@@ -279,7 +279,7 @@ def test_worker_that_hangs_tells_where_in_one_line(tmp_path: Path) -> None:
             wait_until(
                 lambda: [line for line in observed.lines() if line.get("message", "").startswith("The worker hangs:")]
             )
-            assert "planted.py" in observed.service.log.read_text()
+            assert "endpoints.py" in observed.service.log.read_text()
 
 
 def test_requests_are_not_logged_in_lines_for_people(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.server.connections import Client, get
 from tests.service import Service, running_service
 
-PLANTED = ("-m", "tests.server.run_planted")
+PLANTED = ("-m", "tests.server.run_with_endpoints")
 
 
 def planted_service(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:

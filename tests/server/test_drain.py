@@ -57,7 +57,7 @@ def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
 
 
 def test_worker_that_gets_the_signal_to_stop_while_it_begins_stops(tmp_path: Path) -> None:
-    slow = ("--worker-class", "tests.server.planted.SlowToBegin")
+    slow = ("--worker-class", "tests.server.endpoints.SlowToBegin")
     with planted_service(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)
 

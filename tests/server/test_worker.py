@@ -227,7 +227,7 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
         log = service.log.read_text()
         assert f"WORKER TIMEOUT (pid:{first})" in log
         assert "The worker hangs:" in log
-        assert re.search(r'planted.py", line \d+ in get_response', log), "the log shows where it hung"
+        assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows where it hung"
 
 
 def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -> None:

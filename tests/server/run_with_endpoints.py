@@ -1,4 +1,4 @@
-"""`python -m tests.server.run_planted`: the service with the planted paths, by gunicorn's own command line options."""
+"""`python -m tests.server.run_with_endpoints`: the service with the planted paths, by gunicorn's own command line options."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ class PlantedServer(run._WebServer):
     """The server of `serve`, for another application."""
 
     def load(self) -> Any:
-        from tests.server.planted import application
+        from tests.server.endpoints import application
 
         return application
 

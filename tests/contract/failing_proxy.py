@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from http.client import parse_headers
 
-from tests.contract.wires import Headers, Reply
+from tests.contract.transports import Headers, Reply
 
 Service = Callable[[str, str, Headers, bytes], Reply]
 

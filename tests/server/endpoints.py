@@ -26,7 +26,7 @@ from petservice.server.asgi import Application
 
 FOLDER = Path(os.environ["PLANTED"])
 MEBIBYTE = b"x" * 2**20
-settings.ROOT_URLCONF = "tests.server.planted_urls"
+settings.ROOT_URLCONF = "tests.server.endpoint_urls"
 balancing.MAX_DEFERRAL = float(os.environ.get("PLANTED_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
 protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(os.environ.get("PLANTED_DEADLINE", protocol.REQUEST_TIMEOUT))
 
