@@ -13,7 +13,7 @@ from pets.models import IdempotencyRecord, Pet
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
-from tests.pets.test_import_export import JSON, confirm, exported, upload
+from tests.pets.admin.import_export.import_pages import JSON, confirm, exported, upload
 
 TEXTS = {field: f"a {field}" for field in ("name", *OPTIONAL_TEXTS)}
 

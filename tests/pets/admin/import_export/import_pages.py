@@ -1,0 +1,44 @@
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+
+LIST = reverse("admin:pets_pet_changelist")
+IMPORT = reverse("admin:pets_pet_import")
+CONFIRM = reverse("admin:pets_pet_process_import")
+EXPORT = reverse("admin:pets_pet_export")
+CSV, JSON = "0", "1"
+
+MakeStaff = Callable[..., Client]
+
+
+def upload(client: Client, content: str | bytes, name: str = "pets.csv") -> Any:
+    body = content.encode() if isinstance(content, str) else content
+    return client.post(IMPORT, {"file": SimpleUploadedFile(name, body)})
+
+
+def confirm(client: Client, page: Any) -> Any:
+    return client.post(CONFIRM, hidden_fields(page), follow=True)
+
+
+def hidden_fields(page: Any) -> dict[str, str]:
+    return {"upload": re.findall(r'name="upload" value="([0-9a-f-]{36})"', page.content.decode())[0]}
+
+
+def cells(page: Any) -> list[list[str]]:
+    """The preview's rows, with the markup in their cells."""
+    rows = re.findall(r'<tr class="(?:new|update|skip)">.*?</tr>', page.content.decode(), re.DOTALL)
+    return [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+
+
+def exported(client: Client, file_format: str = CSV, query: str = "") -> Any:
+    return client.post(EXPORT + query, {"format": file_format})
+
+
+def stored() -> list[tuple[Any, ...]]:
+    return list(Pet.objects.order_by("pk").values_list("id", "name", "tag", "status"))

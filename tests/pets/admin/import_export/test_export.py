@@ -1,0 +1,88 @@
+"""Exports of the list of pets."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from pets.admin.import_export import EXPORTED, MAX_EXPORTED
+from pets.models import Pet
+from pets.services import create_pet
+from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
+
+
+def test_the_list_is_exported_as_csv_that_spreadsheets_open(staff: Client) -> None:
+    pet = create_pet(name="狗 =1", tag="=1+1", created_by="key pets_live_1 Acme")
+
+    answer = exported(staff)
+
+    assert answer["Content-Type"] == "text/csv"
+    assert re.fullmatch(r'attachment; filename="Pet-\d{4}-\d\d-\d\d\.csv"', answer["Content-Disposition"])
+    assert answer.content.startswith("\ufeffid,name".encode())
+    (row,) = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))
+    assert row == {
+        "id": pet.pk,
+        "name": "狗 =1",
+        "tag": "'=1+1",
+        "status": "available",
+        "created_at": pet.created_at.isoformat(),
+    }
+
+
+def test_the_list_is_exported_as_json(staff: Client) -> None:
+    pet = create_pet(name="=1")
+
+    answer = exported(staff, JSON)
+
+    assert answer["Content-Type"] == "application/json"
+    assert json.loads(answer.content) == [
+        {
+            "id": pet.pk,
+            "name": "=1",
+            "tag": None,
+            "status": "available",
+            "created_at": pet.created_at.isoformat(),
+        }
+    ]
+
+
+@pytest.mark.parametrize(("file_format", "name"), [(CSV, "pets.csv"), (JSON, "pets.json")])
+def test_what_is_exported_is_imported_without_a_change(staff: Client, file_format: str, name: str) -> None:
+    for text in ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗"):
+        create_pet(name=text, tag=text)
+
+    page = upload(staff, exported(staff, file_format).content, name)
+
+    assert "0 new, 0 changed and 5 unchanged" in page.content.decode()
+
+
+def test_an_export_has_what_the_list_shows(staff: Client) -> None:
+    create_pet(name="Rex")
+    create_pet(name="Tom")
+    Pet.objects.create(name="Rexi", status="sold")
+
+    assert f'href="{EXPORT}?q=Rex"' in staff.get(LIST, {"q": "Rex"}).content.decode()
+    names = [pet["name"] for pet in json.loads(exported(staff, JSON, "?q=Rex&status__exact=available").content)]
+    assert names == ["Rex"]
+
+
+def test_an_empty_list_is_exported(staff: Client) -> None:
+    assert json.loads(exported(staff, JSON).content) == []
+    assert exported(staff).content.decode("utf-8-sig") == ",".join(EXPORTED) + "\r\n"
+
+
+def test_a_list_that_is_too_long_is_not_exported_and_not_counted(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_EXPORTED + 1))
+
+    with CaptureQueriesContext(connection) as queries:
+        answer = exported(staff)
+
+    assert "The list has more than 10,000 pets." in answer.content.decode()
+    assert "export_pets" in answer.content.decode()
+    assert not any("COUNT(" in query["sql"] for query in queries)
+    assert [query["sql"] for query in queries if f"LIMIT {MAX_EXPORTED + 1}" in query["sql"]]

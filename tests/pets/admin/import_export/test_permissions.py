@@ -1,0 +1,68 @@
+"""Who may import and export pets in the admin."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from tests.pets.admin.import_export.import_pages import (
+    CONFIRM,
+    EXPORT,
+    IMPORT,
+    LIST,
+    MakeStaff,
+    confirm,
+    exported,
+    upload,
+)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "may_import", "may_export"),
+    [
+        (("view", "add", "change"), True, True),
+        (("view", "add"), False, True),
+        (("view", "change"), False, True),
+        (("view",), False, True),
+        ((), False, False),
+    ],
+)
+def test_permissions_are_asked_for(
+    make_staff: MakeStaff, permissions: tuple[str, ...], may_import: bool, may_export: bool
+) -> None:
+    client = make_staff(*permissions)
+
+    assert (client.get(IMPORT).status_code == 200) is may_import
+    assert (upload(client, "name\nRex\n").status_code == 200) is may_import
+    assert (client.post(CONFIRM, {}).status_code == 302) is may_import
+    assert (client.get(EXPORT).status_code == 200) is may_export
+    assert (exported(client).status_code == 200) is may_export
+    if may_export:
+        page = client.get(LIST).content.decode()
+        assert ('class="import_link"' in page) is may_import
+        assert 'class="export_link"' in page
+
+
+def test_permission_that_is_lost_after_the_preview_is_missed(staff: Client, django_user_model: Any) -> None:
+    page = upload(staff, "name\nRex\n")
+    django_user_model.objects.get(username="jo").user_permissions.clear()
+
+    assert confirm(staff, page).status_code == 403
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", [IMPORT, CONFIRM, EXPORT])
+def test_a_stranger_is_sent_to_the_login(address: str) -> None:
+    for answer in (Client().get(address), Client().post(address)):
+        assert answer.status_code == 302
+        assert answer["Location"].startswith(reverse("admin:login"))
+
+
+def test_a_forged_upload_without_the_csrf_token_is_refused(admin_user: object) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)  # type: ignore[arg-type]
+
+    assert upload(client, "name\nRex\n").status_code == 403

@@ -1,0 +1,81 @@
+"""Files that the admin's import page rejects."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from pets.admin.import_export import MAX_ROWS
+from pets.fields import new_pet_id
+from pets.models import Pet, Upload
+from tests.pets.admin.import_export.import_pages import IMPORT, upload
+
+
+def errors(page: Any) -> list[str]:
+    (text,) = re.findall(r'<ul class="errorlist".*?</ul>', page.content.decode(), re.DOTALL)
+    return re.findall(r"<li>(.*?)</li>", text, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        ("name,tag\nRex,dog\nTom," + "x" * 300, "pets.csv", "Line 3: tag must have at most 255 characters; got 300."),
+        ('name\nRex\n"Tom\n', "pets.csv", "Line 3: the CSV is broken"),
+        ("name,tag\nRex\n", "pets.csv", "Line 2: 1 cells, where the first line has 2"),
+        ("name\nRené\n".encode("latin-1"), "pets.csv", "Line 2: the text is not UTF-8: save the file in this encoding"),
+        ("name\nRex\n".encode("utf-16"), "pets.csv", "Line 1: the text is not UTF-8"),
+        ("tag\ndog\n", "pets.csv", "Line 1: the first line must name the columns"),
+        ("name,tagg\nRex,dog\n", "pets.csv", "not &#x27;tagg&#x27;."),
+        ("name\nRe\0x\n", "pets.csv", "Line 2: name must not contain the NUL character"),
+        (f"id,name\n{'0' * 8}-0000-0000-0000-{'0' * 12},a\n" * 2, "pets.csv", "Line 3: id must be a UUID"),
+        ("name\n\n", "pets.csv", "There are no pets in this file."),
+        ("", "pets.csv", "The submitted file is empty."),
+        ("[]", "pets.json", "There are no pets in this file."),
+        ('[{"name": "Rex"},\n{"name": ""}]', "pets.json", "Line 2: name is required."),
+        ('[{"name": "Rex"}', "pets.json", "Line 1: not JSON ("),
+        ("[" * 900 + "]" * 900, "pets.json", "Line 1: "),
+        ("[" * 2000, "pets.json", "Line 1: not JSON ("),
+        ("PK\x03\x04", "pets.xlsx", "The name must end with .csv, .json, .jsonl, .ndjson."),
+        ("name\nRex\n", "pets", "The name must end with"),
+        ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 5,000 pets."),
+        ("name\n" + "Rex\n" * 600_000, "pets.csv", "at most 2.0"),
+    ],
+)
+def test_a_bad_file_is_answered_on_the_page_and_changes_nothing(
+    staff: Client, content: str | bytes, name: str, said: str
+) -> None:
+    page = upload(staff, content, name)
+
+    assert page.status_code == 200
+    assert any(said in error for error in errors(page)), errors(page)
+    assert 'name="file"' in page.content.decode()
+    assert not Pet.objects.exists()
+    assert not Upload.objects.exists()
+
+
+def test_a_file_of_50_mb_is_answered_on_the_page(staff: Client) -> None:
+    page = upload(staff, b"name\n" + b"Rex\n" * 12_500_000)
+
+    assert "The file has 47.7\xa0MB, and at most 2.0\xa0MB are imported here." in errors(page)[0]
+    assert "import_pets" in errors(page)[0]
+
+
+def test_an_id_that_is_in_the_file_twice_is_refused(staff: Client) -> None:
+    pet_id = new_pet_id()
+
+    assert errors(upload(staff, f"id,name\n{pet_id},Rex\n,Tom\n{pet_id},Mia\n")) == [
+        "Line 4: the id is on line 2 already."
+    ]
+
+
+def test_of_many_errors_the_first_hundred_are_told(staff: Client) -> None:
+    told = errors(upload(staff, "name\n" + " \n" * 1000))
+
+    assert len(told) == 101
+    assert told[0].startswith("Line 2: ")
+    assert told[-1] == "There are more."
+
+
+def test_no_file_at_all_is_asked_for(staff: Client) -> None:
+    assert errors(staff.post(IMPORT, {"x": "y"})) == ["This field is required."]

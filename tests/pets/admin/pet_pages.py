@@ -1,0 +1,21 @@
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+
+LIST = reverse("admin:pets_pet_changelist")
+INVENTORY = reverse("admin:store_inventoryitem_changelist")
+
+
+def page_of(pet: Pet) -> str:
+    return reverse("admin:pets_pet_change", args=[pet.pk])
+
+
+def names(client: Client, **query: str) -> list[str]:
+    return [pet.name for pet in client.get(LIST, query).context["cl"].result_list]
+
+
+def histories(client: Client, pet: Pet, model: str = "pets_pet") -> list[tuple[str, str]]:
+    """Who did what to the pet, as the page of its history tells."""
+    entries = client.get(reverse(f"admin:{model}_history", args=[pet.pk])).context["action_list"]
+    return [(entry.user.username, entry.get_change_message()) for entry in entries]

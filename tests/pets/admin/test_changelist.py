@@ -1,0 +1,175 @@
+"""The list of pets: search, filters, order and suggestions."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.test import Client
+
+from pets.admin import changelist, pages
+from pets.models import Pet
+from pets.services import create_pet
+from tests.backoffice.pages import messages
+from tests.pets.admin.pet_pages import LIST, names
+
+
+@pytest.mark.parametrize(
+    ("name", "terms"),
+    [
+        ("Rex", ["rE", "REX", "r"]),
+        ("Żółw", ["żółw", "ŻÓŁW", "żÓł", "Żół"]),
+        ("Ångström-Épée", ["ångström-épée", "ÅNGSTRÖM-ÉPÉE", "ÅNGström"]),
+        ("Константинополь", ["константинополь", "КОНСТАНТИНОПОЛЬ", "КОНСТАНТИНО", "к"]),
+        ("たま", ["たま", "た"]),
+        ("50% off_", ["50% OFF_", "50%"]),
+        ("a.c(", ["A.C("]),
+        ("😀cat", ["😀CAT"]),
+    ],
+)
+def test_a_pet_is_found_by_the_beginning_of_its_name_in_any_case(staff: Client, name: str, terms: list[str]) -> None:
+    create_pet(name=name)
+    for other in ("Tom", f"T-{name}", "50 off", "abc(", "Жук", "まり"):
+        create_pet(name=other)
+
+    assert {term: name in names(staff, q=term) for term in terms} == dict.fromkeys(terms, True)
+    assert names(staff, q=name) == [name]
+
+
+def test_a_longer_name_is_not_found_by_a_text_that_only_begins_alike(staff: Client) -> None:
+    create_pet(name="Константинополь")
+
+    assert names(staff, q="Константинов") == []
+    assert names(staff, q="Константинополь и") == []
+
+
+def test_a_pet_is_found_by_its_id(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    create_pet(name="Tom")
+
+    assert names(staff, q=pet.pk) == names(staff, q=pet.pk.upper()) == ["Rex"]
+
+
+def test_a_pet_is_found_by_a_name_that_looks_like_an_id(staff: Client) -> None:
+    create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
+
+    assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
+
+
+def test_what_was_searched_for_comes_in_the_order_of_names_and_else_the_newest_first(staff: Client) -> None:
+    for name in ("rex b", "Rex C", "REX a", "Tom"):
+        create_pet(name=name)
+
+    assert names(staff, q="rex") == ["REX a", "rex b", "Rex C"]
+    assert names(staff) == ["Tom", "REX a", "Rex C", "rex b"]
+
+
+def test_the_search_box_says_what_it_finds(staff: Client) -> None:
+    assert "A whole id, or the beginning of a name" in staff.get(LIST).content.decode()
+
+
+def test_pets_are_filtered_by_status_by_tag_in_any_case_and_by_their_day(staff: Client) -> None:
+    for name, tag, status, day in (
+        ("Rex", "Dog", "sold", 1),
+        ("Tom", "cat", "sold", 2),
+        ("Max", "DOG", "available", 3),
+        ("Żuk", "Żuk", "available", 4),
+        ("Tim", None, "pending", 5),
+    ):
+        Pet.objects.create(name=name, tag=tag, status=status, created_at=datetime(2026, 11, day, 23, 59, tzinfo=UTC))
+
+    assert names(staff, status__exact="sold") == ["Tom", "Rex"]
+    assert names(staff, tag="dog") == ["Max", "Rex"]
+    assert names(staff, tag="żuk") == ["Żuk"]
+    assert names(staff, tag="do") == []
+    assert names(staff, created_from="2026-11-02", created_to="2026-11-03") == ["Max", "Tom"]
+    assert names(staff, created_from="2026-11-05") == ["Tim"]
+    assert names(staff, created_to="2026-11-01") == ["Rex"]
+    assert names(staff, created_to="9999-12-31") == ["Tim", "Żuk", "Max", "Tom", "Rex"]
+    assert names(staff, tag="dog", status__exact="sold", q="r") == ["Rex"]
+
+
+def test_a_filter_keeps_the_search_and_the_other_filters(staff: Client) -> None:
+    page = staff.get(LIST, {"q": "re", "tag": "dog", "created_from": "2026-11-01"})
+
+    for spec in page.context["cl"].filter_specs:
+        if isinstance(spec, changelist.InputFilter):
+            (choice,) = spec.choices(page.context["cl"])
+            others = {"q": "re", "tag": "dog", "created_from": "2026-11-01"}
+            assert choice["others"] == {name: value for name, value in others.items() if name not in spec.labels}
+
+
+@pytest.mark.parametrize(
+    "query", [{"created_from": "yesterday"}, {"created_to": "2026-13-01"}, {"tag": "\0"}, {"tag": "x" * 300}]
+)
+def test_a_filter_that_cannot_be_meant_finds_nothing(staff: Client, query: dict[str, str]) -> None:
+    create_pet(name="Rex", tag="dog")
+
+    page = staff.get(LIST, query)
+
+    assert page.status_code == 200
+    assert page.context["cl"].result_count == 0
+    assert ("Write a day as year-month-day" in page.content.decode()) == ("tag" not in query)
+
+
+@pytest.mark.parametrize("query", ["name__regex=(a%2B)%2B$", "name__contains=e", "created_at__year=2026", "id=1"])
+def test_conditions_that_no_filter_offers_are_refused(staff: Client, query: str) -> None:
+    assert staff.get(f"{LIST}?{query}").status_code == 400
+
+
+@pytest.mark.parametrize("query", [{"o": "1"}, {"o": "-4.2"}, {"_facets": "True"}])
+def test_an_address_does_not_ask_for_an_order_or_a_count_without_an_index(staff: Client, query: dict[str, str]) -> None:
+    for name in ("Tom", "Max"):
+        create_pet(name=name)
+
+    assert names(staff, **query) == ["Max", "Tom"]
+
+
+def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MAX_COUNTED", 2)
+    for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold")):
+        Pet.objects.create(name=name, status=status)
+
+    page = staff.get(LIST, {"q": "rex", "status__exact": "sold"})
+    assert [pet.name for pet in page.context["cl"].result_list] == ["rex b"]
+    assert ["names that begin with “rex”" in message for message in messages(page)] == [True]
+
+    page = staff.get(LIST, {"q": "rex c", "status__exact": "sold"})
+    assert [pet.name for pet in page.context["cl"].result_list] == ["Rex c"]
+    assert messages(page) == []
+    assert names(staff, q="rex") == ["Rex a", "rex b", "Rex c"]
+
+
+def test_tags_are_suggested_from_those_in_use(staff: Client) -> None:
+    for tag in ("dog", "Dog", "dingo", "cat", "DRAGON", "Żuk", "żuk", None):
+        Pet.objects.create(name="Rex", tag=tag)
+
+    def suggestions(text: str) -> list[str]:
+        return [tag.lower() for tag in staff.get(f"{LIST}tags/", {"q": text}).json()["suggestions"]]
+
+    assert suggestions("d") == ["dingo", "dog", "dragon"]
+    assert suggestions("D") == ["dingo", "dog", "dragon"]
+    assert suggestions("ż") == ["żuk"]
+    assert suggestions("") == ["cat", "dingo", "dog", "dragon", "żuk"]
+    assert suggestions("x\0") == []
+
+
+def test_the_suggestions_end_somewhere(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", tag=f"tag {number:03}") for number in range(50))
+
+    suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
+
+    assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
+
+
+def test_pets_beyond_what_is_counted_are_said_to_be_there(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changelist, "MAX_COUNTED", 300)
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(300))
+    assert "300 pets" in staff.get(LIST).content.decode()
+    assert "more than" not in staff.get(LIST).content.decode()
+
+    create_pet(name="Tom")
+
+    assert "more than 300 pets" in staff.get(LIST).content.decode()
+    assert "300 results" in staff.get(LIST, {"q": "re"}).content.decode()
+    assert "more than" not in staff.get(LIST, {"q": "re"}).content.decode()

@@ -1,0 +1,67 @@
+"""What the pages show of a pet: texts with markup, and who created it."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import reverse
+
+from pets import origin
+from pets.models import Pet
+from pets.services import create_pet
+from petservice.backoffice import groups
+from tests.backoffice.pages import submit
+from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
+
+
+def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
+    markup = "<script>alert(1)</script>"
+    pet = create_pet(name=markup, tag=markup, created_by=origin.of_key("pets_test_Ab12Cd34", markup))
+    submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
+
+    for address in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
+        page = staff.get(address).content.decode()
+        assert "<script>alert(1)" not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+@pytest.fixture
+def pets_of_all_origins(create_key: Callable[..., str], staff: Client) -> str:
+    """A pet by a client's key, one by staff, and one of which nothing is known; the key's prefix."""
+    key = create_key(name="Acme's web shop")
+    client = Client(headers={"X-API-Key": key})
+    client.post("/v1/pets", {"name": "By client"}, content_type="application/json")
+    client.post("/v1/pets", {"name": "By retry"}, content_type="application/json", headers={"Idempotency-Key": "once"})
+    submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "By staff"})
+    Pet.objects.create(name="By SQL")
+    return key[:18]
+
+
+def origins(client: Client) -> dict[str, str]:
+    """What the list says each pet was created by."""
+    shown = client.get(LIST).content.decode()
+    cells = [cell.split("</td>")[0].partition(">")[2] for cell in shown.split('<td class="field-created_by_')[1:]]
+    return dict(zip(names(client), cells, strict=True))
+
+
+def test_staff_see_who_created_a_pet(staff: Client, pets_of_all_origins: str) -> None:
+    link = f'<a href="/admin/apikeys/apikey/?q={pets_of_all_origins}">Acme&#x27;s web shop</a>'
+    assert origins(staff) == {"By client": link, "By retry": link, "By staff": "admin", "By SQL": "unknown"}
+
+
+def test_staff_who_may_not_see_keys_see_that_the_api_created_a_pet(pets_of_all_origins: str) -> None:
+    user = get_user_model().objects.create_user("ada", is_staff=True)
+    user.groups.add(Group.objects.get(name=groups.PETS_AND_INVENTORY))
+    client = Client()
+    client.force_login(user)
+
+    assert origins(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
+    for pet in Pet.objects.all():
+        for address in (LIST, INVENTORY, page_of(pet)):
+            page = client.get(address).content.decode()
+            assert "Acme" not in page
+            without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token, which may spell anything
+            assert "key" not in without_chance.replace("keyboard", "").lower()

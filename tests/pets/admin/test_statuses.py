@@ -1,0 +1,136 @@
+"""Changes of statuses, in the list and in bulk."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from pets.admin import pages
+from pets.models import Pet
+from pets.services import create_pet
+from store.services import inventory_counts
+from tests.backoffice.pages import messages, read, send
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
+
+
+def test_a_status_is_changed_in_the_list(staff: Client) -> None:
+    pet, other = create_pet(name="Rex"), create_pet(name="Tom")
+    fields = read(staff, INVENTORY, "changelist-form")
+    row = next(name for name, value in fields.items() if value == pet.pk).removesuffix("-id")
+
+    response = send(staff, INVENTORY, fields | {f"{row}-status": "sold"})
+
+    assert messages(response) == ["1 pet changed."]
+    assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
+    for model in ("pets_pet", "store_inventoryitem"):
+        assert histories(staff, pet, model) == [("admin", "Status changed from available to sold.")]
+        assert histories(staff, other, model) == []
+
+
+def rows(client: Client, statuses: dict[str, str]) -> dict[str, str]:
+    """The list's form with these statuses chosen, by the pets' names."""
+    fields = read(client, INVENTORY, "changelist-form")
+    ids = dict(Pet.objects.values_list("pk", "name"))
+    chosen = {
+        name.removesuffix("-id") + "-status": statuses[ids[value]]
+        for name, value in fields.items()
+        if ids.get(value) in statuses
+    }
+    return fields | chosen
+
+
+def test_in_the_list_what_someone_else_changed_meanwhile_is_kept_and_told(staff: Client) -> None:
+    for name in ("Rex", "Tom", "Max"):
+        create_pet(name=name)
+    fields = rows(staff, {"Rex": "sold", "Tom": "pending"})
+    Pet.objects.filter(name="Rex").update(status="pending")
+    Pet.objects.filter(name="Max").update(status="sold")
+
+    response = send(staff, INVENTORY, fields)
+
+    assert messages(response) == [
+        "Rex: someone else has changed it to pending meanwhile, so it was left as it is.",
+        "1 pet changed.",
+    ]
+    assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "pending", "Tom": "pending", "Max": "sold"}
+
+
+def test_in_the_list_pets_that_came_meanwhile_do_not_shift_the_rows(staff: Client) -> None:
+    create_pet(name="Rex")
+    fields = rows(staff, {"Rex": "sold"})
+    create_pet(name="Tom")
+
+    send(staff, INVENTORY, fields)
+
+    assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "sold", "Tom": "available"}
+
+
+def test_in_the_list_a_pet_that_was_deleted_meanwhile_is_told_and_the_others_are_saved(staff: Client) -> None:
+    create_pet(name="Rex")
+    create_pet(name="Tom")
+    fields = rows(staff, {"Rex": "sold", "Tom": "sold"})
+    Pet.objects.filter(name="Rex").delete()
+
+    response = send(staff, INVENTORY, fields)
+
+    assert "deleted by someone else" in messages(response)[0]
+    assert Pet.objects.values_list("name", "status").get() == ("Tom", "sold")
+
+
+@pytest.mark.parametrize(
+    "forged", [{"form-0-status": "lost"}, {"form-0-id": "nonsense"}, {"form-0-id": "\0"}, {"form-0-id": ""}]
+)
+def test_a_forged_row_changes_nothing(staff: Client, forged: dict[str, str]) -> None:
+    create_pet(name="Rex")
+
+    send(staff, INVENTORY, rows(staff, {"Rex": "sold"}) | forged)
+
+    assert Pet.objects.get().status == "available"
+
+
+def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: Client) -> None:
+    for address, model in ((LIST, "pets_pet"), (INVENTORY, "store_inventoryitem")):
+        Pet.objects.all().delete()
+        pets = [create_pet(name=f"Pet {number}") for number in range(3)]
+        Pet.objects.filter(pk=pets[0].pk).update(status="pending")
+        Pet.objects.filter(pk=pets[1].pk).update(status="sold")
+
+        response = staff.post(
+            address,
+            {"action": "mark_as_pending", "_selected_action": [pet.pk for pet in pets], "index": 0},
+            follow=True,
+        )
+
+        assert messages(response) == ["2 pets marked as pending."]
+        assert inventory_counts() == {"available": 0, "pending": 3, "sold": 0}
+        assert [histories(staff, pet, model) for pet in pets] == [
+            [],
+            [("admin", "Status changed from sold to pending.")],
+            [("admin", "Status changed from available to pending.")],
+        ]
+
+
+def test_the_pets_of_all_pages_are_changed_at_once(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
+
+    selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
+    response = staff.post(LIST, {"action": "mark_as_sold"} | selection, follow=True)
+
+    assert messages(response) == ["2,500 pets marked as sold."]
+    assert inventory_counts() == {"available": 0, "pending": 0, "sold": 2500}
+    assert LogEntry.objects.count() == 2500
+
+
+@pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected"])
+def test_too_many_pets_for_one_action_are_refused_and_left_alone(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    monkeypatch.setattr(pages, "MAX_COUNTED", 3)
+    monkeypatch.setattr(pages, "MAX_DELETED", 3)
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
+
+    selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
+    response = staff.post(LIST, {"action": action} | selection, follow=True)
+
+    assert ["More than 3 pets are selected" in message for message in messages(response)] == [True]
+    assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}
+    assert not LogEntry.objects.exists()

@@ -1,0 +1,56 @@
+"""Exports to files by the command export_pets."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from pets.files.rows import COLUMNS
+from pets.services import create_pet
+from tests.pets.management.commands import run
+
+
+@pytest.mark.django_db
+def test_the_oldest_pet_is_exported_first(tmp_path: Path) -> None:
+    for name in ("Rex", "Tom", "Mia"):
+        create_pet(name=name)
+
+    run("export_pets", tmp_path / "pets.json")
+
+    lines = (tmp_path / "pets.json").read_text().splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["Rex", "Tom", "Mia"]
+
+
+@pytest.mark.django_db
+def test_an_export_replaces_the_file_that_is_there_and_leaves_no_other(file: Callable[..., Path]) -> None:
+    path = file("x" * 10_000)
+
+    run("export_pets", path)
+
+    assert path.read_bytes() == (",".join(COLUMNS) + "\r\n").encode()
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.django_db
+def test_an_export_follows_a_link_to_the_file_that_it_replaces(file: Callable[..., Path], tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(file("old"))
+
+    run("export_pets", link)
+
+    assert link.is_symlink()
+    assert link.read_bytes().startswith(b"id,")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["/dev/null", "{folder}", "{folder}/gone/pets.csv"])
+def test_an_export_to_what_is_no_file_is_refused_and_leaves_it_there(tmp_path: Path, name: str) -> None:
+    name = name.format(folder=tmp_path)
+
+    with pytest.raises(CommandError, match=name):
+        call_command("export_pets", name, "--format", "csv")
+
+    assert not Path("/dev/null").is_file()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,215 @@
+"""import_pets and export_pets as processes of their own: pipes, terminals, signals and memory."""
+
+import csv
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from pets.fields import new_pet_id
+from pets.models import Pet
+from tests.databases import migrated_database_url
+from tests.memory import peak_memory
+from tests.service import ROOT, Service
+
+
+class Shell(Service):
+    """Runs management commands on a database of their own."""
+
+    def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "manage.py", *map(str, arguments)]
+        return subprocess.Popen(command, cwd=ROOT, env=self.environment, **options)
+
+    def run(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "manage.py", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, **options)
+
+    def names(self) -> list[str]:
+        return [name for (name,) in self.execute("SELECT name FROM pets_pet ORDER BY id")]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    folder = tmp_path_factory.mktemp("commands")
+    with migrated_database_url(folder) as url:
+        environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
+        yield Shell("", None, folder / "log", environment)
+
+
+@pytest.fixture
+def shell(database: Shell) -> Shell:
+    """On a database without pets."""
+    database.execute("DELETE FROM pets_pet")
+    return database
+
+
+@pytest.mark.once
+def test_pets_go_through_pipes(shell: Shell) -> None:
+    content = b'{"name": "\xe7\x8b\x97 \\n=1"}\n{"name": "Rex"}\n'
+    imported = shell.run("import_pets", "-", "--format", "jsonl", input=content)
+    assert imported.returncode == 0
+    assert imported.stdout == b""
+    assert imported.stderr.startswith(b"Imported 2 pets in ")
+    assert imported.stderr.count(b"\n") == 1
+
+    exported = shell.run("export_pets", "-", "--format", "csv")
+    assert exported.stderr.startswith(b"Exported 2 pets in ")
+    shell.execute("DELETE FROM pets_pet")
+    shell.run("import_pets", "-", "--format", "csv", input=exported.stdout, check=True)
+
+    assert shell.names() == ["狗 \n=1", "Rex"]
+
+
+@pytest.mark.once
+def test_a_bad_row_in_a_pipe_is_refused_with_status_1(shell: Shell) -> None:
+    refused = shell.run("import_pets", "-", "--format", "csv", input=b"name\nRex\n \n")
+
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines() == [
+        b"line 3: name must have at least one character that is not white space.",
+        b"CommandError: Nothing was imported.",
+    ]
+    assert shell.names() == []
+
+
+def many_pets(count: int) -> bytes:
+    return b"".join(b'{"name": "Pet %d", "tag": "dog"}\n' % number for number in range(count))
+
+
+@pytest.fixture
+def filled(shell: Shell, django_db_blocker: DjangoDbBlocker) -> Shell:
+    """On a database with 5,000 pets."""
+    with django_db_blocker.unblock(), shell.models():
+        Pet.objects.bulk_create(Pet(name=f"Pet {number}", tag="dog") for number in range(5000))
+    return shell
+
+
+def test_a_reader_who_has_enough_ends_an_export_quietly(filled: Shell) -> None:
+    process = filled.start("export_pets", "-", "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"id,name")
+        process.stdout.close()
+
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.once
+def test_an_export_that_breaks_leaves_the_old_file_and_no_half_one(filled: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "pets.csv"
+    path.write_text("old")
+
+    filled.environment.pop("COVERAGE_PROCESS_CONFIG", None)  # its file would be too large as well
+    broken = filled.run(
+        "export_pets", path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    )
+
+    assert broken.returncode == 1
+    assert broken.stderr == b"CommandError: File too large. Nothing was exported.\n"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+class Terminal:
+    """What a command writes to standard error when that is a terminal."""
+
+    def __init__(self) -> None:
+        self.seen = b""
+        self._master, self.slave = pty.openpty()
+        termios.tcsetwinsize(self._master, (25, 80))
+
+    def read(self) -> bytes:
+        """What has come since; nothing once the command has ended."""
+        try:
+            part = os.read(self._master, 1024)
+        except OSError:
+            part = b""
+        self.seen += part
+        return part
+
+    def started(self) -> None:
+        os.close(self.slave)
+
+    def close(self) -> None:
+        os.close(self._master)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    terminal = Terminal()
+    yield terminal
+    terminal.close()
+
+
+@pytest.mark.once
+def test_progress_is_shown_on_a_terminal(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "pets.jsonl"
+    path.write_bytes(many_pets(2000))
+
+    with shell.start("import_pets", path, stderr=terminal.slave) as process:
+        terminal.started()
+        while terminal.read():
+            pass
+
+    assert process.returncode == 0
+    assert b"\rChecking: " in terminal.seen
+    assert b"\rImporting: " in terminal.seen
+    assert b"Imported 2,000 pets in " in terminal.seen
+
+
+def test_ctrl_c_in_the_middle_leaves_nothing(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "pets.jsonl"
+    path.write_bytes(many_pets(20_000))
+
+    def heed() -> None:
+        """Programs in the background are started so that they do not."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with shell.start("import_pets", path, stderr=terminal.slave, preexec_fn=heed) as process:
+        terminal.started()
+        while b"\rImporting: " not in terminal.seen:
+            assert terminal.read()
+        process.send_signal(signal.SIGINT)
+        while terminal.read():
+            pass
+
+    assert process.returncode == 130
+    assert b"CommandError: Interrupted: nothing was imported." in terminal.seen
+    assert shell.names() == []
+
+
+def peak(shell: Shell, *arguments: object) -> int:
+    """Of a management command, in KiB."""
+    command = [sys.executable, "manage.py", *map(str, arguments)]
+    return peak_memory(command, cwd=ROOT, env=shell.environment)[0]
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Path) -> None:
+    peaks: dict[str, list[int]] = {"csv": [], "jsonl": [], "export": []}
+    for count in (8_000, 40_000):
+        shell.execute("DELETE FROM pets_pet")
+        pets = [{"id": new_pet_id(), "name": f"Pet {number}{100 * 'x'}"} for number in range(count)]
+        with (tmp_path / "pets.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, ("id", "name"))
+            writer.writeheader()
+            writer.writerows(pets[: count // 2])
+        (tmp_path / "pets.jsonl").write_text("".join(json.dumps(pet) + "\n" for pet in pets[count // 2 :]))
+        peaks["csv"].append(peak(shell, "import_pets", tmp_path / "pets.csv"))
+        peaks["jsonl"].append(peak(shell, "import_pets", tmp_path / "pets.jsonl"))
+        peaks["export"].append(peak(shell, "export_pets", tmp_path / "out.csv"))
+
+    # In KiB. The rows of the larger files would take at least twice as much.
+    assert {what: many - few for what, (few, many) in peaks.items() if many - few > 4096} == {}
