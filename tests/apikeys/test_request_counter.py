@@ -1,0 +1,184 @@
+"""Requests per minute, counted exactly in a real Redis."""
+
+import math
+import re
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+
+from petservice.apikeys.models import APIKey
+from tests.apikeys.limits import AWAY, client_with, let_time_pass, statuses
+from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
+from tests.service import free_port, make_certificate
+
+
+@pytest.mark.redis
+def test_a_request_too_many_is_refused_and_told_when_to_come_again(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=3)
+
+    assert statuses(client, 3) == [200] * 3
+    response = client.get("/v1/store/inventory")
+
+    assert response.status_code == 429
+    assert response.json()["error"]["code"] == "too_many_requests"
+    assert "limited to 3 a minute" in response.json()["error"]["message"]
+    assert re.fullmatch(r"[1-9]\d*", response["Retry-After"])
+    assert int(response["Retry-After"]) <= 60
+
+
+@pytest.mark.redis
+def test_a_minute_is_any_minute(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=3)
+
+    assert statuses(client, 1) == [200]
+    let_time_pass(redis_in_use, 40)
+    assert statuses(client, 3) == [200, 200, 429]
+    let_time_pass(redis_in_use, 20)  # a minute after the first
+    assert statuses(client, 2) == [200, 429]
+    let_time_pass(redis_in_use, 40)  # a minute after the second and third
+    assert statuses(client, 3) == [200, 200, 429]
+
+
+@pytest.mark.redis
+def test_refused_requests_do_not_count(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=2)
+
+    assert statuses(client, 20) == [200, 200, *[429] * 18]
+    let_time_pass(redis_in_use, 60)
+    assert statuses(client, 3) == [200, 200, 429]
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("passed", [0.2, 57.5, 58.8])
+def test_after_the_time_in_retry_after_the_next_request_is_let_through(
+    redis_in_use: RedisServer, passed: float
+) -> None:
+    client = client_with(requests_per_minute=1)
+    began = time.monotonic()
+    assert statuses(client, 1) == [200]
+    let_time_pass(redis_in_use, passed)
+
+    asked = time.monotonic()
+    response = client.get("/v1/store/inventory")
+    answered = time.monotonic()
+
+    assert response.status_code == 429
+    wait = int(response["Retry-After"])
+    assert math.ceil(60 - passed - (answered - began)) <= wait <= math.ceil(60 - passed - (asked - began) + 0.5)
+    if wait > 3:
+        let_time_pass(redis_in_use, wait)
+    else:
+        time.sleep(wait)  # as a client would
+    assert statuses(client, 1) == [200]
+
+
+@pytest.mark.redis
+def test_what_is_no_use_of_the_key_does_not_count(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=1, access="read")
+
+    for _ in range(3):
+        assert client.get("/v1/health").status_code == 200
+        assert client.get("/v1/nothing").status_code == 404
+        assert client.delete("/v1/pets").status_code == 404
+        assert client.post("/v1/pets", {"name": "Rex"}, content_type="application/json").status_code == 403
+
+    assert statuses(client, 2) == [200, 429]
+    assert client.get("/v1/health").status_code == 200
+
+
+@pytest.mark.redis
+def test_every_other_request_counts_whatever_becomes_of_it(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=5)
+
+    answers = [
+        client.head("/v1/pets"),
+        client.get("/v1/pets?limit=ten"),
+        client.get("/v1/pets/42"),
+        client.post("/v1/pets", {}, content_type="application/json"),
+        client.post("/v1/pets", {"name": "Rex"}, content_type="application/json"),
+        client.get("/v1/pets"),
+        # The limit is judged before the query and the body.
+        client.get("/v1/pets?limit=ten"),
+        client.post("/v1/pets", {}, content_type="application/json"),
+        client.head("/v1/pets"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
+
+
+@pytest.mark.redis
+def test_each_key_has_its_own_count(redis_in_use: RedisServer) -> None:
+    first, second, free = (client_with(requests_per_minute=limit) for limit in (1, 2, None))
+
+    assert statuses(first, 2) == [200, 429]
+    assert statuses(second, 3) == [200, 200, 429]
+    assert statuses(free, 5) == [200] * 5
+
+
+@pytest.mark.redis
+def test_a_limit_holds_from_the_next_request_on(redis_in_use: RedisServer) -> None:
+    client = client_with()
+    assert statuses(client, 5) == [200] * 5
+
+    for limit, expected in [(2, [200, 200, 429]), (4, [200, 200, 429]), (3, [429]), (None, [200] * 5), (5, [200, 429])]:
+        APIKey.objects.update(requests_per_minute=limit)
+        assert statuses(client, len(expected)) == expected, limit
+
+
+@pytest.mark.redis
+def test_a_clock_that_has_been_set_back_locks_nobody_out(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=2)
+    assert statuses(client, 3) == [200, 200, 429]
+
+    let_time_pass(redis_in_use, -3600)
+
+    assert statuses(client, 3) == [200, 200, 429]
+
+
+@pytest.mark.redis
+def test_nothing_is_kept_for_longer_than_it_is_needed(redis_in_use: RedisServer) -> None:
+    client = client_with(requests_per_minute=2)
+    for _ in range(3):
+        assert statuses(client, 3) == [200, 200, 429]
+        let_time_pass(redis_in_use, 60)
+    assert statuses(client, 1) == [200]
+
+    (name,) = redis_in_use.client.keys()
+    assert redis_in_use.client.llen(name) == 2
+    assert 59 <= redis_in_use.client.ttl(name) <= 61
+
+
+# Other ways to Redis.
+
+
+@pytest.mark.redis
+@pytest.mark.django_db
+def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySettings) -> None:
+    path = tmp_path / "redis.sock"
+    with (
+        running_redis("--unixsocket", path),
+        redis_used_by(settings, f"unix://:{REDIS_PASSWORD}@{path}"),
+    ):
+        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429]
+
+
+@pytest.mark.redis
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_redis_is_reached_over_tls_if_its_certificate_can_be_trusted(
+    tmp_path: Path, settings: LazySettings, caplog: pytest.LogCaptureFixture, is_trusted: bool
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    port = free_port()
+    tls = ["--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-auth-clients", "no"]
+    trusted = f"?ssl_ca_certs={certificate}" if is_trusted else ""
+    with (
+        running_redis(*tls),
+        redis_used_by(settings, f"rediss://:{REDIS_PASSWORD}@localhost:{port}/0{trusted}"),
+    ):
+        assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429 if is_trusted else 200]
+
+    assert (AWAY in caplog.text) == (not is_trusted)
+    assert REDIS_PASSWORD not in caplog.text

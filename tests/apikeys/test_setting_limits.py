@@ -1,0 +1,124 @@
+"""Request limits as staff and commands set them."""
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError
+from django.test import Client
+from django.urls import reverse
+
+from petservice.apikeys.models import APIKey
+
+CHANGE = "admin:apikeys_apikey_change"
+FORM = {
+    "name": "Acme",
+    "environment": "test",
+    "access": "write",
+    "expires_at_0": "",
+    "expires_at_1": "",
+    "submission": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
+}
+
+
+# Without Redis.
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("limit", [0, -1])
+def test_the_database_refuses_a_limit_that_lets_nothing_through(limit: int) -> None:
+    with pytest.raises(IntegrityError):
+        APIKey.objects.create_key(name="Acme", requests_per_minute=limit)
+
+
+# Setting a limit.
+
+
+@pytest.mark.parametrize("limit", ["", "600"])
+def test_staff_give_a_new_key_a_limit_or_none(admin_client: Client, settings: LazySettings, limit: str) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+
+    admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": limit})
+
+    assert APIKey.objects.get().requests_per_minute == (int(limit) if limit else None)
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, 600), (600, 700), (600, None)])
+def test_staff_change_a_limit(
+    admin_client: Client, settings: LazySettings, before: int | None, after: int | None
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=before)
+
+    admin_client.post(reverse(CHANGE, args=[api_key.pk]), FORM | {"requests_per_minute": after or ""})
+
+    assert APIKey.objects.get().requests_per_minute == after
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1.5", "100001", "many"])
+def test_staff_cannot_set_what_is_no_limit(admin_client: Client, settings: LazySettings, limit: str) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+
+    response = admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": limit})
+
+    assert response.context["adminform"].form.errors["requests_per_minute"]
+    assert not APIKey.objects.exists()
+
+
+def test_without_redis_the_admin_refuses_a_new_key_with_a_limit_and_says_why(admin_client: Client) -> None:
+    response = admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": "600"})
+
+    assert "set REDIS_URL first" in response.content.decode()
+    assert not APIKey.objects.exists()
+
+
+def test_without_redis_the_admin_refuses_to_change_a_limit_but_not_to_take_it_away(admin_client: Client) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
+
+    def change(**fields: object) -> Any:
+        return admin_client.post(reverse(CHANGE, args=[api_key.pk]), FORM | fields)
+
+    assert "set REDIS_URL first" in change(requests_per_minute=700).content.decode()
+    assert APIKey.objects.get().requests_per_minute == 600
+    assert change(name="Acme's shop", requests_per_minute=600).status_code == 302
+    assert APIKey.objects.get().name == "Acme's shop"
+    assert change(requests_per_minute="").status_code == 302
+    assert APIKey.objects.get().requests_per_minute is None
+
+
+@pytest.mark.django_db
+def test_a_successor_has_the_same_limit() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
+
+    successor, _ = api_key.rotate(overlap=api_key.created_at - api_key.created_at)
+
+    assert successor.requests_per_minute == 600
+
+
+@pytest.mark.django_db
+def test_create_api_key_takes_a_limit(settings: LazySettings, capsys: pytest.CaptureFixture[str]) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+
+    call_command("create_api_key", "Acme", "--requests-per-minute", "600")
+
+    assert APIKey.objects.get().requests_per_minute == 600
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("limit", ["0", "-1", "", "1.5", "100001", "\u0661", "many"])
+def test_create_api_key_refuses_what_is_no_limit(settings: LazySettings, limit: str) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+
+    with pytest.raises(CommandError, match="is not a whole number from 1 to 100000"):
+        call_command("create_api_key", "Acme", f"--requests-per-minute={limit}")
+
+    assert not APIKey.objects.exists()
+
+
+@pytest.mark.django_db
+def test_create_api_key_refuses_a_limit_without_redis_and_says_why() -> None:
+    with pytest.raises(CommandError, match="set REDIS_URL first"):
+        call_command("create_api_key", "Acme", "--requests-per-minute", "600")
+
+    assert not APIKey.objects.exists()

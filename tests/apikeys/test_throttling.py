@@ -1,0 +1,180 @@
+"""Request limits over several processes, and without Redis."""
+
+import asyncio
+import logging
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from django.conf import LazySettings
+
+from petservice.apikeys import request_counter, throttling
+from tests.apikeys.limits import AWAY, client_with, let_time_pass, statuses
+from tests.databases import migrated_database_url
+from tests.redis_server import RedisServer
+from tests.service import Service, free_port, running_service
+
+
+@pytest.fixture
+def services(tmp_path: Path, redis_server: RedisServer) -> Iterator[list[Service]]:
+    """Two services of two workers each, with one database and one Redis."""
+    with ExitStack() as stack:
+        url = stack.enter_context(migrated_database_url(tmp_path))
+        variables = {"DATABASE_URL": url, "REDIS_URL": redis_server.url, "WEB_CONCURRENCY": "2"}
+        folders = [tmp_path / name for name in ("one", "other")]
+        for folder in folders:
+            folder.mkdir()
+        yield [stack.enter_context(running_service(folder, **variables)) for folder in folders]
+
+
+def send_at_once(services: list[Service], key: str, number: int) -> Counter[int]:
+    """How often which status, for so many requests on connections of their own, in turn to each service."""
+
+    async def send_all() -> list[int]:
+        limits = httpx.Limits(max_connections=number)
+        async with httpx.AsyncClient(headers={"X-API-Key": key}, timeout=60, trust_env=False, limits=limits) as client:
+            return await asyncio.gather(*(send(client, turn) for turn in range(number)))
+
+    async def send(client: httpx.AsyncClient, turn: int) -> int:
+        url = f"{services[turn % len(services)].url}/v1/pets"
+        if turn % 5 == 4:
+            return (await client.post(url, json={"name": "Rex"})).status_code
+        return (await client.request("HEAD" if turn % 5 == 3 else "GET", url)).status_code
+
+    return Counter(asyncio.run(send_all()))
+
+
+@pytest.mark.redis
+def test_the_limit_holds_exactly_over_all_workers_of_all_services(
+    services: list[Service], redis_server: RedisServer
+) -> None:
+    key = services[0].create_key("--requests-per-minute", "50")
+
+    for _ in range(3):
+        answers = send_at_once(services, key, 200)
+
+        assert answers[200] + answers[201] == 50
+        assert answers[429] == 150
+        let_time_pass(redis_server, 60)
+
+
+@pytest.mark.redis
+def test_a_request_that_is_answered_on_a_thread_counts_alike(services: list[Service]) -> None:
+    key = services[0].create_key("--requests-per-minute", "10")
+    body = {"name": "Rex"}
+
+    def post(number: int) -> int:
+        with services[number % 2].client(key) as client:
+            return client.post("/v1/pets", json=body, headers={"Idempotency-Key": f"{number}"}).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert Counter(pool.map(post, range(40))) == {201: 10, 429: 30}
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("how", ["killed", "stopped"])
+def test_while_redis_is_unavailable_requests_are_let_through_at_once_and_it_is_logged(
+    services: list[Service], redis_server: RedisServer, how: str
+) -> None:
+    service = services[0]
+    key = service.create_key("--requests-per-minute", "5")
+    with service.client(key) as client:
+        assert Counter(client.get("/v1/pets").status_code for _ in range(20)) == {200: 5, 429: 15}
+
+        if how == "killed":
+            redis_server.kill()
+        else:
+            redis_server.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert {client.get("/v1/pets").status_code for _ in range(200)} == {200}
+        assert send_at_once([service], key, 200) == {200: 160, 201: 40}
+        # Had each waited for Redis, it would have been more than three minutes.
+        assert time.monotonic() - began < 50
+
+        if how == "killed":
+            redis_server.start()
+        else:
+            redis_server.process.send_signal(signal.SIGCONT)
+        wait_for_limit(service, key)
+        let_time_pass(redis_server, 60)
+        wait_for_limit(services[1], key)
+
+    log = service.log.read_text()
+    assert AWAY in log
+    assert "Redis is available again" in log
+    # Of each worker one line in ten seconds at most, not one for each of the requests.
+    assert 1 <= log.count(AWAY) <= 12
+    assert redis_server.client.get_connection_kwargs()["password"] not in log
+
+
+def wait_for_limit(service: Service, key: str) -> None:
+    """Until both workers refuse again, whichever answers."""
+    deadline = time.monotonic() + 30
+    refused = 0
+    while refused < 20:
+        assert time.monotonic() < deadline
+        # A new connection may be another worker's.
+        with service.client(key) as client:
+            refused = refused + 1 if client.get("/v1/pets").status_code == 429 else 0
+
+
+# Without Redis.
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """Of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("how", ["away", "asked each time", "silent"])
+def test_without_an_answer_of_redis_requests_are_let_through_and_it_is_logged_once(
+    settings: LazySettings,
+    silent_port: int,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    if how == "asked each time":
+        monkeypatch.setattr(request_counter, "RETRY_INTERVAL", 0)
+    port = silent_port if how == "silent" else free_port()
+    settings.REDIS_URL = f"redis://:s3cret@127.0.0.1:{port}/0"
+    client = client_with(requests_per_minute=2)
+
+    assert statuses(client, 50) == [200] * 50
+
+    (record,) = (record for record in caplog.records if record.name == "petservice.apikeys.request_counter")
+    assert record.levelno == logging.WARNING
+    assert AWAY in record.getMessage()
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.django_db
+def test_when_redis_url_is_taken_away_requests_are_let_through_and_it_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    throttling._tell_of_no_redis.cache_clear()
+
+    assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5
+
+    (message,) = caplog.messages
+    assert "REDIS_URL is not set" in message
+
+
+@pytest.mark.django_db
+def test_a_key_without_a_limit_has_nothing_to_do_with_redis(
+    settings: LazySettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+
+    assert statuses(client_with(), 3) == [200] * 3
+    assert caplog.records == []
