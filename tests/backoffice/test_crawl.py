@@ -15,22 +15,13 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import groups
+from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 PET_PAGES = {"pets_pet", "store_inventoryitem"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
-
-
-def staff(*group_names: str, **fields: object) -> Client:
-    user = get_user_model().objects.create_user("someone", is_staff=True, **fields)
-    for name in group_names:
-        user.groups.add(Group.objects.get(name=name))
-    client = Client()
-    client.force_login(user)
-    return client
-
 
 WHO = {
     "superuser": (lambda: staff(is_superuser=True), ALL_PAGES),

@@ -1,0 +1,34 @@
+"""The admin's front page, and what it counts and shows."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from tests.backoffice.staff import staff
+
+INDEX = reverse("admin:index")
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def page(client: Client) -> str:
+    return client.get(INDEX).content.decode()
+
+
+def granted(*codenames: str) -> Client:
+    """Staff with these permissions and no other."""
+    client = staff()
+    user = get_user_model().objects.get(username="someone")
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    return client
+
+
+def log(flag: int, records: Iterable[Any], message: object = "") -> None:
+    user, _ = get_user_model().objects.get_or_create(username="anna")
+    LogEntry.objects.log_actions(user.pk, list(records), flag, message)

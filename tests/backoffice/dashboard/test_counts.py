@@ -1,0 +1,186 @@
+"""What the admin's front page counts."""
+
+import re
+from datetime import datetime, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+
+from pets.models import Pet
+from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
+from petservice.backoffice import charts, dashboard
+from store.models import InventoryCounter
+from tests.backoffice.dashboard.front_page import DAY, INDEX, NOW, granted, page
+from tests.backoffice.staff import staff
+
+pytestmark = pytest.mark.django_db
+
+FIGURE = re.compile(
+    r'<a href="([^"]+)">\s*<span class="label">([^<]+)</span>\s*<span class="figure">([\d,]+)</span>'
+    r'(?:\s*<span class="share">([^<]+)</span>)?'
+)
+
+
+def figures(client: Client) -> dict[str, tuple[int, str]]:
+    """What the page counts: by its label, the figure and the address that it leads to."""
+    return {
+        label: (int(figure.replace(",", "")), unescape(url)) for url, label, figure, _ in FIGURE.findall(page(client))
+    }
+
+
+def seen_at(now: datetime) -> dashboard.Dashboard:
+    """What a superuser sees at a moment."""
+    request = RequestFactory().get(INDEX)
+    request.user = get_user_model()(is_superuser=True, is_staff=True)
+    return dashboard.read(admin.site, request, now=now)
+
+
+def test_each_figure_equals_the_list_that_it_leads_to() -> None:
+    now = timezone.now()
+    for status, number in {"available": 1, "pending": 2, "sold": 3}.items():
+        Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
+    kinds: list[dict[str, Any]] = [
+        {"last_used_at": now},
+        {"revoked_at": now},
+        {"last_used_at": now, "expires_at": now + SOON - DAY},
+        *2 * [{"last_used_at": now, "expires_at": now - DAY}],
+        *3 * [{}],
+        *4 * [{"last_used_at": now - IDLE_AFTER - DAY}],
+    ]
+    for fields in kinds:
+        APIKey.objects.create_key(name="Acme", **fields)
+    client = staff(is_superuser=True)
+
+    shown = figures(client)
+
+    assert [count for count, _ in shown.values()] == [1, 2, 3, 1, 2, 3, 4]
+    for label, (count, url) in shown.items():
+        assert client.get(url).context["cl"].result_count == count, label
+
+
+@pytest.mark.parametrize(
+    ("fields", "counted"),
+    [
+        ({"expires_at": -DAY}, "Expired"),
+        ({"expires_at": -DAY, "last_used_at": -2 * IDLE_AFTER}, "Expired"),
+        ({"expires_at": DAY}, f"Expire within {SOON.days} days"),
+        ({"expires_at": DAY, "last_used_at": -2 * IDLE_AFTER}, f"Expire within {SOON.days} days"),
+        ({"expires_at": 2 * SOON}, "Never used"),
+        ({"last_used_at": -2 * IDLE_AFTER}, f"Not used for {IDLE_AFTER.days} days"),
+        ({"last_used_at": -DAY}, None),
+        ({"revoked_at": -DAY, "expires_at": -DAY}, None),
+    ],
+)
+def test_a_key_counts_once_where_it_needs_the_attention(fields: dict[str, timedelta], counted: str | None) -> None:
+    APIKey.objects.create_key(name="Acme", **{name: NOW + time for name, time in fields.items()})
+
+    keys = seen_at(NOW).keys
+
+    assert {figure.label: figure.count for figure in keys.figures if figure.count} == ({counted: 1} if counted else {})
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        ((1, 1, 2), ["25%", "25%", "50%"]),
+        ((1_234_567, 0, 1), ["over 99%", "0%", "under 1%"]),
+        ((0, 7, 0), ["0%", "100%", "0%"]),
+    ],
+)
+def test_the_inventory_is_shown_with_shares(counts: tuple[int, ...], shares: list[str]) -> None:
+    InventoryCounter.objects.all().delete()
+    for status, count in zip(Pet.Status, counts, strict=True):
+        InventoryCounter.objects.create(status=status, count=count)
+
+    shown = FIGURE.findall(page(granted("view_inventoryitem")))
+
+    assert [share for *_, share in shown] == shares
+    assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
+
+
+def test_the_bars_of_the_inventory_are_as_long_as_their_shares() -> None:
+    for status, number in {"available": 3, "pending": 1}.items():
+        Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
+
+    available, pending, sold = (bar.width for bar in seen_at(NOW).inventory.bars)
+
+    assert available == 3 * pending
+    assert available + pending == charts.FULL
+    assert sold == 0
+
+
+def test_the_last_thirty_days_are_shown_with_today_and_no_more() -> None:
+    for days_ago in (0, 0, 1, 29, 29, 29, 29, 30):
+        Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
+
+    days = seen_at(NOW).days
+
+    assert [bar.day for bar in days.bars] == [NOW.date() - n * DAY for n in reversed(range(30))]
+    assert {bar.day: bar.count for bar in days.bars if bar.count} == {
+        NOW.date(): 2,
+        NOW.date() - DAY: 1,
+        NOW.date() - 29 * DAY: 4,
+    }
+    assert days.total == 7
+    assert days.best == days.bars[0]
+
+
+def test_the_bars_of_the_days_stand_on_one_line_as_high_as_their_counts() -> None:
+    for days_ago in (0, 1, 1):
+        Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
+
+    bars = seen_at(NOW).days.bars
+
+    assert all(bar.y + bar.height == charts.FULL for bar in bars)
+    assert [bar.height for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
+
+
+def test_the_smallest_count_beside_the_greatest_can_still_be_seen() -> None:
+    InventoryCounter.objects.create(status="sold", count=10**9)
+    InventoryCounter.objects.create(status="pending", count=1)
+
+    _, pending, _ = seen_at(NOW).inventory.bars
+
+    assert pending.width == charts.MIN_LENGTH
+
+
+def test_each_day_leads_to_the_pets_of_that_day_and_the_sum_to_those_of_all_days() -> None:
+    Pet.objects.create(name="Rex", created_at=NOW)
+
+    days = seen_at(NOW).days
+
+    pets = reverse("admin:pets_pet_changelist")
+    assert days.bars[-1].url == f"{pets}?created_from=2026-03-10&created_to=2026-03-10"
+    assert days.url == f"{pets}?created_from={days.bars[0].day}&created_to={days.bars[-1].day}"
+
+
+def test_each_day_counts_the_pets_that_its_list_shows(admin_client: Client) -> None:
+    first = NOW - 29 * DAY
+    # The first and the last moment of days in UTC.
+    for created_at in (first.replace(hour=0), NOW.replace(hour=0), NOW.replace(hour=0) - timedelta(microseconds=1)):
+        Pet.objects.create(name="Rex", created_at=created_at)
+
+    days = seen_at(NOW).days
+
+    assert [bar.count for bar in days.bars] == [1, *[0] * 27, 1, 1]
+    for count, url in [(days.total, days.url), *((bar.count, bar.url) for bar in days.bars)]:
+        assert admin_client.get(url).context["cl"].result_count == count, url
+
+
+def test_the_drawing_of_the_days_is_told_in_words() -> None:
+    now = timezone.now()
+    for _ in range(2):
+        Pet.objects.create(name="Rex", created_at=now - DAY)
+    day = now - DAY
+
+    shown = page(granted("view_pet"))
+
+    assert f"<title>2 pets on {day.day} {day:%B %Y}</title>" in shown
+    assert shown.count("<title>0 pets on ") == dashboard.DAYS - 1
+    assert re.search(rf"2 pets</a> in the last {dashboard.DAYS} days", shown)

@@ -1,0 +1,91 @@
+"""Which parts of the admin's front page are for whom, and what is there when it is empty."""
+
+import re
+
+import pytest
+from django.contrib.admin.models import CHANGE
+from django.test import Client
+from django.urls import reverse
+
+from pets.services import create_pet
+from petservice.apikeys.models import APIKey
+from petservice.backoffice import dashboard, groups
+from tests.backoffice.dashboard.front_page import granted, log, page
+from tests.backoffice.staff import staff
+
+pytestmark = pytest.mark.django_db
+
+
+# For whom.
+
+
+@pytest.mark.parametrize(
+    ("group", "sees_keys"), [(groups.PETS_AND_INVENTORY, False), (groups.PETS_INVENTORY_AND_KEYS, True)]
+)
+def test_only_those_who_look_after_keys_see_that_there_are_any(group: str, sees_keys: bool) -> None:
+    log(CHANGE, [APIKey.objects.create_key(name="Acme")[0]], "Renamed.")
+
+    shown = page(staff(group))
+
+    assert ("API key" in shown) == ("Acme" in shown) == ("state=" in shown) == sees_keys
+    assert "Inventory" in shown
+    assert "Pets created per day" in shown
+
+
+@pytest.mark.parametrize(
+    ("codename", "parts"),
+    [
+        ("view_inventoryitem", {"inventory", "changes"}),
+        ("change_inventoryitem", {"inventory", "changes"}),
+        ("view_pet", {"days", "changes"}),
+        ("change_pet", {"days", "changes"}),
+        ("view_apikey", {"keys", "changes"}),
+        ("view_group", {"changes"}),
+        ("add_pet", set()),
+        ("delete_pet", set()),
+    ],
+)
+def test_each_part_is_for_those_who_may_view_what_it_counts(codename: str, parts: set[str]) -> None:
+    create_pet(name="Rex")
+    APIKey.objects.create_key(name="Acme")
+
+    shown = page(granted(codename))
+
+    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == parts
+
+
+def test_staff_without_any_right_are_told_whom_to_ask() -> None:
+    log(CHANGE, [create_pet(name="Rex")])
+
+    shown = page(staff())
+
+    assert "have been given no rights yet" in shown
+    assert "Ask an administrator" in shown
+    assert "Rex" not in shown
+    assert "<h2" not in shown
+
+
+def test_the_pages_of_one_app_are_django_s_own(admin_client: Client) -> None:
+    assert "Last changes" not in admin_client.get(reverse("admin:app_list", args=["pets"])).content.decode()
+
+
+# With nothing.
+
+
+def test_the_page_of_an_empty_database_says_how_to_begin() -> None:
+    shown = page(staff(is_superuser=True))
+
+    assert "There are no pets yet" in shown
+    assert f'<a href="{reverse("admin:pets_pet_add")}">add the first one</a>' in shown
+    assert "There are no API keys yet" in shown
+    assert f'<a href="{reverse("admin:apikeys_apikey_add")}">Create the first one</a>' in shown
+    assert f"No pets were created in the last {dashboard.DAYS} days" in shown
+    assert "None yet." in shown
+
+
+def test_staff_who_may_not_add_are_not_sent_to_do_so() -> None:
+    shown = page(granted("view_pet", "view_inventoryitem", "view_apikey"))
+
+    assert "There are no pets yet" in shown
+    assert "There are no API keys yet" in shown
+    assert "first one" not in shown

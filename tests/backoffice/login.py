@@ -1,0 +1,40 @@
+"""Attempts to log in to the admin, and what they get."""
+
+import re
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from tests.running.test_pages import POLICY, policy
+
+LOGIN = reverse("admin:login")
+INDEX = reverse("admin:index")
+ADD = reverse("admin:pets_pet_add")
+PASSWORD = "a long one"
+HERE, ELSEWHERE = "192.0.2.7", "192.0.2.8"
+LIMIT = 5
+
+
+def log_in(
+    password: str = PASSWORD, *, name: str = "ada", address: str = HERE, browser: str = "Any/1", **sent: str
+) -> HttpResponse:
+    client = Client(REMOTE_ADDR=address, raise_request_exception=False, headers={"User-Agent": browser})
+    return client.post(f"{LOGIN}?next={INDEX}", {"username": name, "password": password, **sent})
+
+
+def fail(times: int = LIMIT, **login: Any) -> HttpResponse:
+    """The answer to the last of `times` wrong passwords."""
+    return [log_in(f"guess {number}", **login) for number in range(times)][-1]
+
+
+def assert_staff_page(response: HttpResponse, status: int, *words: str) -> None:
+    page = response.content.decode()
+    assert (response.status_code, response["Content-Type"]) == (status, "text/html; charset=utf-8")
+    assert policy(response) == POLICY
+    assert "no-store" in response["Cache-Control"]
+    assert "Pet service</a>" in page, "the admin's header"
+    assert not re.search(r"<style|<script>|\sstyle=|\son\w+=|Traceback", page)
+    for word in words:
+        assert word in page

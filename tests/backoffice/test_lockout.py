@@ -1,0 +1,193 @@
+"""The lock-out after failed logins, and what its page says."""
+
+import re
+import threading
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
+from django.http import HttpResponse
+from django.utils import timezone
+
+from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, PASSWORD, assert_staff_page, fail, log_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+
+
+def is_let_in(response: HttpResponse) -> bool:
+    return (response.status_code, response.headers.get("Location")) == (302, INDEX)
+
+
+def let_time_pass(time: timedelta) -> None:
+    AccessAttempt.objects.update(attempt_time=F("attempt_time") - time)
+
+
+# The lock-out.
+
+
+def test_the_sixth_attempt_is_refused_even_with_the_right_password() -> None:
+    assert is_let_in(log_in())
+    assert fail(LIMIT - 1).status_code == 200
+
+    assert fail(1).status_code == 429
+    assert log_in().status_code == 429
+
+
+def test_four_failures_leave_a_fifth_attempt() -> None:
+    fail(LIMIT - 1)
+
+    assert is_let_in(log_in())
+
+
+def test_a_lock_out_is_of_one_account_from_one_address() -> None:
+    User.objects.create_user("Ada", password=PASSWORD, is_staff=True)
+    fail()
+
+    assert is_let_in(log_in(name="Ada"))
+    assert is_let_in(log_in(address=ELSEWHERE))
+    assert log_in().status_code == 429
+
+
+def test_after_a_quarter_of_an_hour_it_works_again() -> None:
+    fail()
+
+    let_time_pass(timedelta(minutes=14, seconds=50))
+    assert log_in().status_code == 429
+
+    let_time_pass(timedelta(seconds=10))
+    assert is_let_in(log_in())
+
+
+def test_attempts_during_a_lock_out_do_not_prolong_it() -> None:
+    fail()
+    let_time_pass(timedelta(minutes=10))
+    fail()
+    let_time_pass(timedelta(minutes=5))
+
+    assert is_let_in(log_in())
+
+
+def test_failures_that_are_long_ago_do_not_count() -> None:
+    fail(LIMIT - 1)
+    let_time_pass(timedelta(minutes=15))
+
+    assert fail(LIMIT - 1).status_code == 200
+
+
+def test_logging_in_resets_the_count() -> None:
+    fail(LIMIT - 1)
+    log_in()
+
+    assert fail(LIMIT - 1).status_code == 200
+    assert AccessAttempt.objects.get().failures_since_start == LIMIT - 1
+
+
+def test_another_browser_is_no_other_client() -> None:
+    for number in range(LIMIT):
+        fail(1, browser=f"Other/{number}")
+
+    assert log_in().status_code == 429
+    assert AccessAttempt.objects.count() == 1
+
+
+def test_addresses_of_one_ipv6_network_are_one() -> None:
+    for number in range(LIMIT):
+        fail(1, address=f"2001:db8:1:2::{number}")
+
+    assert log_in(address="2001:db8:1:2:ffff::").status_code == 429
+    assert is_let_in(log_in(address="2001:db8:1:3::"))
+
+
+def test_clients_whose_address_nobody_tells_are_one() -> None:
+    assert fail(address="").status_code == 429
+    assert AccessAttempt.objects.get().ip_address == "0.0.0.0"
+    assert is_let_in(log_in())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_failures_at_once_are_all_counted() -> None:
+    start = threading.Barrier(LIMIT)
+
+    def attempt() -> None:
+        start.wait()
+        try:
+            fail(1)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=attempt) for _ in range(LIMIT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert AccessAttempt.objects.get().failures_since_start == LIMIT
+    assert log_in().status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("command", "unlocked"),
+    [
+        (["axes_reset"], {("ada", HERE), ("bob", HERE), ("ada", ELSEWHERE)}),
+        (["axes_reset_username", "ada"], {("ada", HERE), ("ada", ELSEWHERE)}),
+        (["axes_reset_ip", HERE], {("ada", HERE), ("bob", HERE)}),
+        (["axes_reset_ip_username", HERE, "ada"], {("ada", HERE)}),
+    ],
+)
+def test_a_command_unlocks(command: list[str], unlocked: set[tuple[str, str]]) -> None:
+    User.objects.create_user("bob", password=PASSWORD, is_staff=True)
+    pairs = [("ada", HERE), ("bob", HERE), ("ada", ELSEWHERE)]
+    for name, address in pairs:
+        fail(name=name, address=address)
+
+    call_command(*command, stdout=StringIO())
+
+    assert {(name, address) for name, address in pairs if is_let_in(log_in(name=name, address=address))} == unlocked
+
+
+# What a locked-out person is told.
+
+
+def test_the_page_tells_when_to_try_again(settings: LazySettings) -> None:
+    fail()
+    let_time_pass(timedelta(minutes=3, seconds=30))
+
+    response = log_in()
+
+    end = AccessAttempt.objects.get().attempt_time + settings.AXES_COOLOFF_TIME + timedelta(seconds=1)
+    told = f"Try again in 12 minutes, at {timezone.localtime(end):%H:%M:%S} UTC."
+    assert_staff_page(response, 429, "Too many failed logins", told, "can unlock the account")
+    assert 11 * 60 < int(response["Retry-After"]) <= 11.5 * 60 + 1
+
+
+def test_when_the_time_that_was_told_is_over_it_works() -> None:
+    wait = int(fail()["Retry-After"])
+
+    let_time_pass(timedelta(seconds=wait))
+
+    assert is_let_in(log_in())
+
+
+def test_one_minute_is_not_minutes() -> None:
+    fail()
+    let_time_pass(timedelta(minutes=14, seconds=30))
+
+    assert "Try again in 1 minute, at " in log_in().content.decode()
+
+
+def test_the_page_does_not_tell_whether_there_is_such_an_account_or_the_password_is_right() -> None:
+    fail(name="ada")
+    fail(name="nobody")
+    AccessAttempt.objects.update(attempt_time=timezone.now())
+
+    known, right, unknown = log_in("guess"), log_in(), log_in(name="nobody")
+
+    texts = [re.sub(r"\d\d:\d\d:\d\d", "", response.content.decode()) for response in (known, right, unknown)]
+    assert texts[0] == texts[1] == texts[2]
+    assert {response.status_code for response in (known, right, unknown)} == {429}

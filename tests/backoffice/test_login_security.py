@@ -1,0 +1,90 @@
+"""The client address of a login behind a proxy, cookies, and frames."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from tests.backoffice.login import ADD, ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD
+from tests.databases import migrated_database_url
+from tests.running.test_pages import policy
+from tests.service import Service, running_service
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+
+
+@pytest.mark.once
+def test_behind_a_proxy_the_right_address_is_used_and_a_made_up_one_is_not(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The test is the proxy: it connects from the loopback address, which is believed by default."""
+    folder = tmp_path_factory.mktemp("login")
+    with (
+        migrated_database_url(folder) as url,
+        running_service(folder, DATABASE_URL=url, PETSERVICE_REQUIRE_HTTPS="1") as service,
+    ):
+        service.create_staff("ada", PASSWORD)
+
+        for number in range(LIMIT):
+            _log_in(service, f"guess {number}", forwarded_for=f"203.0.113.{number}, {HERE}")
+
+        assert _log_in(service, PASSWORD, forwarded_for=f"203.0.113.99, {HERE}").status_code == 429
+        attempts = service.execute("SELECT ip_address, username, failures_since_start FROM axes_accessattempt")
+        assert attempts == [(HERE, "ada", LIMIT)]
+        let_in = _log_in(service, PASSWORD, forwarded_for=f"{HERE}, {ELSEWHERE}")
+        assert let_in.status_code == 302
+        assert_guarded(let_in.headers.get_list("Set-Cookie"), {"sessionid", "csrftoken"}, secure=True)
+        assert let_in.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+def _log_in(service: Service, password: str, *, forwarded_for: str) -> httpx.Response:
+    with service.client() as client:
+        client.headers = {"X-Forwarded-For": forwarded_for, "X-Forwarded-Proto": "https"}
+        page = client.get(LOGIN)
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
+        # The client would not send a Secure cookie back over HTTP; between browser and proxy it is HTTPS.
+        headers = {
+            "Cookie": f"csrftoken={page.cookies['csrftoken']}",
+            "Origin": service.url.replace("http://", "https://"),
+        }
+        form = {"username": "ada", "password": password, "csrfmiddlewaretoken": token}
+        return client.post(f"{LOGIN}?next={INDEX}", data=form, headers=headers)
+
+
+def assert_guarded(cookies: list[str], names: set[str], *, secure: bool) -> None:
+    assert {cookie.partition("=")[0] for cookie in cookies} == names
+    for cookie in cookies:
+        attributes = cookie.split("; ")
+        assert "HttpOnly" in attributes
+        assert "SameSite=Lax" in attributes
+        assert ("Secure" in attributes) is secure
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites() -> None:
+    client = Client(enforce_csrf_checks=True)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(LOGIN).content.decode())[1]
+
+    response = client.post(LOGIN, {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": token})
+
+    cookies = [morsel.OutputString() for morsel in response.cookies.values()]
+    assert_guarded(cookies, {"sessionid", "csrftoken"}, secure=False)
+    assert "Cross-Origin-Opener-Policy" not in response
+
+
+@pytest.mark.parametrize("address", [LOGIN, INDEX, ADD, "/", "/docs"])
+def test_no_page_may_be_shown_in_a_frame(admin_client: Client, address: str) -> None:
+    response = admin_client.get(address)
+
+    assert response["X-Frame-Options"] == "DENY"
+    assert policy(response)["frame-ancestors"] == "'none'"
+
+
+def test_requests_with_a_key_ask_no_database_about_logins(api: Client, django_assert_num_queries: Any) -> None:
+    api.get("/v1/pets")
+
+    with django_assert_num_queries(2) as queries:
+        assert api.get("/v1/pets").status_code == 200
+
+    assert "axes" not in str(queries.captured_queries)
