@@ -1,0 +1,86 @@
+"""The stored counts with several writers at the same time."""
+
+import random
+import threading
+from contextlib import suppress
+
+import pytest
+from django.db import connection, transaction
+
+from pets.models import Pet
+from store.services import inventory_counts
+from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact
+
+WRITERS = 8
+ROUNDS = 12
+
+
+def _write_at_random(seed: int) -> None:
+    """Transactions of several statements, on pets of this writer's own, in an order of statuses of its own."""
+    choose = random.Random(seed)
+    name = f"Writer {seed}"
+    own = Pet.objects.filter(name=name)
+    for _ in range(ROUNDS):
+        statuses = choose.sample(STATUSES, 3)
+        with suppress(ProvokedError), transaction.atomic():
+            for status in statuses:
+                Pet.objects.bulk_create(Pet(name=name, status=status) for _ in range(choose.randrange(4)))
+                own.filter(status=status).update(status=choose.choice(STATUSES))
+                if choose.random() < 0.3:
+                    own.filter(status=choose.choice(STATUSES)).delete()
+            if choose.random() < 0.3:
+                raise ProvokedError
+        if pet := own.first():
+            pet.status = choose.choice(STATUSES)
+            pet.save()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_writers_neither_fail_nor_miscount() -> None:
+    failures: list[Exception] = []
+    start = threading.Barrier(WRITERS)
+
+    def work(seed: int) -> None:
+        try:
+            connection.ensure_connection()
+            start.wait()
+            _write_at_random(seed)
+        except Exception as error:  # reported below, in the test's own thread
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=[seed]) for seed in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert Pet.objects.exists()
+    assert_exact()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_writer_does_not_wait_for_another_status_writer_to_end() -> None:
+    """On SQLite all writers queue; what counts there is that the second is let in once the first has ended."""
+    Pet.objects.create(name="Rex")
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            Pet.objects.create(name="Tom")
+            done.set()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    with transaction.atomic():
+        Pet.objects.create(name="Tim")
+        thread.start()
+        if connection.vendor == "postgresql":
+            assert done.wait(timeout=30)
+    thread.join()
+
+    assert done.is_set()
+    assert inventory_counts() == NONE | {"available": 3}

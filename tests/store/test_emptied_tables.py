@@ -1,0 +1,44 @@
+"""The stored counts after tables have been emptied."""
+
+import pytest
+from django.core.management import call_command
+from django.core.management.color import no_style
+from django.db import connection
+
+from pets.models import Pet
+from store.services import inventory_counts
+from tests.store.counts import NONE, STATUSES, full_count
+
+
+def _empty(*tables: str) -> None:
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "order",
+    [["pets_pet", "store_inventorycounter"], ["store_inventorycounter", "pets_pet"], ["pets_pet"]],
+    ids=["pets first", "counters first", "only pets"],
+)
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
+def test_emptied_tables_count_nothing_and_count_on(order: list[str], at_once: bool) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
+
+    for tables in [order] if at_once else [[table] for table in order]:
+        _empty(*tables)
+
+    assert inventory_counts() == full_count() == NONE
+    Pet.objects.create(name="Rex", status="sold")
+    Pet.objects.update(status="pending")
+    assert inventory_counts() == full_count() == NONE | {"pending": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_flush_leaves_nothing_and_counting_works_afterwards() -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
+
+    call_command("flush", interactive=False, verbosity=0)
+
+    assert inventory_counts() == NONE
+    Pet.objects.create(name="Rex")
+    assert inventory_counts() == NONE | {"available": 1}
