@@ -20,7 +20,7 @@ import pytest
 from petservice.db.backend import backend
 from petservice.server import asgi
 from tests.monitoring.observed import Observed, Seen, observed_service
-from tests.monitoring.test_logs import KINDS, requests
+from tests.monitoring.requests import KINDS, requests
 from tests.server.connections import Client, get
 from tests.server.services import planted_service
 from tests.service import ROOT, TLS, Service, free_port

@@ -1,0 +1,19 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.monitoring.observed import Observed, observed_service
+from tests.server.services import planted_service
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    with observed_service(tmp_path_factory.mktemp("logs")) as observed:
+        yield observed
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    folder = tmp_path_factory.mktemp("planted")
+    with planted_service(folder, PETSERVICE_LOG_FORMAT="json") as service:
+        yield Observed(service, "", "")

@@ -1,0 +1,61 @@
+"""Requests of every kind, and what the access log and the metrics have of each."""
+
+import uuid
+
+from tests.monitoring.observed import Observed
+from tests.server.connections import Client, get, post
+from tests.waiting import wait_until
+
+PET = b'{"name": "Rex"}'
+
+
+def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
+    """The line of the one request that `parts` are."""
+    with Client(observed.service) as client:
+        client.send(*parts)
+        identity = client.answer(to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
+    found: list[dict[str, object]] = []
+
+    def is_there() -> bool:
+        found[:] = [line for line in observed.requests() if line["request_id"] == identity]
+        return bool(found)
+
+    wait_until(is_there)
+    (line,) = found
+    return line
+
+
+def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
+    """Each kind of request, and what is seen of it."""
+    header = f"X-API-Key: {key}".encode()
+    chunked = b"Transfer-Encoding: chunked"
+    some_id = uuid.UUID(int=7)
+    return {
+        "health": (get("/v1/health"), ("GET", "/v1/health", 200)),
+        "health by HEAD": (get("/v1/health", method="HEAD"), ("HEAD", "/v1/health", 200)),
+        "list": (get("/v1/pets", header), ("GET", "/v1/pets", 200)),
+        "bad query": (get("/v1/pets?limit=x", header), ("GET", "/v1/pets", 400)),
+        "no pet": (get(f"/v1/pets/{some_id}", header), ("GET", "/v1/pets/{petId}", 404)),
+        "inventory": (get("/v1/store/inventory", header), ("GET", "/v1/store/inventory", 200)),
+        "create": (post(key, PET), ("POST", "/v1/pets", 201)),
+        "create once": (post(key, PET, f"Idempotency-Key: {uuid.uuid4()}".encode()), ("POST", "/v1/pets", 201)),
+        "bad body": (post(key, b"{"), ("POST", "/v1/pets", 400)),
+        "no key": (get("/v1/pets"), ("GET", "/v1/pets", 401)),
+        "unknown path": (get("/v1/dogs", header), ("GET", "no_route", 404)),
+        "wrong method": (get("/v1/pets", header, method="DELETE"), ("DELETE", "/v1/pets", 404)),
+        "unknown method": (get("/v1/pets", header, method="BREW"), ("other", "/v1/pets", 404)),
+        "foreign host": (b"GET /v1/pets HTTP/1.1\r\nHost: example.com\r\n\r\n", ("GET", "no_route", 400)),
+        "ready": (get("/ready"), ("GET", "/ready", 200)),
+        "front page": (get("/"), ("GET", "/", 200)),
+        "docs": (get("/docs"), ("GET", "/docs", 200)),
+        "admin": (get("/admin/pets/pet/7/change/"), ("GET", "/admin/pets/pet/{object_id}/change/", 302)),
+        "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
+        "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
+        "expects something": (get("/v1/pets", b"Expect: magic"), ("GET", "no_route", 400)),
+        "no HTTP": (b"HELO\r\n\r\n", ("other", "invalid_request", 400)),
+        "long path": (get("/" + "x" * 9000), ("other", "invalid_request", 400)),
+        "bad chunk": (get("/v1/pets", header, chunked, method="POST") + b"zz\r\n", ("other", "invalid_request", 400)),
+    }
+
+
+KINDS = list(requests("x" * 59))

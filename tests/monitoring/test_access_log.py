@@ -1,0 +1,109 @@
+"""The access log in JSON: a line for each request, whatever the client sends."""
+
+import select
+import socket
+import struct
+from collections import Counter
+
+import pytest
+
+from tests.monitoring.observed import Observed
+from tests.monitoring.requests import KINDS, PET, line_of, requests
+from tests.server.connections import Client, get, post
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+
+def test_line_of_a_request_tells_what_it_was_and_what_became_of_it(observed: Observed) -> None:
+    line = line_of(observed, post(observed.key, PET, b"X-Request-ID: order-7"))
+
+    assert line.pop("time") > "2026-"  # type: ignore[operator]
+    assert 0 < line.pop("milliseconds") < 60_000  # type: ignore[operator]
+    assert line == {
+        "level": "INFO",
+        "logger": "petservice.requests",
+        "request_id": "order-7",
+        "method": "POST",
+        "route": "/v1/pets",
+        "status": 201,
+        "key_prefix": observed.key[:18],
+        "address": "127.0.0.1",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_request_has_one_line_by_route_method_and_status(observed: Observed, kind: str) -> None:
+    parts, seen = requests(observed.key)[kind]
+
+    line = line_of(observed, parts)
+
+    assert (line["method"], line["route"], line["status"]) == seen
+
+
+def test_chunk_that_is_malformed_after_others_is_its_request_s_fault(observed: Observed) -> None:
+    """Its request has begun to be answered: still there is one line."""
+    before = observed.logged()
+    with Client(observed.service) as client:
+        client.send(
+            get("/v1/pets", f"X-API-Key: {observed.key}".encode(), b"Transfer-Encoding: chunked", method="POST")
+        )
+        client.send(b"1\r\n{\r\n")
+        select.select([client.socket], [], [], 0.2)  # nothing: the service waits for more
+        client.send(b"zz\r\n")
+        assert client.answer().status == 400
+
+    seen: Counter[tuple[str, str, int]] = Counter()
+    wait_until(lambda: seen.update(observed.logged() - before) or seen)
+    assert sum((observed.logged() - before).values()) == 1
+    assert [method for method, *_ in seen] == ["POST"]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"pets_test_guess", b"pets_test_" + b"A" * 49], ids=["empty", "malformed", "wrong"]
+)
+def test_key_that_did_not_verify_is_not_named(observed: Observed, sent: bytes) -> None:
+    line = line_of(observed, get("/v1/pets", b"X-API-Key: " + sent))
+
+    assert (line["status"], line["key_prefix"]) == (401, None)
+
+
+@pytest.mark.parametrize(
+    ("header", "address"),
+    [
+        pytest.param(b"192.0.2.7", "192.0.2.7", id="a client behind the proxy"),
+        pytest.param(b"203.0.113.66, 192.0.2.7", "192.0.2.7", id="one that claims another"),
+        pytest.param(b"2001:db8::7", "2001:db8::7", id="IPv6"),
+        pytest.param(b'1.2.3.4","status":"200', "127.0.0.1", id="JSON"),
+        pytest.param(b"1.2.3.4%0a{}", "127.0.0.1", id="a percent-encoded line feed"),
+        pytest.param("1.2.3.4\u2028{}".encode(), "127.0.0.1", id="a line separator"),
+        pytest.param(b"fe80::1%\x1b[31m", "fe80::1", id="a control character"),
+    ],
+)
+def test_address_is_an_address_whatever_the_header_says(observed: Observed, header: bytes, address: str) -> None:
+    line = line_of(observed, get("/v1/health", b"X-Forwarded-For: " + header))
+
+    assert line["address"] == address or line["status"] == 400
+
+
+def test_client_that_leaves_before_its_answer_is_499(planted: Observed) -> None:
+    folder = planted.service.log.parent
+    with Client(planted.service) as client:
+        client.send(get("/held", b"X-Request-ID: impatient"))
+        wait_until(lambda: list(folder.glob("held-*")))
+        # Reset: who ends its half only may still read.
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wait_until(lambda: planted.logged()["GET", "no_route", 499] == 1)
+    (folder / "released").touch()
+    assert [line["request_id"] for line in planted.requests() if line["status"] == 499] == ["impatient"]
+
+
+def test_client_that_leaves_before_its_body_is_whole_is_499(observed: Observed) -> None:
+    before = observed.logged()
+    with Client(observed.service) as client:
+        client.send(get("/v1/health"))
+        client.answer()  # a connection that is reset before it is accepted is nobody's
+        client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    wait_until(lambda: (observed.logged() - before)["POST", "no_route", 499] == 1)

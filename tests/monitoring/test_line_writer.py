@@ -1,0 +1,81 @@
+"""Log lines for readers that pause or fall behind."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from petservice.monitoring.line_writer import LIMIT, LineWriter
+from tests.databases import migrated_database_url
+from tests.service import ROOT, SERVE, TLS, free_port
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+
+def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Path) -> None:
+    with migrated_database_url(tmp_path) as url:
+        port = free_port()
+        environment = os.environ | {
+            "PETSERVICE_DATA_DIR": str(tmp_path),
+            "DATABASE_URL": url,
+            "WEB_CONCURRENCY": "2",
+            "PETSERVICE_LOG_FORMAT": "json",
+        }
+        command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            answered = 0
+            try:
+                wait_until(lambda: _answers(port))
+                with ExitStack() as stack:
+                    clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
+                    for _ in range(250):  # some 250 KB of lines; a pipe holds 64
+                        for client in clients:
+                            answered += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
+            finally:
+                process.terminate()
+            assert process.stderr
+            lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+
+    assert answered == 1000
+    assert sum(line.get("route") == "/v1/health" for line in lines) == answered
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_lines_beyond_what_may_wait_are_lost_and_counted() -> None:
+    read, write = os.pipe()
+    line = b"x" * 999 + b"\n"
+    writer = LineWriter(write, lambda number: f"lost {number}")
+    written = 3 * LIMIT // len(line)
+    for _ in range(written):
+        writer.write_line(line)
+
+    received = bytearray()
+    reader = threading.Thread(target=lambda: received.extend(b"".join(iter(lambda: os.read(read, 65536), b""))))
+    reader.start()
+    writer.close()
+    writer.write_line(b"late\n")
+    os.close(write)
+    reader.join()
+    os.close(read)
+
+    *lines, late = bytes(received).splitlines(keepends=True)
+    notes = [int(text.split()[1]) for text in lines if text.startswith(b"lost ")]
+    assert late == b"late\n"
+    assert notes
+    assert sum(notes) + lines.count(line) == written
+    assert len(lines) == lines.count(line) + len(notes)

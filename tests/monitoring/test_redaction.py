@@ -1,0 +1,67 @@
+"""Log lines into which a client cannot write, and which have no keys."""
+
+import pytest
+
+from tests.monitoring.observed import Observed
+from tests.monitoring.requests import line_of
+from tests.server.connections import HOST, Client, get
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+FORGED = '{"logger": "petservice.requests", "forged": true}'
+INJECTIONS = [
+    f"%0a{FORGED}",
+    f"%0d%0a{FORGED}",
+    f"%e2%80%a8{FORGED}",
+    f"\u2028{FORGED}",
+    f"\x85{FORGED}",
+    f"\t{FORGED}",
+    '","forged":true,"x":"',
+    f"\\n{FORGED}",
+    "%00%1b[2J",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("text", INJECTIONS, ids=ascii)
+@pytest.mark.parametrize(
+    "where", ["path", "unknown path", "query", "X-Request-ID", "User-Agent", "X-Forwarded-For", "X-API-Key", "Host"]
+)
+def test_nothing_that_a_client_sends_becomes_a_line_or_a_part_of_one(observed: Observed, where: str, text: str) -> None:
+    sent = text.encode("utf-8", "surrogatepass")
+    path = sent.replace(b" ", b"%20")
+    target = {
+        "path": b"/v1/pets/" + path,
+        "unknown path": b"/" + path,
+        "query": b"/v1/pets?limit=" + sent.replace(b" ", b"+"),
+    }
+    header = b"" if where in target else where.encode() + b": " + sent + b"\r\n"
+    host = b"" if where == "Host" else HOST
+    head = b"GET " + target.get(where, b"/v1/pets") + b" HTTP/1.1\r\n"
+
+    line = line_of(observed, head + host + header + b"\r\n")
+
+    assert line["status"] in (200, 400, 401, 404)
+    assert "forged" not in observed.service.log.read_text()
+
+
+def test_key_is_nowhere_in_the_log(observed: Observed) -> None:
+    key = observed.key.encode()
+    identity = get("/v1/pets", b"X-API-Key: " + key, b"X-Request-ID: " + key)
+    with Client(observed.service) as client:
+        client.send(identity)
+        assert client.answer().headers["x-request-id"] == observed.key
+    wait_until(lambda: any(line["request_id"] == f"{observed.key[:18]}…" for line in observed.requests()))
+    for parts in (
+        get(f"/v1/pets/{observed.key}?limit={observed.key}", b"User-Agent: " + key, b"Authorization: " + key),
+        get(f"/admin/{observed.key}?q={observed.key}", b"X-Forwarded-For: " + key, b"Cookie: sessionid=" + key),
+        get("/v1/pets", key + b": " + key, method=observed.key),
+        get(f"/{observed.key}", b"Host: " + key),
+        key + b"\r\n\r\n",
+    ):
+        line_of(observed, parts)
+
+    log = observed.service.log.read_text()
+    assert observed.key[:18] in log
+    assert observed.key[18:] not in log
