@@ -22,17 +22,11 @@ FORM = {
 }
 
 
-# Without Redis.
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize("limit", [0, -1])
 def test_the_database_refuses_a_limit_that_lets_nothing_through(limit: int) -> None:
     with pytest.raises(IntegrityError):
         APIKey.objects.create_key(name="Acme", requests_per_minute=limit)
-
-
-# Setting a limit.
 
 
 @pytest.mark.parametrize("limit", ["", "600"])

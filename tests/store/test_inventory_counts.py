@@ -68,9 +68,6 @@ def test_a_failed_statement_is_not_counted() -> None:
     assert inventory_counts() == NONE
 
 
-# Reading and mending.
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", STATUSES)
 def test_the_inventory_always_has_all_three_counts(status: str) -> None:

@@ -1,3 +1,5 @@
+"""The pages of pets in the admin, and what they show."""
+
 from django.test import Client
 from django.urls import reverse
 

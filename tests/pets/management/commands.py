@@ -1,3 +1,5 @@
+"""Calls of the commands import_pets and export_pets."""
+
 from io import StringIO
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The pages of the admin that import and export pets."""
+
 import re
 from collections.abc import Callable
 from typing import Any
