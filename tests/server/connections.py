@@ -2,12 +2,16 @@
 
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
+CHUNKED = b"Transfer-Encoding: chunked"
+MALFORMED_CHUNK = b"no chunk\r\n"
+PET = b'{"name":"Rex"}'
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,9 @@ class Client:
         self._received += received
 
 
+Connect = Callable[[Service], Client]
+
+
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:
     """A request without a body."""
     return f"{method} {path} HTTP/1.1\r\n".encode() + HOST + b"".join(line + b"\r\n" for line in headers) + b"\r\n"
@@ -83,3 +90,9 @@ def post(key: str, body: bytes, *headers: bytes, length: int | None = None) -> b
         *headers,
     ]
     return get("/v1/pets", *lines, method="POST") + body
+
+
+def assert_refused(answer: Answer, status: int = 400) -> None:
+    assert answer.status == status
+    assert b'{"error":{"code":' in answer.body
+    assert answer.headers["content-type"] == "application/json"

@@ -1,4 +1,4 @@
-"""`python -m tests.server.run_with_endpoints`: the service with the planted paths, by gunicorn's own command line options."""
+"""`python -m tests.server.run_with_endpoints`: the service with the endpoints for tests, by gunicorn's own options."""
 
 import os
 import shlex

@@ -1,7 +1,6 @@
 """The end of a service: requests finish, connections are told, and nothing else is waited for."""
 
 import signal
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,21 +8,11 @@ from pathlib import Path
 import pytest
 
 from petservice.server.asgi import PAGE_THREADS
-from tests.server.connections import Client, get
+from tests.server.connections import Client, Connect, get
 from tests.server.services import held, planted_service, release
-from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-Connect = Callable[[Service], Client]
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Connects to a service until the test is over."""
-    with ExitStack() as stack:
-        yield lambda service: stack.enter_context(Client(service))
 
 
 def test_stop_lets_requests_finish_and_announces_itself_on_kept_connections(tmp_path: Path, connect: Connect) -> None:

@@ -1,37 +1,25 @@
-"""The worker in trouble: slow and greedy clients, and calls that wait, hang or fail."""
+"""Calls of a worker that wait, hang or fail, and its limit of connections."""
 
 import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from petservice.server import asgi
-from tests.databases import fresh_database_url, migrated_database_url
-from tests.server.connections import Client, get, post
+from tests.databases import fresh_database_url
+from tests.server.connections import CHUNKED, Client, Connect, get
 from tests.server.services import asked, clear, held, open_connections, planted_service, release, workers
 from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
-Connect = Callable[[Service], Client]
-
-CHUNKED = b"Transfer-Encoding: chunked"
 # As many pages are made at a time.
 PAGE_THREADS = asgi.PAGE_THREADS
-
-
-@pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """With a deadline of two seconds for requests."""
-    with planted_service(tmp_path_factory.mktemp("impatient"), PLANTED_DEADLINE="2") as service:
-        yield service
 
 
 @pytest.fixture(scope="module")
@@ -45,70 +33,6 @@ def patient(running: Service) -> Service:
     """With the service's own deadline, which no test waits for."""
     clear(running.log.parent)
     return running
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Connects to a service until the test is over."""
-    with ExitStack() as stack:
-        yield lambda service: stack.enter_context(Client(service))
-
-
-# Deadlines.
-
-
-PARTS = {
-    "nothing": b"",
-    "half a request line": b"GET /v1/he",
-    "half a header": b"GET /v1/health HTTP/1.1\r\nHost: loc",
-    "half a body": post("guess", b"{", length=100),
-    "half a chunk": get("/v1/pets", CHUNKED, method="POST") + b"5\r\n{",
-    "half an upload": get("/admin/", b"Content-Length: 100", method="POST"),
-}
-
-
-def test_slow_clients_are_cut_off_and_disturb_nobody(impatient: Service, connect: Connect) -> None:
-    slow = [(name, connect(impatient)) for name in PARTS for _ in range(20)]
-    for name, client in slow:
-        client.send(PARTS[name])
-    with Client(impatient) as other:
-        other.send(get("/v1/meta"))
-        assert other.answer().status == 200
-
-    for name, client in slow:
-        if name != "nothing":
-            answer = client.answer()
-            assert answer.status in (400, 401), name
-            assert b'{"error":' in answer.body, name
-        client.socket.shutdown(socket.SHUT_WR)
-        assert client.is_closed(), name
-
-
-def test_client_that_sends_a_byte_now_and_then_is_cut_off(impatient: Service) -> None:
-    with Client(impatient) as client:
-        client.socket.settimeout(0.1)
-        sent = 0
-        answer = b""
-        while not answer:
-            client.send(b"GET /v1/health"[sent % 14 : sent % 14 + 1])
-            sent += 1
-            assert sent < 100, "it may go on for ever"
-            try:
-                answer = client.socket.recv(1000)
-            except TimeoutError:
-                continue
-
-    assert answer.startswith(b"HTTP/1.1 400 ")
-
-
-def test_client_that_takes_no_more_of_a_response_is_cut_off(impatient: Service) -> None:
-    with Client(impatient) as other:
-        others = open_connections(other)
-        with Client(impatient) as client:
-            client.send(get("/export"))
-            assert client.socket.recv(1000)
-
-            wait_until(lambda: open_connections(other) == others, seconds=15)
 
 
 # Calls.
@@ -228,49 +152,6 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
         assert f"WORKER TIMEOUT (pid:{first})" in log
         assert "The worker hangs:" in log
         assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows where it hung"
-
-
-def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -> None:
-    (tmp_path / "slow").touch()
-    with (
-        migrated_database_url(tmp_path) as url,
-        planted_service(tmp_path, DATABASE_URL=url) as service,
-        ExitStack() as stack,
-    ):
-        clients = [stack.enter_context(Client(service)) for _ in range(8)]
-        for client in clients:
-            client.send(*[get("/ready")] * 20)
-        wait_until(lambda: [*tmp_path.glob("look-*")])
-        release(tmp_path)
-        assert {client.answer().status for client in clients for _ in range(20)} == {200}
-
-        def is_ready() -> bool:
-            clients[0].send(get("/ready"))
-            return clients[0].answer().status == 200
-
-        service.execute("UPDATE django_migrations SET app = 'away' WHERE app = 'pets'")
-        wait_until(lambda: not is_ready())
-        service.execute("UPDATE django_migrations SET app = 'pets' WHERE app = 'away'")
-        wait_until(is_ready)
-
-    looks = sorted((int(look.name.removeprefix("look-")), int(look.read_text())) for look in tmp_path.glob("look-*"))
-    assert len(looks) >= 3
-    assert min(began - ended for (_, ended), (began, _) in pairwise(looks)) >= 10**9
-
-
-@pytest.mark.long
-def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path) -> None:
-    (tmp_path / "silent").touch()
-    with planted_service(tmp_path, "--timeout", "2", PLANTED_CALL_TIMEOUT="0.2") as service, Client(service) as client:
-        (first,) = workers(service)
-        client.send(get("/ready"))
-        assert client.answer().status == 503
-
-        until = time.monotonic() + 7  # three times what ends a worker that hangs
-        while time.monotonic() < until:
-            client.send(get("/v1/worker"))
-            assert client.answer().body == str(first).encode()
-        (tmp_path / "released").touch()
 
 
 def test_worker_with_a_waiting_client_is_not_taken_for_hanging(tmp_path: Path) -> None:

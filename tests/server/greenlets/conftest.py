@@ -1,0 +1,22 @@
+from collections.abc import Iterator
+
+import pytest
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from tests.monitoring.observed import Observed, observed_service
+
+
+@pytest.fixture(autouse=True)
+def connection_of_this_thread() -> Iterator[None]:
+    """A greenlet pool leaves its own in the place of this one: in a worker the loop's thread has none."""
+    own = connections[DEFAULT_DB_ALIAS]
+    yield
+    if connections[DEFAULT_DB_ALIAS] is not own:
+        connections[DEFAULT_DB_ALIAS].close()  # the test may have gone on to use it
+    connections[DEFAULT_DB_ALIAS] = own
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    with observed_service(tmp_path_factory.mktemp("observed")) as observed:
+        yield observed

@@ -1,0 +1,119 @@
+"""Writes in a greenlet pool: those that SQLite must not wait for, and those that are committed together."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, NotSupportedError, connection, transaction
+
+from pets.models import IdempotencyRecord, Pet
+from pets.services import IdempotencyKeyInUseError, create_pet, create_pet_once
+from petservice.apikeys.models import APIKey
+from petservice.db.backend import backend
+from petservice.server.greenlets import GreenletPool
+from store.services import inventory_counts
+
+only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no group commit")
+
+
+def save() -> None:
+    Pet(name="Rex").save()
+
+
+def save_in_a_transaction() -> None:
+    with transaction.atomic():
+        Pet.objects.count()
+        save()
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("write", [save, save_in_a_transaction, lambda: Pet.objects.bulk_create([Pet(name="Rex")])])
+def test_a_call_that_would_make_others_wait_for_the_write_lock_is_refused(write: Callable[[], None]) -> None:
+    async def calls() -> None:
+        pool = GreenletPool(1)
+        with pytest.raises(NotSupportedError, match="must not write to SQLite"):
+            await pool.call(write)
+        assert await pool.call(Pet.objects.count) == 0
+
+    asyncio.run(calls())
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_inserts_that_wait_together_are_all_written() -> None:
+    async def calls() -> None:
+        pool = GreenletPool(64)
+        names = [f"Pet {number}" for number in range(300)]
+        made = await asyncio.gather(*(pool.call(lambda name=name: create_pet(name=name)) for name in names))
+        assert [pet.name for pet in made] == names
+
+    asyncio.run(calls())
+
+    assert Pet.objects.count() == inventory_counts()["available"] == 300
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
+    async def calls() -> list[Any]:
+        pool = GreenletPool(64)
+        names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
+        return await asyncio.gather(
+            *(pool.call(lambda name=name: create_pet(name=name)) for name in names), return_exceptions=True
+        )
+
+    made = asyncio.run(calls())
+
+    assert [isinstance(outcome, IntegrityError) for outcome in made] == [number % 10 == 0 for number in range(50)]
+    assert Pet.objects.count() == 45
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pets_with_idempotency_keys_that_wait_together_are_made_once_each() -> None:
+    """Some requests come twice, and one is for a pet that the database refuses."""
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+
+    async def calls() -> list[Any]:
+        pool = GreenletPool(backend().concurrent_writes)
+        keys = [number // 2 for number in range(40)]
+        requests = [
+            partial(create_pet_once, api_key_id=api_key.pk, idempotency_key=f"{key}", name="" if key == 7 else f"{key}")
+            for key in keys
+        ]
+        found = await asyncio.gather(*map(pool.call, requests), return_exceptions=True)
+        pool.close()
+        return found
+
+    outcomes = asyncio.run(calls())
+
+    refused = [outcome for outcome in outcomes if isinstance(outcome, IntegrityError)]
+    in_use = [outcome for outcome in outcomes if isinstance(outcome, IdempotencyKeyInUseError)]
+    made = [outcome for outcome in outcomes if outcome not in refused + in_use]
+    assert len(refused) + len(in_use) + len(made) == 40
+    assert refused
+    assert sum(is_new for _, is_new in made) == Pet.objects.count() == IdempotencyRecord.objects.count() == 19
+    assert {pet.id for pet, _ in made} == set(Pet.objects.values_list("pk", flat=True))
+    assert inventory_counts()["available"] == 19
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards() -> None:
+    async def calls(number: int) -> list[Any]:
+        pool = GreenletPool(10, timeout=10)
+        return await asyncio.gather(
+            *(pool.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
+        )
+
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        failures = asyncio.run(calls(3))
+
+    assert [str(failure) for failure in failures] == ["database is locked"] * 3
+    assert [pet.name for pet in asyncio.run(calls(3))] == ["Rex"] * 3
+    assert Pet.objects.count() == 3

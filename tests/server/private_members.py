@@ -1,0 +1,93 @@
+"""The members of libraries that the service relies on, and its classes that override what a library calls."""
+
+from petservice.api.viewsets import JSONRequest
+from petservice.db.postgresql import base as postgresql
+from petservice.db.sqlite import base as sqlite
+from petservice.handler import APIHandlerMixin, Handler
+from petservice.server import run
+from petservice.server.greenlets import PooledGreenlet
+from petservice.server.logger import ServiceLogger
+from petservice.server.protocol import Connection
+from petservice.server.requests import Request
+from petservice.server.worker import EventLoopWorker
+
+# By the module and the class, if it is a class's.
+MEMBERS = {
+    "gunicorn.asgi.protocol:ASGIProtocol": [
+        *("_awaiting_request", "_body_receiver", "_callback_parser", "_closed", "_current_request", "_request_ready"),
+        *("_task", "log", "transport", "worker"),
+        *("_build_http_scope", "_check_h1c_protocol_available", "_close_transport", "_is_websocket_upgrade"),
+        *("_on_headers_complete", "_on_message_complete", "_resume_reading", "_safe_write", "_send_error_response"),
+        *("_send_response_start", "_will_close"),
+        *("connection_lost", "connection_made", "data_received", "pause_writing", "resume_writing"),
+    ],
+    "gunicorn.asgi.protocol:BodyReceiver": ["signal_disconnect"],
+    "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes", "should_close"],
+    "gunicorn.workers.gasgi:ASGIWorker": [
+        *("_quick_shutdown", "_serve", "age", "alive", "asgi", "cfg", "log", "loop", "pid", "ppid", "sockets"),
+        *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal", "init_process", "load_wsgi", "notify"),
+    ],
+    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_term", "log", "signal"],
+    "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
+    "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
+    "gunicorn.glogging:Logger": ["datefmt", "error_fmt", "error_log", "setup"],
+    "gunicorn.sock": ["ssl_context"],
+    "asyncio": ["_set_running_loop"],
+    "greenlet:greenlet": ["gr_context", "parent", "switch"],
+    "psycopg:Connection": ["_start_query", "close", "connect", "pgconn", "wait"],
+    "psycopg": ["adapters"],
+    "psycopg.abc": ["PQGen"],
+    "psycopg.adapt": ["AdaptersMap", "PyFormat", "Transformer"],
+    "psycopg.adapt:AdaptersMap": ["register_loader"],
+    "psycopg.adapt:Transformer": ["dump_sequence", "load_rows", "set_pgresult"],
+    "psycopg.errors": ["error_from_result"],
+    "psycopg.generators": ["execute"],
+    "psycopg.pq.abc:PGconn": ["send_prepare", "send_query_prepared", "socket"],
+    "psycopg.pq.abc:PGresult": ["ntuples", "status"],
+    "psycopg.types.string": ["TextLoader"],
+    "django.core.handlers.asgi": ["ASGIRequest"],
+    "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
+    "django.core.handlers.exception": ["convert_exception_to_response"],
+    "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
+    "django.db.backends.base.base:BaseDatabaseWrapper": [
+        *("close_if_unusable_or_obsolete", "connection", "create_cursor", "ensure_connection", "execute_wrappers"),
+        *("get_new_connection", "in_atomic_block", "is_usable", "ops", "queries_logged", "settings_dict"),
+        *("validate_no_broken_transaction", "wrap_database_errors"),
+    ],
+    "django.db.backends.sqlite3.features": ["DatabaseFeatures"],
+    "django.db.backends.postgresql.features": ["DatabaseFeatures"],
+    "django.db.models:Model": ["_state"],
+    "django.db.models.base": ["ModelState"],
+    "django.db.models.base:ModelState": ["adding", "db"],
+    "django.db.models.sql": ["InsertQuery", "UpdateQuery"],
+    "django.db.models.sql:InsertQuery": ["get_compiler", "insert_values"],
+    "django.db.models.sql:UpdateQuery": ["add_update_values", "get_compiler"],
+    "django.db.models.sql:Query": ["chain", "get_compiler"],
+    "django.db.models.sql.compiler:SQLCompiler": ["apply_converters", "as_sql", "get_converters", "select"],
+    "django.db.utils:ConnectionHandler": ["create_connection"],
+    "django.utils.encoding": ["repercent_broken_unicode"],
+    "rest_framework.request:Request": [
+        *("_authenticate", "_request", "content_type", "parser_context", "parsers"),
+    ],
+}
+
+# Classes that override what a library calls.
+OVERRIDING: list[type] = [
+    Connection,
+    EventLoopWorker,
+    ServiceLogger,
+    run._WebServer,
+    PooledGreenlet,
+    postgresql.Connection,
+    postgresql.DatabaseWrapper,
+    postgresql.DatabaseSchemaEditor,
+    sqlite.DatabaseWrapper,
+    APIHandlerMixin,
+    Handler,
+    Request,
+    JSONRequest,
+]
+# Constructors that take less than those that they override, as only the service itself calls them.
+OWN_CONSTRUCTORS = (Request, run._WebServer, PooledGreenlet)
+# What documentation promises of named tuples, models and managers.
+DOCUMENTED = {"_asdict", "_default_manager", "_fields", "_make", "_meta", "_replace"}

@@ -1,0 +1,58 @@
+"""The readiness probe of a worker."""
+
+import time
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.databases import migrated_database_url
+from tests.server.connections import Client, get
+from tests.server.services import planted_service, release, workers
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once(on="postgresql")
+
+
+def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -> None:
+    (tmp_path / "slow").touch()
+    with (
+        migrated_database_url(tmp_path) as url,
+        planted_service(tmp_path, DATABASE_URL=url) as service,
+        ExitStack() as stack,
+    ):
+        clients = [stack.enter_context(Client(service)) for _ in range(8)]
+        for client in clients:
+            client.send(*[get("/ready")] * 20)
+        wait_until(lambda: [*tmp_path.glob("look-*")])
+        release(tmp_path)
+        assert {client.answer().status for client in clients for _ in range(20)} == {200}
+
+        def is_ready() -> bool:
+            clients[0].send(get("/ready"))
+            return clients[0].answer().status == 200
+
+        service.execute("UPDATE django_migrations SET app = 'away' WHERE app = 'pets'")
+        wait_until(lambda: not is_ready())
+        service.execute("UPDATE django_migrations SET app = 'pets' WHERE app = 'away'")
+        wait_until(is_ready)
+
+    looks = sorted((int(look.name.removeprefix("look-")), int(look.read_text())) for look in tmp_path.glob("look-*"))
+    assert len(looks) >= 3
+    assert min(began - ended for (_, ended), (began, _) in pairwise(looks)) >= 10**9
+
+
+@pytest.mark.long
+def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path) -> None:
+    (tmp_path / "silent").touch()
+    with planted_service(tmp_path, "--timeout", "2", PLANTED_CALL_TIMEOUT="0.2") as service, Client(service) as client:
+        (first,) = workers(service)
+        client.send(get("/ready"))
+        assert client.answer().status == 503
+
+        until = time.monotonic() + 7  # three times what ends a worker that hangs
+        while time.monotonic() < until:
+            client.send(get("/v1/worker"))
+            assert client.answer().body == str(first).encode()
+        (tmp_path / "released").touch()

@@ -1,0 +1,128 @@
+"""Requests that the server rejects before a view is called, as malformed or beyond a limit."""
+
+import socket
+
+import pytest
+
+from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_refused, get
+from tests.service import Service
+
+pytestmark = pytest.mark.once
+
+
+def chunk(content: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(content), content)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(b"Expect: a-miracle\r\n\r\n", b""), (CHUNKED + b"\r\n\r\n", chunk(b"x" * 70_000))],
+    ids=["expectation", "upload"],
+)
+def test_what_is_refused_before_it_is_called_keeps_its_request_id(service: Service, parts: tuple[bytes, bytes]) -> None:
+    with Client(service) as client:
+        client.send(get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2], *parts)
+
+        answer = client.answer()
+
+        assert (answer.status, answer.headers["x-request-id"]) == (400, "mine-1")
+
+
+@pytest.mark.parametrize("path", ["/v1/pets", "/admin/login/"])
+@pytest.mark.parametrize("is_separate", [False, True], ids=["with the head", "after the head"])
+def test_refusal_of_a_malformed_chunk_has_the_id_that_the_client_sent(
+    service: Service, path: str, is_separate: bool
+) -> None:
+    head = get(path, CHUNKED, b"Expect: 100-continue", b"X-Request-ID: mine-2", method="POST")
+    with Client(service) as client:
+        if is_separate:
+            client.send(head)
+            assert client.answer().status == 100  # so the request is being handled
+            client.send(MALFORMED_CHUNK)
+        else:
+            client.send(head, MALFORMED_CHUNK)
+
+        answer = client.answer()
+
+        assert_refused(answer)
+        assert answer.headers["x-request-id"] == "mine-2"
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize("is_pipelined", [False, True], ids=["after the response", "before the response"])
+def test_refusal_of_a_second_request_has_an_id_of_its_own(service: Service, is_pipelined: bool) -> None:
+    first, second = get("/v1/health", b"X-Request-ID: mine-3"), b"no HTTP\r\n\r\n"
+    with Client(service) as client:
+        if is_pipelined:
+            client.send(first, second)
+            answers = [client.answer(), client.answer()]
+        else:
+            client.send(first)
+            answers = [client.answer()]
+            client.send(second)
+            answers.append(client.answer())
+
+        assert answers[0].headers["x-request-id"] == "mine-3"
+        assert_refused(answers[1])
+        assert answers[1].headers["x-request-id"] != "mine-3"
+        assert client.is_closed()
+
+
+# What the parser refuses, as its limits are: 8,190 bytes for a line, 64 headers.
+
+
+WITHOUT_END = b"x" * 70_000
+UNBOUNDED = {
+    "address": b"GET /" + WITHOUT_END,
+    "header": b"GET / HTTP/1.1\r\nX: " + WITHOUT_END,
+    "headers": b"GET / HTTP/1.1\r\n" + b"X: x\r\n" * 20_000,
+    "long headers": b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, WITHOUT_END[:8000]) for n in range(70)),
+    "empty lines": b"\r\n" * 100_000,
+    "chunk extension": get("/v1/pets", CHUNKED, method="POST") + b"3;" + WITHOUT_END,
+    "chunk size": get("/v1/pets", CHUNKED, method="POST") + b"0" * 70_000,
+    "chunk beyond its size": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabc" + WITHOUT_END,
+    "trailers": get("/v1/pets", CHUNKED, method="POST") + b"0\r\n" + b"X: x\r\n" * 20_000,
+    "trailer": get("/v1/pets", CHUNKED, method="POST") + b"0\r\nX: " + WITHOUT_END,
+}
+
+
+@pytest.mark.parametrize("sent", UNBOUNDED.values(), ids=UNBOUNDED)
+def test_what_has_no_end_is_refused(service: Service, sent: bytes) -> None:
+    with Client(service) as client:
+        client.socket.settimeout(5)  # sooner than a request that takes too long
+        client.send(sent)
+        answer = client.answer()
+        assert_refused(answer)
+        assert answer.headers["connection"] == "close"
+        assert client.is_closed()
+
+
+def test_as_many_headers_as_there_may_be_are_taken(service: Service) -> None:
+    longest = [b"X-%d: %s" % (number, b"x" * 8_000) for number in range(63)]  # and Host
+    with Client(service) as client:
+        client.send(get("/v1/health", *longest))
+        assert client.answer().status == 200
+        client.send(get("/v1/health", *longest, b"X: x"))
+        assert_refused(client.answer())
+
+
+@pytest.mark.usefixtures("no_traceback")
+@pytest.mark.parametrize("method", ["GET", "CONNECT"])
+@pytest.mark.parametrize("target", ["http://[", "http://[]", "http://[::1", "http://[v]"])
+def test_target_that_is_no_address_is_refused(service: Service, target: str, method: str) -> None:
+    with Client(service) as client:
+        client.send(get(target, b"X-Request-ID: mine-4", method=method))
+        answer = client.answer()
+        assert_refused(answer)
+        assert answer.headers["x-request-id"] == "mine-4"
+
+
+def test_refused_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:
+    for request in (f"GET /v1/pets?{service_key}", f"X-API-Key: {service_key}", f"GET / HTTP/1.1\r\n{service_key}"):
+        with Client(service) as client:
+            client.send(request.encode(), b"\r\n\r\n")
+            assert_refused(client.answer())
+            client.socket.shutdown(socket.SHUT_WR)
+            assert client.is_closed()
+
+    assert service_key not in service.log.read_text()
