@@ -14,7 +14,7 @@ import pytest
 from tests.faults.conftest import Outcome
 from tests.faults.load import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
-from tests.running.test_serve import refusal
+from tests.running.starts import refusal
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 

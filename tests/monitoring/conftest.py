@@ -8,7 +8,7 @@ from tests.server.services import planted_service
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    with observed_service(tmp_path_factory.mktemp("logs")) as observed:
+    with observed_service(tmp_path_factory.mktemp("observed")) as observed:
         yield observed
 
 

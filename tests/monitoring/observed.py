@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -75,3 +76,20 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
         key = Service("", None, folder / "log", {"DATABASE_URL": url}).create_key()
         with running_service(folder, **variables) as service:
             yield Observed(service, key, f"http://127.0.0.1:{port}/metrics")
+
+
+def processes(service: Service) -> list[int]:
+    """The process ids of the service: the master's, and those of the workers that run."""
+    pid = service.process.pid
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+def workers(observed: Observed) -> list[int]:
+    """The process ids of the workers that run."""
+    return processes(observed.service)[1:]
+
+
+def folder_of(metrics_url: str) -> Path:
+    """Where the workers of a service with metrics at this address count."""
+    host, port = urlsplit(metrics_url).netloc.split(":")
+    return Path(f"/dev/shm/petservice-metrics-{host}-{port}")

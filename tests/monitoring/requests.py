@@ -1,8 +1,10 @@
 """Requests of every kind, and what the access log and the metrics have of each."""
 
 import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
-from tests.monitoring.observed import Observed
+from tests.monitoring.observed import Observed, Seen
 from tests.server.connections import Client, get, post
 from tests.waiting import wait_until
 
@@ -59,3 +61,17 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
 
 
 KINDS = list(requests("x" * 59))
+
+
+def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
+    """Send each on a connection of its own, four at a time, which spreads them over the workers; what is to be seen."""
+
+    def send_one(kind: str) -> Seen:
+        parts, seen = requests(observed.key)[kind]
+        with Client(observed.service) as client:
+            client.send(parts)
+            client.answer(to_head=parts.startswith(b"HEAD"))
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        return Counter(pool.map(send_one, kinds))

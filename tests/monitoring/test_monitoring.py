@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from tests.monitoring.observed import Observed, observed_service
-from tests.monitoring.requests import KINDS
-from tests.monitoring.test_metrics import send
+from tests.monitoring.requests import KINDS, send
 from tests.service import ROOT, TLS, free_port
 from tests.waiting import wait_until
 

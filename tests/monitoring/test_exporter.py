@@ -1,0 +1,139 @@
+"""Where /metrics is served and where not, and the files that the workers count in."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.monitoring.observed import Observed, folder_of, observed_service, processes, workers
+from tests.monitoring.requests import send
+from tests.service import ROOT, TLS, Service, free_port
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+
+def sockets_of(pid: int) -> set[str]:
+    """The inodes of the sockets that a process has open."""
+    links = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            links.append(str(descriptor.readlink()))
+    return {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", link))}
+
+
+def listening(service: Service) -> int:
+    """On how many addresses the service and its workers listen."""
+    sockets = {inode for pid in processes(service) for inode in sockets_of(pid)}
+    tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
+    return len({row[9] for row in tables if row[3] == "0A"} & sockets)
+
+
+def test_public_listener_does_not_have_it(observed: Observed) -> None:
+    with observed.service.client(observed.key) as client:
+        for path in ("/metrics", "/metrics/", "/v1/metrics"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+    assert listening(observed.service) == 2
+
+
+def test_it_is_nowhere_unless_it_is_configured(service: Service) -> None:
+    with service.client() as client:
+        assert client.get("/metrics").status_code == 404
+    assert listening(service) == 1
+    for pid in processes(service):
+        assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_only_the_master_has_its_listener(observed: Observed) -> None:
+    """A worker that outlives the master must not keep the port from the next one."""
+    _, port = urlsplit(observed.metrics_url).netloc.split(":")
+    row = f":{int(port):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    (inode,) = [fields[9] for fields in rows if fields[1].endswith(row) and fields[3] == "0A"]
+    assert inode in sockets_of(observed.service.process.pid)
+    for pid in workers(observed):
+        assert inode not in sockets_of(pid)
+
+
+def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
+    """A start that is refused."""
+    variables = {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": "", "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
+    return subprocess.run(
+        [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
+def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken_by: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = free_port()
+        taken = other.getsockname()[1] if taken_by == "another program" else port
+        ended = start(tmp_path, taken, port=port)
+
+    assert ended.returncode == 1
+    assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
+
+
+def test_files_go_when_it_stops_and_those_of_a_killed_service_with_the_next_start_at_the_same_address(
+    tmp_path: Path,
+) -> None:
+    port = free_port()
+    with observed_service(tmp_path, metrics_port=port) as observed:
+        send(observed, ["inventory"] * 5)
+        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 5)
+        pids = workers(observed)
+        observed.service.process.kill()
+        observed.service.process.wait()
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+    folder = folder_of(observed.metrics_url)
+    left = set(folder.glob("*.db"))
+    assert left
+
+    second = tmp_path / "second"
+    second.mkdir()
+    with observed_service(second, metrics_port=port) as observed:
+        assert not left & set(folder.iterdir())
+        send(observed, ["inventory"])
+        wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
+    assert not folder.exists(), "stopped, it leaves nothing"
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_folder_that_belongs_to_another_user_ends_the_start_with_a_sentence(tmp_path: Path, kind: str) -> None:
+    """Nor is a file deleted where another user's link leads."""
+    metrics_port = free_port()
+    folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
+    file = tmp_path / "counter_1.db"
+    file.touch()
+    if kind == "folder":
+        folder.mkdir()
+    else:
+        folder.symlink_to(tmp_path)
+    os.chown(folder, 65534, 65534, follow_symlinks=False)
+    try:
+        ended = start(tmp_path, metrics_port)
+    finally:
+        folder.unlink() if kind == "link" else folder.rmdir()
+
+    assert ended.returncode == 1
+    assert f"METRICS_BIND=127.0.0.1:{metrics_port} ({folder} belongs to another user)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert file.exists()

@@ -1,0 +1,67 @@
+"""Starts of `manage.py serve` that are rejected."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.running.starts import refusal
+
+
+@pytest.mark.once
+def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
+    said = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
+
+    assert re.findall(r"^\S*\s*\(petservice\.(E\d+)\) (\w+) is ", said, re.MULTILINE) == [
+        ("E003", "SECRET_KEY"),
+        ("E004", "ALLOWED_HOSTS"),
+        ("E005", "DEBUG"),
+        ("E006", "PETSERVICE_REQUIRE_HTTPS"),
+        ("E007", "CSRF_TRUSTED_ORIGINS"),
+    ]
+    assert list(tmp_path.iterdir()) == [], "nothing is made for a start that is refused"
+
+
+MISTAKES = {
+    "DEBUG": ("maybe", "DEBUG='maybe' cannot be read"),
+    "PETSERVICE_REQUIRE_HTTPS": ("maybe", "PETSERVICE_REQUIRE_HTTPS='maybe' cannot be read"),
+    "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "FORWARDED_ALLOW_IPS='10.0.0.1/24' cannot be read"),
+    "METRICS_BIND": ("9100", "METRICS_BIND='9100' cannot be read (it is no address with a port)"),
+    "PETSERVICE_LOG_FORMAT": ("xml", "PETSERVICE_LOG_FORMAT='xml' is neither line nor json"),
+    "PETSERVICE_ENVIRONMENT": ("staging", "PETSERVICE_ENVIRONMENT='staging' is neither test nor live"),
+    "DATABASE_URL": ("mysql://ada:Tr0ub4dor@localhost/pets", "DATABASE_URL begins with 'mysql://', but only SQLite"),
+    "TLS_CERTFILE": ("/no/such/cert.pem", "TLS_CERTFILE='/no/such/cert.pem' is not a readable file"),
+}
+
+
+@pytest.mark.once
+def test_mistaken_variables_are_refused_together_with_a_sentence_for_each(tmp_path: Path) -> None:
+    said = refusal(tmp_path, **{name: value for name, (value, _) in MISTAKES.items()})
+
+    for _, sentence in MISTAKES.values():
+        assert sentence in said
+    assert "Tr0ub4dor" not in said
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:////no/such/folder/pets.sqlite3", "postgres://ada:Tr0ub4dor@127.0.0.1:1/pets"],
+    ids=["no folder", "nobody listens"],
+)
+def test_a_database_that_cannot_be_used_is_refused_without_repeating_its_password(tmp_path: Path, url: str) -> None:
+    said = refusal(tmp_path, DATABASE_URL=url)
+
+    assert "The database cannot be used, check DATABASE_URL" in said
+    assert "Tr0ub4dor" not in said
+
+
+@pytest.mark.once
+def test_a_data_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+
+    said = refusal(file / "data")
+
+    assert "The data directory cannot be written" in said
+    assert "set PETSERVICE_DATA_DIR to one that can" in said
