@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is never waited for")
+only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is never waited for")
 
 
 def sleep(seconds: float) -> str:

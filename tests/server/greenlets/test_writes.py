@@ -17,7 +17,7 @@ from petservice.db.backend import backend
 from petservice.server.greenlets import GreenletPool
 from store.services import inventory_counts
 
-only_on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no group commit")
+only_on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no group commit")
 
 
 def save() -> None:
