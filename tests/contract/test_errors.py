@@ -11,7 +11,7 @@ from django.test.client import ClientHandler
 
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
-from tests.contract.rows import TYPE, WRITE
+from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import assert_api_answer, assert_failure, filled
 from tests.contract.transports import ClientWire, Reply, SocketWire
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pets import services
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
-from tests.contract.rows import TYPE, WRITE
+from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import filled
 from tests.contract.transports import Reply, SocketWire
 from tests.service import Service

@@ -9,7 +9,9 @@ import pytest
 from django.conf import LazySettings
 
 from petservice.apikeys.keys import PREFIX_LENGTH
-from tests.contract.rows import CODES, MAX_BODY, READ, ROWS, TYPE, WRITE, Row, padded
+from tests.contract.rows import ROWS
+from tests.contract.rows.bodies import padded
+from tests.contract.rows.row import CODES, MAX_BODY, READ, TYPE, WRITE, Row
 from tests.contract.transports import ClientWire, Headers, Reply, SocketWire, Wire
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -1,0 +1,92 @@
+"""Rows for plain requests, the order of errors, keys, hosts and Accept."""
+
+from tests.contract.rows.row import (
+    READ,
+    TYPE,
+    UNKNOWN_ID,
+    WRITE,
+    Row,
+    are_counts,
+    are_pets,
+    challenges,
+    creates,
+    get,
+    has_at_most,
+    is_ok,
+    is_rex,
+    is_tom,
+    key,
+    post,
+    says,
+)
+
+EVIL_HOST = ("Host", "evil.example")
+
+ROWS = [
+    # The five operations.
+    get("health", "/v1/health", check=is_ok, headers=[]),
+    get("list", "/v1/pets", check=has_at_most(100)),
+    get("list from the first", "/v1/pets?limit=1000", check=are_pets),
+    get("list with a read-only key", "/v1/pets", check=has_at_most(100), headers=READ),
+    get("pet", "/v1/pets/{pet}", check=is_rex),
+    get("pet without a tag", "/v1/pets/{tagless}", check=is_tom),
+    get("pet with a read-only key", "/v1/pets/{pet}", check=is_rex, headers=READ),
+    get("inventory", "/v1/store/inventory", check=are_counts),
+    get("inventory with a read-only key", "/v1/store/inventory", check=are_counts, headers=READ),
+    get("inventory ignores parameters", "/v1/store/inventory?limit=x", check=are_counts),
+    post("create", {"name": "Rex", "tag": "dog"}, check=creates(name="Rex", tag="dog")),
+    post("create without a tag", {"name": "Rex"}, check=creates(name="Rex")),
+    get("ready", "/ready", check=is_ok, headers=[]),
+    # Order of judgement.
+    get("no key, wrong path", "/v1/nope", 404, headers=[]),
+    get("no key, wrong method", "/v1/pets", 404, headers=[], method="DELETE"),
+    get("unknown key, wrong method", "/v1/pets", 404, headers=key("unknown"), method="DELETE"),
+    get("no key, bad query", "/v1/pets?limit=x", 401, challenges, headers=[]),
+    get("no key, unknown pet", f"/v1/pets/{UNKNOWN_ID}", 401, challenges, headers=[]),
+    get("foreign key, bad query", "/v1/pets?limit=x", 403, headers=key("foreign")),
+    get("foreign key, wrong path", "/v1/nope", 404, headers=key("foreign")),
+    post("no key, bad body", b"{", 401, challenges, headers=[TYPE]),
+    post("no key, bad content type", b"{", 401, challenges, headers=[("Content-Type", "text/plain")]),
+    post("read-only key, bad body", b"{", 403, headers=[*READ, TYPE]),
+    post("read-only key, bad content type", b"{", 403, headers=[*READ, ("Content-Type", "text/plain")]),
+    post("read-only key, bad idempotency key", b"{}", 403, headers=[*READ, TYPE, ("Idempotency-Key", "é")]),
+    Row("no key, wrong path, bad body", "POST", "/v1/nope", [TYPE], b"{", 404, "not_found"),
+    Row("garbage with GET is not read", "GET", "/v1/pets/{pet}", WRITE, b"{", 200, None, is_rex),
+    get("bad host, wrong path", "/v1/nope", 400, says("Host"), headers=[EVIL_HOST]),
+    get("bad host, no key", "/v1/pets", 400, says("Host"), headers=[EVIL_HOST]),
+    # Keys.
+    get("no key", "/v1/pets", 401, challenges, headers=[]),
+    get("empty key", "/v1/pets", 401, challenges, headers=[("X-API-Key", "")]),
+    get("malformed key", "/v1/pets", 401, challenges, headers=[("X-API-Key", "guess")]),
+    get("key that is not ASCII", "/v1/pets", 401, challenges, headers=[("X-API-Key", "clé")]),
+    get("key of 4000 characters", "/v1/pets", 401, challenges, headers=[("X-API-Key", "k" * 4000)]),
+    get("mistyped key", "/v1/pets", 401, challenges, headers=key("mistyped")),
+    get("unknown key", "/v1/pets", 401, challenges, headers=key("unknown")),
+    get("expired key", "/v1/pets", 401, challenges, headers=key("expired")),
+    get("expired key is named as such", "/v1/pets", 401, says("expired"), headers=key("expired")),
+    get("revoked key", "/v1/pets", 401, challenges, headers=key("revoked")),
+    get("revoked key is named as such", "/v1/pets", 401, says("revoked"), headers=key("revoked")),
+    get("foreign key", "/v1/pets", 403, says("live", "test"), headers=key("foreign")),
+    get("the same key twice", "/v1/pets", 401, challenges, headers=[*WRITE, *WRITE]),
+    get("two keys", "/v1/pets", 401, challenges, headers=[*WRITE, *READ]),
+    get("key in another header", "/v1/pets", 401, challenges, headers=[("Authorization", "Bearer {write}")]),
+    get("key in the query", "/v1/pets?X-API-Key={write}", 401, challenges, headers=[]),
+    get("header in lower case", "/v1/pets", headers=[("x-api-key", "{write}")]),
+    get("header in upper case", "/v1/pets", headers=[("X-API-KEY", "{write}")]),
+    post("read-only key cannot write", {"name": "Rex"}, 403, says("read"), headers=[*READ, TYPE]),
+    get("health with a bad key", "/v1/health", check=is_ok, headers=[("X-API-Key", "guess")]),
+    # Hosts.
+    get("bad host", "/v1/pets", 400, says("Host"), headers=[*WRITE, EVIL_HOST]),
+    get("malformed host", "/v1/pets", 400, headers=[*WRITE, ("Host", "a b")]),
+    get("bad host, health", "/v1/health", check=is_ok, headers=[EVIL_HOST]),
+    get("bad host, ready", "/ready", check=is_ok, headers=[EVIL_HOST]),
+    get("malformed host, health", "/v1/health", check=is_ok, headers=[("Host", "_")]),
+    get("malformed host, ready", "/ready", check=is_ok, headers=[("Host", "_")]),
+    # Accept.
+    *(
+        get(f"accept {kind}, {target}", target, status, headers=[*WRITE, ("Accept", kind)])
+        for kind in ("text/html", "application/xml", "image/png;q=1", "nonsense", "")
+        for target, status in [("/v1/pets", 200), ("/v1/health", 200), ("/v1/nope", 404), ("/v1/pets?limit=x", 400)]
+    ),
+    get("no other format", "/v1/pets?format=html", check=has_at_most(100)),
+]

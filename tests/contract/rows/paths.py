@@ -1,0 +1,87 @@
+"""Rows for paths, ids and methods that there are not, and for HEAD."""
+
+from tests.contract.rows.row import READ, TYPE, UNKNOWN_ID, WRITE, Row, get, key
+
+# Paths where there is nothing.
+ROWS = [
+    get(f"nothing at {path[:60]!r}, {who} key", path, 404, headers=headers)
+    for path in (
+        *("/v1", "/v1/", "/v1/nope", "/v1/pets/", "//v1/pets", "/v1//pets", "/V1/pets", "/v1/Pets", "/v2/pets"),
+        *("/v1/pets.json", "/v1/pets;x=1", "/v1/pets%2F", "/v1/./pets", "/v1/x/../pets", "/v1/pets/{pet}/"),
+        *("/v1/pets/{pet}/owner", "/v1/store", "/v1/store/", "/v1/store/inventory/", "/v1/store/nope", "/v1/health/"),
+        *("/v1/docs", "/v1/openapi.json", "/v1/ready", "/health", "/pets", "/v1/%FF", "/ready/"),
+    )
+    for who, headers in [("with a", WRITE), ("without a", [])]
+]
+
+# Ids that no pet has.
+ROWS += [
+    get(f"pet {name}", f"/v1/pets/{text}", 404, headers=headers)
+    for name, text in [
+        ("unknown", UNKNOWN_ID),
+        ("in upper case", UNKNOWN_ID.upper()),
+        ("without hyphens", UNKNOWN_ID.replace("-", "")),
+        ("in braces", "%7B" + UNKNOWN_ID + "%7D"),
+        ("as a URN", f"urn:uuid:{UNKNOWN_ID}"),
+        ("zero", "0"),
+        ("one", "1"),
+        ("minus one", "-1"),
+        ("of letters", "rex"),
+        ("NUL", "%00"),
+        ("with a NUL", "{pet}%00"),
+        ("with a line feed", "{pet}%0A"),
+        ("with a blank", "{pet}%20"),
+        ("with a blank in front", "%20{pet}"),
+        ("with a format", "{pet}.json"),
+        ("with a wildcard", "{pet}%25"),
+        ("in other digits", "%D9%A1" * 8),
+        ("of Unicode", "%F0%9F%90%95"),
+        ("of bytes that are not UTF-8", "%FF%FE"),
+        ("of 1000 characters", "x" * 1000),
+        ("with SQL", "'%20OR%201=1--"),
+    ]
+    for headers in [READ]
+]
+
+# Methods: everything but the contract's is a wrong one, with or without a key.
+_OPERATIONS = {
+    "/v1/pets": ("GET", "HEAD", "POST"),
+    "/v1/pets/{pet}": ("GET", "HEAD"),
+    f"/v1/pets/{UNKNOWN_ID}": ("GET", "HEAD"),
+    "/v1/store/inventory": ("GET", "HEAD"),
+    "/v1/health": ("GET", "HEAD"),
+    "/ready": ("GET", "HEAD"),
+    "/openapi.json": ("GET", "HEAD"),
+    "/v1/nope": (),
+}
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "PROPFIND", "M-SEARCH")
+ROWS += [
+    get(f"{method} {path}, {who} key", path, 404, headers=headers, method=method)
+    for path, known in _OPERATIONS.items()
+    for method in _METHODS
+    if method not in known
+    for who, headers in [("with a", WRITE), ("without a", [])]
+]
+ROWS += [
+    Row("POST with a body to a pet", "POST", "/v1/pets/{pet}", [*WRITE, TYPE], b'{"name":"Rex"}', 404, "not_found"),
+    Row(
+        "method override", "POST", "/v1/pets/{pet}", [*WRITE, ("X-HTTP-Method-Override", "GET")], b"", 404, "not_found"
+    ),
+]
+
+# HEAD is GET without the body.
+ROWS += [
+    get(f"HEAD {target[:40]}, {status}", target, status, headers=headers, method="HEAD")
+    for target, status, headers in [
+        ("/v1/health", 200, []),
+        ("/ready", 200, []),
+        ("/v1/pets", 200, WRITE),
+        ("/v1/pets?limit=1", 200, READ),
+        ("/v1/pets?limit=x", 400, WRITE),
+        ("/v1/pets/{pet}", 200, WRITE),
+        (f"/v1/pets/{UNKNOWN_ID}", 404, WRITE),
+        ("/v1/store/inventory", 200, WRITE),
+        ("/v1/store/inventory", 401, []),
+        ("/v1/pets", 403, key("foreign")),
+    ]
+]
