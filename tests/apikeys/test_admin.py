@@ -9,17 +9,10 @@ from django.utils import timezone
 
 from petservice.apikeys.admin import APIKeyAdmin
 from petservice.apikeys.models import IDLE_AFTER, APIKey
+from tests.apikeys.forms import FORM
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
-FORM = {
-    "name": "Acme",
-    "environment": "test",
-    "access": "write",
-    "expires_at_0": "",
-    "expires_at_1": "",
-    "submission": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
-}
 ROTATE = {"overlap": "24", "submission": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
 
 

@@ -10,16 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
+from tests.apikeys.forms import FORM
 
 CHANGE = "admin:apikeys_apikey_change"
-FORM = {
-    "name": "Acme",
-    "environment": "test",
-    "access": "write",
-    "expires_at_0": "",
-    "expires_at_1": "",
-    "submission": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
-}
 
 
 @pytest.mark.django_db

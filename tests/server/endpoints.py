@@ -1,4 +1,4 @@
-"""The service with a few planted paths beside its own, which wait, fail, return much and say what they were given.
+"""The service with a few endpoints for tests, which wait, fail, return much and say what they were given.
 
 They speak to a test through the folder that PLANTED names: it sees a file there, or puts one. Further variables shorten
 or lengthen what a test would have to wait for.
@@ -40,8 +40,8 @@ class SlowToBegin(worker.EventLoopWorker):
         super().init_process()
 
 
-class PlantedHandler(Handler):
-    """The planted paths, or else the service."""
+class EndpointsHandler(Handler):
+    """The endpoints for tests, or else the service."""
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
@@ -114,4 +114,4 @@ def _meta(request: HttpRequest) -> str:
 health.missing_migrations = _noted_look
 DatabaseWrapper: Any = type(backend())
 DatabaseWrapper.call_timeout = float(os.environ.get("PLANTED_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
-application = Application(PlantedHandler())
+application = Application(EndpointsHandler())

@@ -9,7 +9,7 @@ import petservice.wsgi  # noqa: F401  # sets Django up, as `serve` does before i
 from petservice.server import run
 
 
-class PlantedServer(run._WebServer):
+class EndpointsServer(run._WebServer):
     """The server of `serve`, for another application."""
 
     def load(self) -> Any:
@@ -20,4 +20,4 @@ class PlantedServer(run._WebServer):
 
 if __name__ == "__main__":
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
-    PlantedServer(None).run()
+    EndpointsServer(None).run()

@@ -1,4 +1,4 @@
-"""The service with the planted paths, and what a test asks of its workers."""
+"""The service with the endpoints for tests, and what a test asks of its workers."""
 
 import re
 from contextlib import AbstractContextManager
@@ -11,7 +11,7 @@ PLANTED = ("-m", "tests.server.run_with_endpoints")
 
 
 def planted_service(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
-    """In one worker process; the planted paths leave and look for files in `folder`."""
+    """In one worker process; the endpoints leave and look for files in `folder`."""
     variables = {"PLANTED": str(folder), "WEB_CONCURRENCY": "1", **variables}
     return running_service(folder, command=(*PLANTED, *options), **variables)
 
@@ -45,7 +45,7 @@ def release(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what earlier tests have left for the planted paths."""
+    """Remove what earlier tests have left for the endpoints."""
     for name in ("held-*", "released", "begun"):
         for path in folder.glob(name):
             path.unlink()

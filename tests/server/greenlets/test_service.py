@@ -52,7 +52,7 @@ def test_writers_that_wait_do_not_hold_readers(observed: Observed) -> None:
 
 
 def test_a_view_that_somebody_writes_in_the_plainest_way_works_and_holds_up_no_reader(tmp_path: Path) -> None:
-    """tests/server/planted_urls.py has it."""
+    """tests/server/endpoint_urls.py has it."""
     number = WRITE_THREADS + 2
     with ExitStack() as stack:
         url = stack.enter_context(migrated_database_url(tmp_path))
