@@ -95,7 +95,8 @@ try:
     env.seal()
 except EnvValidationError as error:
     CONFIGURATION_ERRORS += [
-        f"{name}={os.environ.get(name)!r} cannot be read ({' '.join(map(str, messages))}); see the table in README.md"
+        f"{name}={os.environ.get(name)!r} cannot be read ({' '.join(map(str, messages))}); "
+        "see petservice/docs/configuration.md"
         for name, messages in error.error_messages.items()  # type: ignore[union-attr]  # seal() raises with a mapping
     ]
 

@@ -32,7 +32,7 @@ class RedisServer:
         try:
             self.process = subprocess.Popen(["redis-server", *options, *self._options], stdout=subprocess.DEVNULL)
         except FileNotFoundError:
-            pytest.fail("redis-server is missing: the README's section Develop says how to install it")
+            pytest.fail("redis-server is missing: tests/README.md says how to install it")
         wait_until(self._answers)
 
     def kill(self) -> None:

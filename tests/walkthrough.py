@@ -1,8 +1,9 @@
-"""The main job on real input, the way the README tells it: `python3 tests/walkthrough.py CLONE`.
+"""The main job on real input, as README.md shows it: `python3 -m tests.walkthrough CLONE`.
 
-Runs the README's own run line in the clone (a fresh one, so that it sets everything up), then is a client program and
-a member of staff: creates pets with names in several scripts, fetches and walks them over HTTP, changes a status in
-the admin, and watches the inventory follow. Standard library only, since it comes before the installation.
+Runs the run line of README.md in the clone (a fresh one, so that it sets everything up), then its curl lines. Then it
+is a client program and a member of staff: creates pets with names in several scripts, fetches and lists them over
+HTTP, changes a status in the admin, and checks that the inventory follows. It uses the standard library only, because
+it runs before the installation.
 """
 
 import http.cookiejar
@@ -17,6 +18,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+
+from tests.documents import block
 
 URL = "http://127.0.0.1:8000"
 PETS = [
@@ -44,8 +47,8 @@ opener = urllib.request.build_opener(
 
 
 def main(clone: Path) -> None:
-    readme = (clone / "README.md").read_text()
-    (run_line,) = re.findall(r"^(python3 .*manage\.py serve)$", readme, re.MULTILINE)
+    run_line = block("README.md", "run", root=clone)
+    calls = block("README.md", "calls", root=clone)
     log = clone / "walkthrough.log"
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PETSERVICE_", "DATABASE_"))
@@ -56,7 +59,7 @@ def main(clone: Path) -> None:
         )
     try:
         wait_for_service(service, log)
-        walk(log.read_text())
+        walk(log.read_text(), calls)
     finally:
         os.killpg(service.pid, signal.SIGTERM)
         service.wait(timeout=40)
@@ -75,22 +78,37 @@ def wait_for_service(service: "subprocess.Popen[bytes]", log: Path) -> None:
     sys.exit(f"no answer within 300 seconds:\n{log.read_text()}")
 
 
-def walk(printed: str) -> None:
+def walk(printed: str, calls: str) -> None:
     key = re.search(r"API key +(pets_test_\w+)", printed)[1]
     password = re.search(r"password +(\S+)", printed)[1]
+
+    rex, *others = results_of(calls.replace("pets_test_...", key))
+    expect(others, [[rex], {"available": 1, "pending": 0, "sold": 0}, {"status": "ok"}])
 
     created = [call(key, "/v1/pets", body(name, tag)) for name, tag in PETS]
     for pet, (name, tag) in zip(created, PETS, strict=True):
         expect(pet, {"id": pet["id"], "name": name} | ({"tag": tag} if tag else {}))
         expect(call(key, f"/v1/pets/{pet['id']}"), pet)
-    expect(listed(key), created)
-    expect(call(key, "/v1/store/inventory"), {"available": len(PETS), "pending": 0, "sold": 0})
+    expect(listed(key), [rex, *created])
+    expect(call(key, "/v1/store/inventory"), {"available": len(PETS) + 1, "pending": 0, "sold": 0})
 
     log_in(password)
     sold = created[0]["id"]
     submit(f"/admin/store/inventoryitem/{sold}/change/", status="sold")
-    expect(call(key, "/v1/store/inventory"), {"available": len(PETS) - 1, "pending": 0, "sold": 1})
+    expect(call(key, "/v1/store/inventory"), {"available": len(PETS), "pending": 0, "sold": 1})
     print(f"{len(PETS)} pets created, fetched and walked; the inventory followed them and the staff's change.")
+
+
+def results_of(calls: str) -> list[object]:
+    """Run curl lines, and return what each prints."""
+    assignment, *lines = calls.splitlines()
+    output = [
+        subprocess.run(
+            ["bash", "-c", f"{assignment}\n{line} --silent --show-error --noproxy '*'"], check=True, capture_output=True
+        ).stdout
+        for line in lines
+    ]
+    return [json.loads(printed) for printed in output]
 
 
 def body(name: str, tag: str | None) -> dict[str, str]:

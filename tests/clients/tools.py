@@ -22,4 +22,4 @@ def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProces
     try:
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     except FileNotFoundError:
-        pytest.fail(f"{command[0]} is missing: the README's section Develop says how to install the tools")
+        pytest.fail(f"{command[0]} is missing: tests/README.md says how to install the tools")

@@ -1,4 +1,4 @@
-"""The programs of the README that try again, as the README has them, against a service that fails on purpose."""
+"""The programs that retry, as api.md has them, against a service that fails on purpose."""
 
 import io
 import json
@@ -19,13 +19,13 @@ import pytest
 
 from tests.contract.failing_proxy import Trouble, failing_front
 from tests.contract.transports import Headers, Reply, SocketWire
-from tests.service import ROOT, TLS, Service, free_port
+from tests.documents import block
+from tests.service import TLS, Service, free_port
 
 pytestmark = pytest.mark.once
 
-README = (ROOT / "README.md").read_text()
-(PYTHON,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-(SHELL,) = (block for block in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "()" in block)
+PYTHON = block("api.md", "retry-python")
+SHELL = block("api.md", "retry-shell")
 
 # The least and the most between one attempt and the next, in seconds.
 PAUSES = [(0.25, 0.35), (0.5, 0.6), (1.0, 1.1), (2.0, 2.1)]
@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the README. It asks to wait as it does anywhere, and need not."""
+    """A program of api.md. It asks to wait as it does anywhere, and need not."""
 
     source: str
     execute: Callable[[str, dict[str, str]], Run]

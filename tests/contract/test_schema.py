@@ -20,7 +20,9 @@ def document() -> dict:
 
 
 def test_the_document_is_the_committed_one(document: dict) -> None:
-    assert document == json.loads(SNAPSHOT.read_text()), "renew the snapshot as the README says, and read its diff"
+    assert document == json.loads(SNAPSHOT.read_text()), (
+        "update the snapshot as tests/README.md says, and read its diff"
+    )
 
 
 @pytest.mark.parametrize("address", ["/openapi.json", "/docs", "/docs?script"])

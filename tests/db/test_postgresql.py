@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 
-# What README says that a worker process opens at most.
+# The most connections that a worker process opens, as petservice/docs/deployment.md says.
 CONNECTIONS = 10
 
 

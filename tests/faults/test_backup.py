@@ -1,7 +1,6 @@
-"""A backup that is made while clients write is whole, and is restored into an empty place as README.md says."""
+"""A backup that is made while clients write is whole, and is restored into an empty place as operations.md says."""
 
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Storm, all_pets, storm
 from tests.faults.servers import PROGRAMS, primary
@@ -21,11 +21,10 @@ from tests.service import ROOT, Service, running_service
 pytestmark = pytest.mark.faults
 
 
-def lines(heading: str) -> list[str]:
-    """The commands that README.md gives under `heading`, a bold word."""
-    found = re.search(rf"^\*\*{heading}\*\*.*?^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
-    assert found, heading
-    return [line.split(" #")[0].strip() for line in found[1].splitlines()]
+COMMANDS = {
+    "SQLite": block("operations.md", "backup-sqlite") + block("operations.md", "restore-sqlite"),
+    "PostgreSQL": block("operations.md", "backup-postgresql") + block("operations.md", "restore-postgresql"),
+}
 
 
 def run(line: str, folder: Path, **variables: str) -> None:
@@ -101,7 +100,7 @@ def assert_same(restored: dict[str, list[Any]], original: dict[str, list[Any]]) 
 
 
 def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
-    back_up, *restore = lines("SQLite")
+    back_up, *restore = COMMANDS["SQLite"].splitlines()
     old, new, later = tmp_path / "old", tmp_path / "new", tmp_path / "later"
     for folder in (old, new, later):
         folder.mkdir()
@@ -131,7 +130,7 @@ def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None
 
 
 def test_postgresql_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
-    back_up, *restore = lines("PostgreSQL")
+    back_up, *restore = COMMANDS["PostgreSQL"].splitlines()
     later = tmp_path / "later"
     later.mkdir()
     with primary() as one, primary() as two, primary() as three:

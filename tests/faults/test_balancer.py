@@ -1,4 +1,4 @@
-"""Two instances behind HAProxy, with the configuration that README.md shows."""
+"""Two instances behind HAProxy, with the configuration that deployment.md shows."""
 
 import csv
 import json
@@ -19,11 +19,12 @@ import httpx
 import psycopg
 import pytest
 
+from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Storm, all_pets, lost, storm
 from tests.faults.test_kill import workers
 from tests.redis_server import RedisServer
-from tests.service import ROOT, Service, free_port, make_certificate, running_service
+from tests.service import Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -71,7 +72,7 @@ def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
     certificate, key = make_certificate(folder, "IP:127.0.0.1")
     both = folder / "pets.pem"
     both.write_text(certificate.read_text() + key.read_text())
-    configuration = (ROOT / "README.md").read_text().partition("```haproxy\n")[2].partition("```")[0]
+    configuration = block("deployment.md", "haproxy")
     for theirs, ours in {
         "/run/haproxy/admin.sock": str(folder / "admin"),
         "/etc/haproxy/pets.pem": str(both),

@@ -1,4 +1,4 @@
-"""The systemd unit that README.md shows, and the environment beside it."""
+"""The systemd unit that deployment.md shows, and its environment file."""
 
 import configparser
 import os
@@ -16,11 +16,11 @@ import pytest
 
 from petservice.db.url import database_settings
 from tests.databases import migrated_database_url
+from tests.documents import block
 from tests.service import ROOT, TLS, free_port
 
-README = (ROOT / "README.md").read_text()
-UNIT = README.partition("```ini\n")[2].partition("```")[0]
-FILE = README.partition("`/etc/petservice.env`, readable by root alone:\n\n```sh\n")[2].partition("```")[0]
+UNIT = block("deployment.md", "systemd-unit")
+FILE = block("deployment.md", "systemd-environment")
 ENVIRONMENT = dict(line.split("=", 1) for line in FILE.splitlines())
 
 
