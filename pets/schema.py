@@ -1,6 +1,6 @@
 """How the OpenAPI document describes the pets' operations."""
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
@@ -18,24 +18,29 @@ KEY_REUSED = (
 
 _limit = OpenApiParameter(
     "limit",
-    {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT},
+    {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT, "example": 20},
     description=f"The most pets to return, from 0. Above {MAX_LIMIT} it is served as {MAX_LIMIT}.",
 )
 _after = OpenApiParameter(
     "after",
-    ID_SCHEMA,
+    ID_SCHEMA | {"example": REX["id"]},
     description="Return the pets after the one with this id. The `Link` header of a page holds it for the next.",
 )
 _pet_id = OpenApiParameter(
     "petId",
-    {"type": "string", "minLength": 1},
+    {"type": "string", "minLength": 1, "example": REX["id"]},
     OpenApiParameter.PATH,
     description="The pet's `id`. Text that is no pet's id is not found.",
-    examples=[OpenApiExample("petId", value=REX["id"])],
 )
 _idempotency_key = OpenApiParameter(
     "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": "^[ -~]+$",
+        "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+    },
     OpenApiParameter.HEADER,
     description="Makes the request safe to repeat: a text of your own making, for example a UUID, the same at every "
     "attempt to create this pet and at no other. For 24 hours the same key gives the first answer again.",
@@ -89,7 +94,7 @@ pets = extend_schema_view(
             ),
             response_header(
                 "Idempotency-Replayed",
-                {"type": "string", "enum": ["true"]},
+                {"type": "string", "enum": ["true"], "example": "true"},
                 "`true` if this is the answer of an earlier request with the same `Idempotency-Key`, else absent.",
                 201,
                 required=False,

@@ -24,7 +24,7 @@ class PetSerializer(serializers.Serializer[ShownPet]):
 
 
 class CreatePetRequestSerializer(serializers.Serializer[Pet]):
-    """What a client sends to create a pet; other members are ignored."""
+    """A pet to create; unknown fields are ignored."""
 
     name = TextField(help_text="Name of the pet to create; kept exactly as sent.")
     tag = TextField(required=False, help_text="Optional category, for example a kind of animal; kept exactly as sent.")

@@ -7,7 +7,7 @@ from time import monotonic
 
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view, inline_serializer
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -15,6 +15,12 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+
+
+class HealthSerializer(serializers.Serializer[dict[str, str]]):
+    """The response of a running service."""
+
+    status = serializers.ChoiceField(choices=["ok"])
 
 
 @extend_schema_view(
@@ -26,10 +32,7 @@ from petservice.db.pending_migrations import missing_migrations, pending_migrati
         auth=[{}],
         parameters=standard_headers(200, 400, 500),
         responses={
-            200: OpenApiResponse(
-                inline_serializer("Health", {"status": serializers.ChoiceField(choices=["ok"])}),
-                description="The service runs.",
-            ),
+            200: OpenApiResponse(HealthSerializer, description="The service runs."),
             **failures(400, 500),
         },
         examples=[example({"status": "ok"}, 200)],

@@ -62,6 +62,14 @@ minute. Ignore members of an answer that you do not know: a later version may ad
 """
 
 
+# drf-spectacular makes a component of each enumeration and takes no description for it.
+_ENUM_DESCRIPTIONS = {
+    "ErrorCode": "Machine-readable error code.",
+    "HealthStatus": "`ok` whenever the service responds.",
+    "TooManyRequestsCode": "Machine-readable error code of an exceeded rate limit.",
+}
+
+
 # Not drf-spectacular's view of the document: it puts the parameter `version` into a header and into the document, and
 # keeps a catalogue of translations in memory for each `lang` that it is ever sent.
 @safe_methods_only
@@ -104,14 +112,43 @@ def single_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return result
 
 
-def request_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Postprocessing hook: a body's example goes into its schema: elsewhere the Java generator warns of it."""
+def describe_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Add the descriptions and examples that are known elsewhere in the document, as a postprocessing hook."""
     schemas = result["components"]["schemas"]
+    for name, description in _ENUM_DESCRIPTIONS.items():
+        schemas[name]["description"] = description
     for path in result["paths"].values():
         for operation in path.values():
-            for body in operation.get("requestBody", {}).get("content", {}).values():
-                schemas[body["schema"]["$ref"].rpartition("/")[2]]["example"] = body.pop("example")
+            for parameter in operation.get("parameters", []):
+                parameter["example"] = parameter["schema"]["example"]
+            request = operation.get("requestBody", {"content": {}})
+            for body in request["content"].values():
+                request["description"] = schemas[_component(body["schema"])]["description"]
+                # Removed here, because the OpenAPI Generator for Java warns of an example beside the schema.
+                _add_examples(body["schema"], body.pop("example"), schemas)
+            for response in operation["responses"].values():
+                for body in response["content"].values():
+                    _add_examples(body["schema"], body["example"], schemas)
     return result
+
+
+def _component(schema: dict[str, Any]) -> str:
+    """Return the name of the component that `schema` refers to."""
+    name: str = schema["$ref"].rpartition("/")[2]
+    return name
+
+
+def _add_examples(schema: dict[str, Any], value: Any, schemas: dict[str, Any]) -> None:
+    """Set `value` as the example of `schema`, and its parts as the examples of the parts that have none yet."""
+    for part in [schema, *schema.get("allOf", [])]:
+        if "$ref" in part:
+            _add_examples(schemas[_component(part)], value, schemas)
+    if "$ref" not in schema:
+        schema.setdefault("example", value)
+    for name, field in schema.get("properties", {}).items():
+        _add_examples(field, value[name], schemas)
+    if "items" in schema:
+        _add_examples(schema["items"], value[0], schemas)
 
 
 def _replace_examples(part: Any) -> None:

@@ -289,7 +289,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "petservice.openapi.describe",
         "petservice.openapi.single_examples",
-        "petservice.openapi.request_examples",
+        "petservice.openapi.describe_components",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"displayOperationId": True},

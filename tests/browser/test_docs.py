@@ -5,6 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.described import DOCUMENT
 from tests.service import Service
 
 
@@ -44,7 +45,10 @@ def test_a_developer_authorises_and_tries_every_operation(page: Page, site: Serv
     get.get_by_placeholder("petId").fill(pet["id"])
     assert execute(get, 200) == pet
 
+    # The page fills in the examples of optional parameters.
+    parameters = json.loads(DOCUMENT.read_text())["paths"]["/pets"]["get"]["parameters"]
+    examples = {parameter["name"]: parameter["example"] for parameter in parameters}
     with site.client(key) as client:
-        assert execute(open_operation(page, "listPets"), 200) == client.get("/v1/pets").json()
+        assert execute(open_operation(page, "listPets"), 200) == client.get("/v1/pets", params=examples).json()
         assert execute(open_operation(page, "getInventory"), 200) == client.get("/v1/store/inventory").json()
     assert execute(open_operation(page, "healthCheck"), 200) == {"status": "ok"}

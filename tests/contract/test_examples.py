@@ -32,9 +32,9 @@ REQUEST_ID = "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"
 
 
 REX = OPERATIONS["getPet"][2]["responses"]["200"]["content"]["application/json"]["example"]
-(PET_ID,) = (one["example"] for one in OPERATIONS["getPet"][2]["parameters"])
+(PET_ID,) = (parameter["example"] for parameter in OPERATIONS["getPet"][2]["parameters"])
 NEXT_PAGE = OPERATIONS["listPets"][2]["responses"]["200"]["headers"]["Link"]["schema"]["example"]
-KEY = "8e03978e-40d5-43e8-bc93-6894a57f9324"
+(KEY,) = (parameter["example"] for parameter in OPERATIONS["createPet"][2]["parameters"])
 BODY = json.loads(DOCUMENT.read_text())["components"]["schemas"]["CreatePetRequest"]["example"]
 
 
