@@ -10,7 +10,9 @@ from petservice.api.schema import example, failures, response_header, retry_afte
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 # What the API says of an Idempotency-Key that cannot be taken.
-KEY_IN_USE = "A request with this Idempotency-Key is still running: send it again after the seconds in Retry-After."
+KEY_IN_USE = (
+    "A request with this Idempotency-Key is still running. Retry after the number of seconds in the Retry-After header."
+)
 KEY_REUSED = (
     f"This Idempotency-Key was used with another {' or '.join(['name', *OPTIONAL_TEXTS])}: "
     "send a new key with a new request."
@@ -19,18 +21,18 @@ KEY_REUSED = (
 _limit = OpenApiParameter(
     "limit",
     {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT, "example": 20},
-    description=f"The most pets to return, from 0. Above {MAX_LIMIT} it is served as {MAX_LIMIT}.",
+    description=f"Maximum number of pets to return. Values above {MAX_LIMIT} are treated as {MAX_LIMIT}.",
 )
 _after = OpenApiParameter(
     "after",
     ID_SCHEMA | {"example": REX["id"]},
-    description="Return the pets after the one with this id. The `Link` header of a page holds it for the next.",
+    description="Return pets after this ID. Use the URL in the `Link` header instead of building it yourself.",
 )
 _pet_id = OpenApiParameter(
     "petId",
     {"type": "string", "minLength": 1, "example": REX["id"]},
     OpenApiParameter.PATH,
-    description="The pet's `id`. Text that is no pet's id is not found.",
+    description="The pet's `id`. Any other value returns 404.",
 )
 _idempotency_key = OpenApiParameter(
     "Idempotency-Key",
@@ -42,16 +44,16 @@ _idempotency_key = OpenApiParameter(
         "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
     },
     OpenApiParameter.HEADER,
-    description="Makes the request safe to repeat: a text of your own making, for example a UUID, the same at every "
-    "attempt to create this pet and at no other. For 24 hours the same key gives the first answer again.",
+    description="A unique value, for example a UUID. Repeating the request with the same key, name and tag within 24 "
+    "hours returns the original response and creates nothing. Use another value for each pet.",
 )
 
 pets = extend_schema_view(
     list=extend_schema(
         operation_id="listPets",
         summary="List pets",
-        description=f"Pets, oldest first, {DEFAULT_LIMIT} unless `limit` says otherwise. While there are more, the "
-        "`Link` header holds the address of the next page; without it the page is the last.",
+        description=f"Returns pets, oldest first: {DEFAULT_LIMIT} unless `limit` says otherwise. While there are "
+        "more, the `Link` header has the URL of the next page. The last page has no `Link` header.",
         tags=["Pets"],
         parameters=[
             _limit,
@@ -62,7 +64,7 @@ pets = extend_schema_view(
                     "type": "string",
                     "example": f'<https://pets.example.com/v1/pets?limit=20&after={REX["id"]}>; rel="next"',
                 },
-                'The next page, as `<address>; rel="next"` (RFC 8288), while there is one.',
+                'The next page, as `<URL>; rel="next"` (RFC 8288). Absent on the last page.',
                 200,
                 required=False,
             ),
@@ -80,8 +82,8 @@ pets = extend_schema_view(
     create=extend_schema(
         operation_id="createPet",
         summary="Create a pet",
-        description="The service assigns the id. Members that it does not know are ignored. A repeated request creates "
-        "another pet, unless both were sent with the same `Idempotency-Key`.",
+        description="The service assigns the ID. Unknown fields are ignored. A repeated request creates another pet, "
+        "unless both requests have the same `Idempotency-Key`.",
         tags=["Pets"],
         request=CreatePetRequestSerializer,
         parameters=[
@@ -89,13 +91,13 @@ pets = extend_schema_view(
             response_header(
                 "Location",
                 {"type": "string", "example": f"https://pets.example.com/v1/pets/{REX['id']}"},
-                "The address of the new pet.",
+                "The URL of the new pet.",
                 201,
             ),
             response_header(
                 "Idempotency-Replayed",
                 {"type": "string", "enum": ["true"], "example": "true"},
-                "`true` if this is the answer of an earlier request with the same `Idempotency-Key`, else absent.",
+                "`true` if this is the response to an earlier request with the same `Idempotency-Key`; else absent.",
                 201,
                 required=False,
             ),
@@ -119,7 +121,7 @@ pets = extend_schema_view(
     retrieve=extend_schema(
         operation_id="getPet",
         summary="Get a pet",
-        description="One pet, by its identifier.",
+        description="Returns one pet by its ID.",
         tags=["Pets"],
         parameters=[_pet_id, *standard_headers(200, 400, 401, 403, 404, 429, 500)],
         responses={

@@ -27,7 +27,7 @@ class HealthSerializer(serializers.Serializer[dict[str, str]]):
     retrieve=extend_schema(
         operation_id="healthCheck",
         summary="Health check",
-        description="Says that the service is running and reachable. Needs no key and touches no database.",
+        description="Reports that the service is running and reachable. Needs no key and does not use the database.",
         tags=[],
         auth=[{}],
         parameters=standard_headers(200, 400, 500),

@@ -17,48 +17,48 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.schema import CAUSES
 
 _INTRODUCTION = f"""\
-Keeps pet records, answers store inventory counts, and tells load balancers that it is well.
-Requests and answers are JSON.
+Keeps pet records, reports store inventory counts, and has a health check for load balancers.
+Requests and responses are JSON.
 
 ## Authentication
 
-Send an API key in the header `X-API-Key` with every request; only `GET /health` needs none. The service's staff make
-keys: for one environment (`test` or `live`, as the key's beginning says), to read only or to read and write, with or
-without an end. Send keys over HTTPS only, and keep them out of client-side code and source control.
+Send an API key in the header `X-API-Key` with every request; only `GET /health` needs none. Ask the operator
+of this service for a key. A key belongs to one environment (`pets_test_…` or `pets_live_…`), is read-only or
+read-write, and may expire. Send keys over HTTPS only, and keep them out of client-side code and source control.
 
 ## Paging
 
 `GET /pets` returns pets oldest first: {DEFAULT_LIMIT}, or as many as `limit` says, up to {MAX_LIMIT}. While there are
-more, the answer has a header `Link: <address>; rel="next"`. Get that address for the next page, until an answer has no
-such header. The walk sees every pet that was there when it began exactly once, whatever is created meanwhile.
+more, the response has a header `Link: <URL>; rel="next"`. Follow the `Link` header until a response has none. You will
+get every pet that existed when you started exactly once, even if others are created before you finish.
 
 ## Retries
 
-GET is safe to repeat. POST creates another pet each time, unless you send an `Idempotency-Key`: a text of your own
-making, the same at every attempt to create one pet. For 24 hours the same key with the same name and tag creates
-nothing new and gets the first answer again, marked `Idempotency-Replayed: true`. Failures are not kept: mend the
-request and send it again with its key.
+GET is safe to retry. Each POST creates another pet. To make a POST safe to retry, send an `Idempotency-Key` header with
+a unique value, for example a UUID, and reuse it for every attempt to create the same pet. Within 24 hours a request
+with the same key, name and tag returns the original response with `Idempotency-Replayed: true` and creates nothing.
+Failed requests are not stored: fix the request and send it again with the same key.
 
-After a broken connection, a 500, a 409 or a 429 wait 250 to 500 ms before the second attempt and twice as long before
-each further one, plus up to 100 ms of chance, and no less than `Retry-After` says; give up after 5 attempts. Whatever
-else is refused will be refused again.
+Retry after a connection error or a 409, 429, 500, 502, 503 or 504. Wait 250 to 500 ms, double the delay for each
+further attempt, add up to 100 ms of random jitter, and wait at least as long as `Retry-After` says. Stop after five
+attempts. Do not retry other errors.
 
 ## Errors
 
-A failure has a status and the body `{{"error": {{"code", "message"}}}}`. Programs go by the status or the code. The
-message tells people what was wrong, where, and what would be right; its wording may change.
+An error response has a status and the body `{{"error": {{"code", "message"}}}}`. Use the status or the code in
+programs. The message is for people and may change: it says what was wrong, where, and how to correct it.
 
 | status | code | cause |
 | --- | --- | --- |
 """
 _AFTER_THE_TABLE = f"""
-Every answer has an `X-Request-ID`: quote it when you report a failure.
+Every response has an `X-Request-ID`: quote it when you report a problem.
 
 ## Limits
 
-A body has at most {MAX_BODY_BYTES // 1024} KiB. The service's staff may limit a key to a number of requests in any
-minute. Ignore members of an answer that you do not know: a later version may add some. What breaks clients comes as
-`/v2`, beside `/v1`.
+A request body has at most {MAX_BODY_BYTES // 1024} KiB. The operator may limit the requests per minute of a key. Ignore
+unknown fields in responses, because a later version may add some. Breaking changes get a new version, `/v2`, and `/v1`
+stays as it is.
 """
 
 

@@ -10,18 +10,17 @@ from petservice.api.errors import CODES, MESSAGES
 
 # When each failure occurs, for the table of codes and for every operation that can fail so.
 CAUSES = {
-    400: "The request is malformed: a parameter, a header or the body. The message names it and says what would be "
-    "right.",
-    401: "No API key, or one that is malformed, unknown, expired or revoked.",
-    403: "The key belongs to another environment, or may only read; or the request came over plain HTTP where HTTPS is "
+    400: "A parameter, a header or the body is invalid. The message names it and says how to correct it.",
+    401: "The API key is missing, malformed, unknown, expired or revoked.",
+    403: "The key belongs to another environment or is read-only, or the request used plain HTTP where HTTPS is "
     "required.",
-    404: "No resource has this identifier; or the path is wrong, or right with the wrong method.",
-    409: "An earlier request with the same `Idempotency-Key` is still running. Send it again after `Retry-After` "
-    "seconds.",
+    404: "No resource has this ID, the path is unknown, or the path does not support the method.",
+    409: "An earlier request with the same `Idempotency-Key` is still running. Retry after the number of seconds in "
+    "the `Retry-After` header.",
     422: "The `Idempotency-Key` was used with another name or tag within the last 24 hours.",
-    429: "More requests in the last minute than the key may make; those refused do not count. Send it again after "
-    "`Retry-After` seconds.",
-    500: "An unexpected condition in the service. A GET is safe to send again; so is a POST with an `Idempotency-Key`.",
+    429: "Rate limit exceeded. Rejected requests do not count. Retry after the number of seconds in the `Retry-After` "
+    "header.",
+    500: "An unexpected error occurred. A GET is safe to retry; so is a POST with an `Idempotency-Key`.",
     503: "The service is not ready (outside `/v1` only).",
 }
 # All but the code that only a key with a limit meets. It has a schema of its own, which only its status refers to: a
@@ -31,29 +30,31 @@ _MESSAGES = {
     **MESSAGES,
     401: "The X-API-Key header with an API key is required.",
     403: "This is a live key, but this service accepts test keys: use one of those.",
-    429: "Requests with this API key are limited to 60 a minute: send it again after the seconds in Retry-After.",
+    429: "Rate limit of 60 requests per minute exceeded. Retry after the number of seconds in the Retry-After header.",
 }
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
     """What went wrong, for programs and for people."""
 
-    code = serializers.ChoiceField(choices=ERROR_CODES, help_text="Tells programs what kind of failure.")
-    message = serializers.CharField(help_text="Tells people what was wrong, where, and what would be right.")
+    code = serializers.ChoiceField(choices=ERROR_CODES, help_text="Machine-readable error code.")
+    message = serializers.CharField(
+        help_text="What was wrong, where, and how to correct it; for people, and may change."
+    )
 
 
 class ErrorResponseSerializer(serializers.Serializer[Any]):
-    """The body of every failure."""
+    """The body of an error response."""
 
     error = ErrorDetailSerializer()
 
 
 class TooManyRequestsDetailSerializer(ErrorDetailSerializer):
-    code = serializers.ChoiceField(choices=[CODES[429]], help_text="Tells programs what kind of failure.")
+    code = serializers.ChoiceField(choices=[CODES[429]], help_text="Machine-readable error code.")
 
 
 class TooManyRequestsResponseSerializer(serializers.Serializer[Any]):
-    """The body of a failure for which there were too many requests."""
+    """The body of an error response to a request beyond the rate limit of its key."""
 
     error = TooManyRequestsDetailSerializer()
 
@@ -100,7 +101,7 @@ def standard_headers(*statuses: int) -> list[OpenApiParameter]:
         response_header(
             "X-Request-ID",
             {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "example": "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"},
-            "Names this request in the service's logs: the one that you sent, if it had this form, or a new one.",
+            "Request ID, for support. Echoes your `X-Request-ID` if it is valid; otherwise generated.",
             *statuses,
         )
     ]
@@ -109,7 +110,7 @@ def standard_headers(*statuses: int) -> list[OpenApiParameter]:
             response_header(
                 "WWW-Authenticate",
                 {"type": "string", "example": 'ApiKey header="X-API-Key"'},
-                "The challenge: which header is to hold the key.",
+                "Names the header that must contain the API key.",
                 401,
             )
         )
@@ -123,6 +124,6 @@ def retry_after(status: int) -> OpenApiParameter:
     return response_header(
         "Retry-After",
         {"type": "integer", "minimum": 1, "example": 1},
-        "Seconds to wait before trying again.",
+        "Seconds to wait before the next attempt.",
         status,
     )

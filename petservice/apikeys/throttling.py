@@ -35,8 +35,8 @@ class RequestsPerMinute(BaseThrottle):
             wait = seconds_to_wait(settings.REDIS_URL, f"{client.prefix}:{client.id}", limit)  # type: ignore[union-attr]  # the stubs know tokens only
             if wait:
                 raise TooManyRequests(
-                    f"Requests with this API key are limited to {limit} a minute: send it again after the seconds in "
-                    "Retry-After.",
+                    f"Rate limit of {limit} requests per minute exceeded. Retry after the number of seconds in the "
+                    "Retry-After header.",
                     wait=wait,
                 )
         return True

@@ -23,7 +23,7 @@ def test_a_request_too_many_is_refused_and_told_when_to_come_again(redis_in_use:
 
     assert response.status_code == 429
     assert response.json()["error"]["code"] == "too_many_requests"
-    assert "limited to 3 a minute" in response.json()["error"]["message"]
+    assert "Rate limit of 3 requests per minute exceeded" in response.json()["error"]["message"]
     assert re.fullmatch(r"[1-9]\d*", response["Retry-After"])
     assert int(response["Retry-After"]) <= 60
 

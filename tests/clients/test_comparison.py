@@ -13,6 +13,22 @@ Document = dict[str, Any]
 Change = Callable[[Document], object]
 
 
+def without_words(part: Any, *, are_names: bool = False) -> Any:
+    """Return this part of a document with empty descriptions and without examples, which break no client.
+
+    `redocly diff` pairs parameters by how alike they are, so one with another description can look like another one.
+    """
+    if isinstance(part, list):
+        return [without_words(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: "" if key == "description" and not are_names else without_words(value, are_names=key == "properties")
+        for key, value in part.items()
+        if key != "example" or are_names
+    }
+
+
 def complaint(base: Path, revision: Path) -> str:
     """The changes since `base` that the version in `revision` does not tell of; empty if it tells of all.
 
@@ -34,8 +50,13 @@ def complaint(base: Path, revision: Path) -> str:
     )
 
 
-def test_the_version_tells_of_every_change_since_the_release() -> None:
-    assert complaint(PUBLISHED, DOCUMENT) == "", "give the document a new version, or take the change back"
+def test_the_version_tells_of_every_change_since_the_release(tmp_path: Path) -> None:
+    paths = []
+    for document in (PUBLISHED, DOCUMENT):
+        paths.append(tmp_path / document.name)
+        paths[-1].write_text(json.dumps(without_words(json.loads(document.read_text()))))
+
+    assert complaint(*paths) == "", "give the document a new version, or take the change back"
 
 
 @pytest.fixture
