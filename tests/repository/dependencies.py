@@ -1,0 +1,51 @@
+"""The packages that the service runs with."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = ROOT / "petservice" / "deploy" / "requirements.txt"
+
+
+def direct() -> list[Requirement]:
+    """Return the service's own dependencies with their ranges, as pyproject.toml has them."""
+    return [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+
+
+def installed() -> dict[str, Distribution]:
+    """Return the dependencies and theirs by name, as they are installed here."""
+    found: dict[str, Distribution] = {}
+    pending, seen = direct(), set[str]()
+    while pending:
+        requirement = pending.pop()
+        if str(requirement) not in seen:
+            seen.add(str(requirement))
+            package = distribution(requirement.name)
+            found[canonicalize_name(requirement.name)] = package
+            pending += requirements(package, requirement.extras)
+    return found
+
+
+def requirements(package: Distribution, extras: set[str]) -> Iterator[Requirement]:
+    """Return what the package with these extras requires on this platform."""
+    for requirement in map(Requirement, package.requires or []):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            yield requirement
+
+
+def locked() -> dict[str, tuple[Requirement, list[str]]]:
+    """Return the pin and the hashes of each package in the lock file, by name."""
+    lines = re.sub(r"^ *#.*", "", LOCK.read_text().replace("\\\n", " "), flags=re.MULTILINE).split("\n")
+    pins = [
+        (Requirement(line.partition(" --hash=")[0]), re.findall(r"--hash=(\S+)", line))
+        for line in filter(str.strip, lines)
+    ]
+    return {canonicalize_name(pin.name): (pin, hashes) for pin, hashes in pins}
