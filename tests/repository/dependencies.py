@@ -1,4 +1,4 @@
-"""The packages that the service runs with."""
+"""The packages that the service runs with; `python -m tests.repository.dependencies` lists them with their licences."""
 
 import re
 import tomllib
@@ -49,3 +49,18 @@ def locked() -> dict[str, tuple[Requirement, list[str]]]:
         for line in filter(str.strip, lines)
     ]
     return {canonicalize_name(pin.name): (pin, hashes) for pin, hashes in pins}
+
+
+def licences(package: Distribution) -> set[str]:
+    """Return the names of the package's licences, as the package gives them."""
+    metadata = package.metadata
+    classifiers = {line for line in metadata.get_all("Classifier", []) if line.startswith("License :: ")}
+    if classifiers and not metadata["License-Expression"]:
+        return {line.rpartition(" :: ")[2] for line in classifiers}
+    expression = metadata["License-Expression"] or metadata["License"] or "unknown"
+    return {name.strip("()") for name in re.split(" AND | OR ", expression)}
+
+
+if __name__ == "__main__":
+    for name, package in sorted(installed().items()):
+        print(f"{name:<26}{package.version:<16}{', '.join(sorted(licences(package)))}")

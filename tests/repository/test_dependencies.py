@@ -1,13 +1,23 @@
-"""The lock file has everything that the service runs with."""
+"""The lock file has everything that the service runs with, and every licence is allowed."""
 
 import pytest
 from packaging.utils import canonicalize_name
 
-from tests.repository.dependencies import LOCK, direct, installed, locked, requirements
+from tests.repository.dependencies import LOCK, PROJECT, direct, installed, licences, locked, requirements
 
 pytestmark = pytest.mark.once
 
 RENEW = "renew the lock file: uv pip compile --upgrade pyproject.toml -o petservice/deploy/requirements.txt"
+
+
+def test_every_licence_is_allowed() -> None:
+    allowed = {*PROJECT["tool"]["petservice"]["allowed-licences"]}
+
+    refused = {name: licences(package) - allowed for name, package in installed().items()}
+
+    assert {name: names for name, names in refused.items() if names} == {}, (
+        "replace these packages, or allow their licences in pyproject.toml, [tool.petservice]"
+    )
 
 
 def test_the_lock_file_satisfies_the_ranges_of_the_project() -> None:
