@@ -1,0 +1,88 @@
+"""A known vulnerability fails the audit until it is accepted, and an audit that did not happen says so."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from tests.repository.audit import expired, unaccepted
+from tests.repository.dependencies import ROOT, installed
+
+pytestmark = pytest.mark.once
+
+FOUND = {"django 5.2.1": [{"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "fix_versions": ["5.2.2"]}]}
+
+
+class OSV(BaseHTTPRequestHandler):
+    """A server with the interface of OSV that knows one vulnerability of Django."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        affected = [{"package": {"name": "django", "ecosystem": "PyPI"}, "ranges": [], "versions": ["5.2.1"]}]
+        known = {"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "summary": "It is made up.", "affected": affected}
+        body = json.dumps({"vulns": [known]} if asked["package"]["name"] == "django" else {}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def osv_url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OSV) as server:
+        Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1/query"
+        server.shutdown()
+
+
+def audit(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.repository.audit", *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_vulnerability_fails_the_audit(osv_url: str) -> None:
+    result = audit("--osv-url", osv_url)
+
+    version = installed()["django"].version
+    assert f"django {version}: PYSEC-2026-1 (CVE-2026-1), fixed in no release" in result.stdout
+    assert "NOT AUDITED" not in result.stdout
+    assert result.returncode == 1
+
+
+def test_an_audit_without_a_response_says_so_and_fails_if_it_is_strict() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1/query"
+
+    results = [audit("--osv-url", url), audit("--osv-url", url, "--strict")]
+
+    assert [result.returncode for result in results] == [0, 1]
+    assert all("NOT AUDITED" in result.stdout for result in results)
+
+
+@pytest.mark.parametrize("accepted_id", ["PYSEC-2026-1", "CVE-2026-1"])
+def test_a_vulnerability_is_accepted_until_its_date(accepted_id: str) -> None:
+    accepted = [{"id": accepted_id, "reason": "It is made up.", "until": date(2026, 12, 31)}]
+
+    assert unaccepted(FOUND, accepted, date(2026, 12, 31)) == expired(accepted, date(2026, 12, 31)) == []
+    assert unaccepted(FOUND, accepted, date(2027, 1, 1)) == ["django 5.2.1: PYSEC-2026-1 (CVE-2026-1), fixed in 5.2.2"]
+
+
+def test_the_end_of_an_acceptance_is_reported_even_if_no_source_responds() -> None:
+    accepted = [{"id": "CVE-2026-1", "reason": "It is made up.", "until": date(2026, 12, 31)}]
+
+    assert expired(accepted, date(2027, 1, 1)) == ["CVE-2026-1: accepted until 2026-12-31 only"]
+
+
+def test_another_vulnerability_is_not_accepted() -> None:
+    accepted = [{"id": "CVE-2026-2", "reason": "It is made up.", "until": date(2026, 12, 31)}]
+
+    assert len(unaccepted(FOUND, accepted, date(2026, 12, 1))) == 1
