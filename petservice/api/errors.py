@@ -1,4 +1,4 @@
-"""The error envelope, `{"error": {"code", "message"}}`, and every way into it."""
+"""The error envelope, `{"error": {"code", "message"}}`, and the functions that create it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-# The statuses of the contract, and those of what is used beyond it (Idempotency-Key, a limit of the key, /ready).
+# The statuses of the contract, and those of features beyond it: Idempotency-Key, rate limits, and /ready.
 CODES = {
     400: "bad_request",
     401: "unauthorized",
@@ -34,19 +34,19 @@ MESSAGES = {
     500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
     501: "The Transfer-Encoding is not supported: send the body with a Content-Length, or chunked.",
 }
-# What other parts call by another status; the contract knows these under its own.
+# Statuses of other parts that the contract does not have, and the status that replaces each.
 _CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
 
 
 class BadRequest(exceptions.APIException):
-    """400: the client sent something that it must change before it tries again."""
+    """The error 400: the client must change the request before it tries again."""
 
     status_code = 400
     default_code = "bad_request"
 
 
 class Conflict(exceptions.APIException):
-    """409: the same thing is going on already; `wait` is the number of seconds after which to try again."""
+    """The error 409: the same request is still running; `wait` is the number of seconds before a retry."""
 
     status_code = 409
     default_code = "conflict"
@@ -57,14 +57,14 @@ class Conflict(exceptions.APIException):
 
 
 class UnprocessableContent(exceptions.APIException):
-    """422: well-formed, but at odds with what the client sent before."""
+    """The error 422: the request is well-formed, but contradicts an earlier one."""
 
     status_code = 422
     default_code = "unprocessable_content"
 
 
 class TooManyRequests(exceptions.APIException):
-    """429: more than the key may; `wait` is the number of seconds after which to try again."""
+    """The error 429: the key's rate limit is exceeded; `wait` is the number of seconds before a retry."""
 
     status_code = 429
     default_code = "too_many_requests"
@@ -75,24 +75,27 @@ class TooManyRequests(exceptions.APIException):
 
 
 def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
-    """The body of a failure with one of the statuses in CODES."""
+    """Return the body of an error response with one of the statuses in CODES."""
     return {"error": {"code": CODES[status], "message": message}}
 
 
 def error_response(status: int, message: str) -> HttpResponse:
-    """A failure outside REST framework."""
+    """Return an error response from outside REST framework."""
     return HttpResponse(orjson.dumps(envelope(status, message)), status=status, content_type="application/json")
 
 
 def standard_error_response(status: int) -> HttpResponse:
-    """A failure of which only the status is known, whatever it is."""
+    """Return the error response for any status, with its standard message."""
     if status not in MESSAGES:
         status = _CONTRACT_STATUS.get(status, 400 if status < 500 else 500)
     return error_response(_CONTRACT_STATUS.get(status, status), MESSAGES[status])
 
 
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
-    """REST framework's hook: the envelope for what it knows, None for the unknown, which Django logs as a crash."""
+    """Return the error response for an exception of REST framework or Django, as REST framework's exception handler.
+
+    Returns None for any other exception, so that Django logs it with its traceback.
+    """
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(MESSAGES[404])
     elif isinstance(exc, PermissionDenied):
@@ -126,9 +129,9 @@ def _sentences(detail: Any) -> Iterator[str]:
 
 
 def safe_methods_only(view: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answers GET and HEAD by `view`, and any other method like an unknown path."""
+    """Decorate a view so that methods other than GET and HEAD get the error for an unknown path."""
 
-    @csrf_exempt  # the refusal of a wrong method is ours, not the forms' protection's
+    @csrf_exempt  # so that a wrong method gets this error and not that of a missing CSRF token
     @wraps(view)
     def safe_view(request: HttpRequest) -> HttpResponseBase:
         return view(request) if request.method in ("GET", "HEAD") else standard_error_response(404)

@@ -1,4 +1,4 @@
-"""Serializer fields that take what the contract says and convert nothing."""
+"""Serializer fields that accept exactly the values of the contract, without any conversion."""
 
 from typing import Any, NoReturn
 
@@ -9,7 +9,7 @@ from petservice.api.validators import ID_PATTERN, NOT_BLANK
 
 MAX_LENGTH = 255  # characters
 
-# To clients an opaque string: they store it and send it back, and need not parse it.
+# For clients an id is an opaque string, so generated clients pass it on without parsing.
 ID_SCHEMA = {"type": "string", "minLength": 36, "maxLength": 36, "pattern": f"^{ID_PATTERN}$"}
 
 _JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an array", dict: "an object"}
@@ -17,15 +17,15 @@ _JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an 
 
 @extend_schema_field(ID_SCHEMA)
 class IDField(serializers.Field[str, Any, str, Any]):
-    """The id of a record, which only the service assigns."""
+    """A read-only id of a record. Only the service assigns ids."""
 
     def to_representation(self, value: str) -> str:
         return value
 
 
 @extend_schema_field(
-    # No NUL, and one character that is no white space: in what ECMA 262, Python, Java and Go's RE2 have in common.
-    # \s is ECMA 262's, which leaves out what stands beside it here (see NOT_BLANK).
+    # No NUL, and at least one character that is not white space, in the syntax that ECMA 262, Python, Java and RE2
+    # share. ECMA 262's \s lacks some white space of Python's, which is listed explicitly (see NOT_BLANK).
     {
         "type": "string",
         "minLength": 1,
@@ -50,8 +50,8 @@ class TextField(serializers.Field[str, Any, str, Any]):
         super().fail(key, name=self.field_name, instead=instead, **kwargs)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """The text, or SkipField if there is none and need not be; raises ValidationError for anything else."""
-        # For most texts this is all: such a field has no validators.
+        """Return a valid string. Raises SkipField if an optional field is missing, or else ValidationError."""
+        # A shortcut for strings, because this field has no validators.
         return self.to_internal_value(data) if isinstance(data, str) else super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> str:

@@ -1,4 +1,4 @@
-"""The format of a response: JSON whatever the client accepts."""
+"""Content negotiation: every response is JSON, also if the client accepts only other types."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 
 class JSONNegotiation(DefaultContentNegotiation):
-    """Chooses JSON whatever `Accept` says; a browser gets the browsable API where that is switched on."""
+    """A negotiator that ignores `Accept`, except that a browser gets the browsable API if that is enabled."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

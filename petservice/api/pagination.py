@@ -1,4 +1,4 @@
-"""Keyset pagination: the body is the bare array, the next page is in the `Link` header (RFC 8288)."""
+"""Keyset pagination: the body is an array, and the `Link` header has the URL of the next page (RFC 8288)."""
 
 import re
 from collections.abc import Callable
@@ -23,14 +23,14 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Page:
-    """The page that a client asked for: at most `limit` rows with ids above `after`."""
+    """A requested page: at most `limit` rows with ids above `after`."""
 
     limit: int
     after: str | None
 
     @classmethod
     def from_request(cls, request: Request) -> "Page":
-        """The query parameters `limit` and `after`, the last of each if repeated; raises BadRequest if malformed."""
+        """Parse the query parameters `limit` and `after`. Raises BadRequest if one is malformed."""
         limit = request.query_params.get("limit")
         after = request.query_params.get("after")
         if limit is not None and not _DIGITS.fullmatch(limit):
@@ -40,25 +40,28 @@ class Page:
         return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)
 
     def rows(self, fetch: Callable[[str | None, int], list[RowT]]) -> tuple[list[RowT], bool]:
-        """The rows of this page, and whether more follow; `fetch` gives those above an id, at most a number of them."""
+        """Return the rows of this page, and whether more follow.
+
+        `fetch` takes an id and a number, and returns at most that many rows with higher ids.
+        """
         if self.limit == 0:
             return [], False
-        # One more than asked for tells whether there is a next page, without a count.
+        # One row more than requested shows whether there is a next page, without a count.
         rows = fetch(self.after, self.limit + 1)
         return rows[: self.limit], len(rows) > self.limit
 
     def next_link(self, request: Request, last_id: str) -> str:
-        """The `Link` header that leads to the page after the one that ends with `last_id`."""
+        """Return the `Link` header for the page after the one that ends with `last_id`."""
         query = urlencode({"limit": self.limit, "after": last_id})
         return f'<{absolute_url(request)}?{query}>; rel="next"'
 
 
 def _bounded(digits: str) -> int:
-    # Thousands of digits are a number too, but int() refuses them; what is too long is above the maximum anyhow.
+    # int() refuses numbers with thousands of digits. A number with more digits than the maximum is above it anyway.
     digits = digits.lstrip("0") or "0"
     return MAX_LIMIT if len(digits) > len(str(MAX_LIMIT)) else min(int(digits), MAX_LIMIT)
 
 
 def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
-    """The headers of an answer with these rows, which begin with their ids."""
+    """Return the headers of a response with these rows. The first column of each row is its id."""
     return {"Link": page.next_link(request, rows[-1][0])} if more else {}

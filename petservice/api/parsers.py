@@ -1,4 +1,4 @@
-"""The body of a request: a JSON object of limited size."""
+"""The parser of request bodies: a JSON object of limited size."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -13,7 +13,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class JSONParser(BaseParser):
-    """A JSON object of at most MAX_BODY_BYTES; anything else is refused with 400."""
+    """A parser of JSON objects of at most MAX_BODY_BYTES, which refuses everything else with 400."""
 
     media_type = "application/json"
 
@@ -24,10 +24,10 @@ class JSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         headers = parser_context["request"].META if parser_context else {}
-        # Of what is declared to be too large, nothing is read.
+        # A body that is declared to be too large is not read.
         if "HTTP_TRANSFER_ENCODING" not in headers and int(headers.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
             raise _too_large()
-        # One byte more tells a body that is too large from one that just fits, however it was declared.
+        # One byte more than the limit shows that a body is too large, also if it is chunked.
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
         except UnreadablePostError:
@@ -54,7 +54,7 @@ def _too_large() -> BadRequest:
 
 
 def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:
-    # What arrived of a broken transfer may be JSON by chance. A chunked body tells its end by itself.
+    # The beginning of a body can be valid JSON too. A chunked body marks its own end.
     if "HTTP_TRANSFER_ENCODING" in headers:
         return False
     return len(body) < min(int(headers["CONTENT_LENGTH"]), MAX_BODY_BYTES + 1)

@@ -1,4 +1,4 @@
-"""The body of a response: JSON without blanks."""
+"""The renderer of response bodies: compact JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from rest_framework.renderers import BaseRenderer
 
 
 class JSONRenderer(BaseRenderer):
-    """UTF-8 JSON (RFC 8259), without the blanks."""
+    """A renderer of compact JSON in UTF-8 (RFC 8259)."""
 
     media_type = "application/json"
     format = "json"
-    charset = None  # JSON has but one; no parameter is defined for it
+    charset = None  # JSON is always UTF-8, and its media type has no charset parameter
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        """The bytes of `data`; nothing for an answer without a body."""
+        """Return the data as JSON, or nothing for a response without a body."""
         return b"" if data is None else orjson.dumps(data)

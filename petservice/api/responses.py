@@ -1,4 +1,4 @@
-"""What every response of the service has: a request id and the standard headers; and responses outside any view."""
+"""Request ids, the standard headers of all responses, and error responses outside views."""
 
 import os
 import re
@@ -11,17 +11,17 @@ from rest_framework.request import Request
 
 from petservice.api.errors import standard_error_response
 
-# The name under which a request's META holds its id.
+# The key of the request id in a request's META.
 REQUEST_ID = "petservice.request_id"
 
 _REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
-# Of the few paths that are answered with addresses.
+# A small cache, because few paths have responses with URLs.
 _quoted = lru_cache(maxsize=16)(quote)
 
 
 def request_id_of(meta: dict[str, Any]) -> str:
-    """Return the id of the request with this META: the one that its client sent, if well formed, or else a new one."""
+    """Return the id of the request with this META: the client's own id if it is valid, or else a new one."""
     request_id: str | None = meta.get(REQUEST_ID)
     if request_id is None:
         sent = meta.get("HTTP_X_REQUEST_ID", "")
@@ -30,12 +30,12 @@ def request_id_of(meta: dict[str, Any]) -> str:
 
 
 def new_request_id() -> str:
-    """Return an id for a request that came without one."""
+    """Return a new random request id."""
     return os.urandom(16).hex()
 
 
 def with_standard_headers(response: HttpResponse, request_id: str) -> HttpResponse:
-    """Return a response of the API, or of the server itself, with the headers that all of these have."""
+    """Add the headers that every response of the API and of the server has, and return the response."""
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["X-Request-ID"] = request_id
@@ -44,13 +44,13 @@ def with_standard_headers(response: HttpResponse, request_id: str) -> HttpRespon
 
 
 def error_response_for(status: int, request_id: str = "") -> HttpResponse:
-    """Return the error envelope for a status, complete with its headers, to a request that never reached Django."""
+    """Return the complete error response for a status, for a request that did not reach Django."""
     return with_standard_headers(standard_error_response(status), request_id or new_request_id())
 
 
 def absolute_url(request: Request) -> str:
-    """Return the address that was requested, without its query."""
-    # The header, if there was one, has been checked by TransportMiddleware.
+    """Return the requested URL without its query."""
+    # TransportMiddleware has already checked the Host header.
     host = request.META.get("HTTP_HOST") or request.get_host()
-    asked = request._request  # REST framework's own request looks each attribute up in a slow way
-    return f"{asked.scheme}://{host}{_quoted(asked.path)}"
+    plain = request._request  # Django's request, because REST framework's looks up each attribute slowly
+    return f"{plain.scheme}://{host}{_quoted(plain.path)}"

@@ -1,4 +1,4 @@
-"""Pieces of the OpenAPI document that every operation uses."""
+"""Parts of the OpenAPI document that all operations use."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from petservice.api.errors import CODES, MESSAGES
 
-# When each failure occurs, for the table of codes and for every operation that can fail so.
+# The cause of each error, for the table of codes and for each operation that can return it.
 CAUSES = {
     400: "A parameter, a header or the body is invalid. The message names it and says how to correct it.",
     401: "The API key is missing, malformed, unknown, expired or revoked.",
@@ -23,8 +23,8 @@ CAUSES = {
     500: "An unexpected error occurred. A GET is safe to retry; so is a POST with an `Idempotency-Key`.",
     503: "The service is not ready (outside `/v1` only).",
 }
-# All but the code that only a key with a limit meets. It has a schema of its own, which only its status refers to: a
-# client that was made from a document without it takes no other codes than those it knows.
+# All codes except that of 429, which only keys with a rate limit get. That code has its own schema, so that clients
+# generated from an earlier document, which accept only known codes, still work without a limit.
 ERROR_CODES = sorted(code for status, code in CODES.items() if status != 429)
 _MESSAGES = {
     **MESSAGES,
@@ -60,7 +60,7 @@ class TooManyRequestsResponseSerializer(serializers.Serializer[Any]):
 
 
 def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[int, OpenApiResponse]:
-    """The responses of an operation for these statuses; `messages` are those of its examples that are its own."""
+    """Return the error responses of an operation; `messages` replaces the example messages of some statuses."""
     own = messages or {}
     return {
         status: OpenApiResponse(
@@ -75,7 +75,7 @@ def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[
 
 
 def example(value: Any, *statuses: int) -> OpenApiExample:
-    """An answer with one of these statuses; without a status, the body of a request."""
+    """Return an example of a response with these statuses, or of a request body if there are none."""
     if not statuses:
         return OpenApiExample("Request", value=value, request_only=True)
     return OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(status) for status in statuses])
@@ -84,7 +84,7 @@ def example(value: Any, *statuses: int) -> OpenApiExample:
 def response_header(
     name: str, schema: dict[str, Any], description: str, *statuses: int, required: bool = True
 ) -> OpenApiParameter:
-    """A header of the answers with these statuses."""
+    """Return the description of a header in the responses with these statuses."""
     return OpenApiParameter(
         name,
         schema,
@@ -96,7 +96,7 @@ def response_header(
 
 
 def standard_headers(*statuses: int) -> list[OpenApiParameter]:
-    """The headers that answers with these statuses always have."""
+    """Return the descriptions of the headers that all responses with these statuses have."""
     headers = [
         response_header(
             "X-Request-ID",
@@ -120,7 +120,7 @@ def standard_headers(*statuses: int) -> list[OpenApiParameter]:
 
 
 def retry_after(status: int) -> OpenApiParameter:
-    """The header that says when to repeat a request that was refused with this status."""
+    """Return the description of `Retry-After` in responses with this status."""
     return response_header(
         "Retry-After",
         {"type": "integer", "minimum": 1, "example": 1},

@@ -1,4 +1,4 @@
-"""The forms of text and of ids that clients and staff may send."""
+"""The valid formats of strings and ids that clients and staff send."""
 
 import re
 
@@ -9,10 +9,10 @@ _ID = re.compile(ID_PATTERN, re.ASCII)
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text has the form of the service's ids: a UUID in lower case with hyphens."""
+    """Return whether a string has the format of the service's ids: a UUID in lower case with hyphens."""
     return _ID.fullmatch(text) is not None
 
 
-# Found in any text that is not only white space. Python and JSON Schema's patterns differ over a few characters: what
-# either calls white space is white space here.
+# Matches a string that is not only white space. Python and JSON Schema differ in a few characters, so a character
+# counts as white space if either says so.
 NOT_BLANK = re.compile(r"[^\s\ufeff]")

@@ -1,4 +1,4 @@
-"""The base of the API's viewsets, which answer wrong methods as the contract says."""
+"""The base class of the API's viewsets, and their fast request class."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ JSON = "application/json"
 
 
 class JSONRequest(Request):
-    """A request whose body is JSON or nothing; REST framework's own asks in many ways whether it is a form."""
+    """A request with a JSON body or none. REST framework's own class also checks for forms, which takes time."""
 
-    # REST framework's, whose types leave them out or allow for None.
+    # Attributes of REST framework's class that its type stubs leave out or declare as optional.
     _request: Any
     _authenticate: Any
     parsers: Any
@@ -28,18 +28,16 @@ class JSONRequest(Request):
     def __init__(self, request: HttpRequest, **options: Any) -> None:
         super().__init__(request, **options)
         self._content = None
-        # Else each look at them goes through __getattr__.
+        # Otherwise each access goes through __getattr__.
         self.META, self.method = request.META, request.method
 
     def authenticate(self) -> None:
-        """Find out who asks, before `user` or `auth` is asked for: as properties, which swallow AttributeErrors, they
-        guard against that, at more cost than what they guard.
-        """
+        """Authenticate the request now. The properties `user` and `auth` would do it later and more slowly."""
         self._authenticate()
 
     @property
     def data(self) -> Any:
-        """The body, parsed; an empty object if there is none."""
+        """The parsed body, or an empty object if there is none."""
         if self._content is None:
             self._content = self._parsed()
         return self._content
@@ -54,12 +52,12 @@ class JSONRequest(Request):
 
 
 class APIViewSet(GenericViewSet[Any]):
-    """A viewset whose wrong methods are 404, decided before the key is looked at, as the contract has it."""
+    """A viewset that returns 404 for an unknown method before it checks the key, as the contract says."""
 
-    # Actions that write by the inserts of petservice.db.compiled and by Backend.run_blocking only. All others but GET
-    # run on a thread on SQLite, where they may block.
+    # Actions that write only by the inserts of petservice.db.compiled and by Backend.run_blocking. On SQLite, all
+    # others except GET run on a thread, where they may block.
     insert_actions: frozenset[str] = frozenset()
-    # No Allow: it would promise OPTIONS, and no answer of the API is a 405.
+    # No Allow header, because it would offer OPTIONS, and no response of the API is a 405.
     default_response_headers: dict[str, str] = {}
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
@@ -76,19 +74,19 @@ class APIViewSet(GenericViewSet[Any]):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = (request.method or "").lower()
-        # The browsable API asks with OPTIONS what a form may hold.
+        # The browsable API uses OPTIONS to find out what a form may hold.
         if method not in self.action_map and not (settings.DEBUG and method == "options"):
             raise NotFound(MESSAGES[404])
         if not isinstance(request, JSONRequest):
             super().initial(request, *args, **kwargs)
             return
-        # No versions, and nothing to negotiate: failures are rendered by the first renderer as well.
+        # The API has neither versions nor content negotiation, and errors use the first renderer.
         request.authenticate()
         self.check_permissions(request)
         self.check_throttles(request)
 
     def respond(self, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
-        """Return `data` in JSON, or in the browsable API where that is switched on."""
+        """Return a JSON response, or a page of the browsable API if that is enabled."""
         if not isinstance(self.request, JSONRequest):
             return Response(data, status, headers=headers)
         return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
