@@ -25,17 +25,18 @@ CODES = {
     503: "unavailable",
 }
 MESSAGES = {
-    400: "The request is not well-formed HTTP: check its request line and its headers.",
+    400: "The request is not well-formed HTTP: check its request line, its headers and, if it is chunked, its chunks.",
     403: "This request is not allowed.",
     404: "Nothing is found at this path with this method; the paths are listed at /docs.",
+    408: "The request took too long to arrive: send it within 20 seconds.",  # petservice.server.protocol's limit
     414: "The request line is too long: shorten the address.",
     417: "The Expect header holds something else than 100-continue: leave it out.",
-    431: "The headers are too many or too long: send fewer or shorter ones.",
+    431: "The headers, chunk sizes or trailers are too many or too long: send fewer or shorter ones.",
     500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
     501: "The Transfer-Encoding is not supported: send the body with a Content-Length, or chunked.",
 }
 # Statuses of other parts that the contract does not have, and the status that replaces each.
-_CONTRACT_STATUS = {405: 404, 406: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
+_CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
 
 
 class BadRequest(exceptions.APIException):

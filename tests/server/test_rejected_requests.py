@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from petservice.api.errors import MESSAGES
+from petservice.server.protocol import REQUEST_TIMEOUT
 from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_refused, get
 from tests.service import Service
 
@@ -95,6 +97,17 @@ def test_what_has_no_end_is_refused(service: Service, sent: bytes) -> None:
         assert_refused(answer)
         assert answer.headers["connection"] == "close"
         assert client.is_closed()
+
+
+@pytest.mark.parametrize("name", ["chunk extension", "chunk size", "chunk beyond its size", "trailers", "trailer"])
+def test_refusal_of_an_endless_chunked_body_names_its_chunks(service: Service, name: str) -> None:
+    with Client(service) as client:
+        client.send(UNBOUNDED[name])
+        assert b"chunk" in client.answer().body
+
+
+def test_message_about_a_slow_request_states_the_timeout() -> None:
+    assert f"within {REQUEST_TIMEOUT} seconds" in MESSAGES[408]
 
 
 def test_as_many_headers_as_there_may_be_are_taken(service: Service) -> None:
