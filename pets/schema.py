@@ -74,7 +74,7 @@ pets = extend_schema_view(
             200: OpenApiResponse(PetSerializer(many=True), description="A page of pets; empty if there are none."),
             **failures(
                 *(400, 401, 403, 429, 500),
-                messages={400: "limit must be a whole number from 0, for example ?limit=20; got 'ten'."},
+                messages={400: "limit must be an integer of 0 or more, for example ?limit=20; got 'ten'."},
             ),
         },
         examples=[example(REX, 200)],

@@ -89,15 +89,18 @@ class TransportMiddleware:
             return self.get_response(request)
         if settings.REQUIRE_HTTPS and not request.is_secure():
             _warn_of_leaked_key(request.META.get("HTTP_X_API_KEY", ""))
-            message = (
-                "This service answers over HTTPS only: use an https:// address, and replace the key if one was sent."
-            )
-            return HttpResponseForbidden(message) if _is_page(request) else error_response(403, message)
+            if _is_page(request):
+                return HttpResponseForbidden("Use https:// to open this page.")
+            message = "This service answers over HTTPS only: use an https:// URL, and replace the key if one was sent."
+            return error_response(403, message)
         try:
             self._check_host(request)
         except DisallowedHost:
+            if _is_page(request):
+                message = "This address is not set up for the pet service. Use the address that you were given."
+                return HttpResponse(message, status=400)
             message = "The Host header names a host that this service does not serve: use its documented address."
-            return HttpResponse(message, status=400) if _is_page(request) else error_response(400, message)
+            return error_response(400, message)
         if _is_page(request) and (request.encoding or "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
         return self.get_response(request)

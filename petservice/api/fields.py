@@ -40,7 +40,7 @@ class TextField(serializers.Field[str, Any, str, Any]):
         "required": '{name} is required: send a string, for example {{"name": "Rex"}}.',
         "null": "{name} must be a string, not null{instead}.",
         "type": '{name} must be a JSON string, as in {{"{name}": "…"}}; got {got}.',
-        "blank": "{name} must have at least one character that is not white space.",
+        "blank": "{name} must not be blank.",
         "length": "{name} must have at most {most} characters; got {got}.",
         "nul": "{name} must not contain the NUL character (\\u0000): leave it out.",
     }

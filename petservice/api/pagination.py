@@ -34,7 +34,7 @@ class Page:
         limit = request.query_params.get("limit")
         after = request.query_params.get("after")
         if limit is not None and not _DIGITS.fullmatch(limit):
-            raise BadRequest(f"limit must be a whole number from 0, for example ?limit=20; got {echo(limit)}.")
+            raise BadRequest(f"limit must be an integer of 0 or more, for example ?limit=20; got {echo(limit)}.")
         if after is not None and not is_id(after):
             raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {echo(after)}.")
         return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)

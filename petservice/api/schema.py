@@ -29,7 +29,7 @@ ERROR_CODES = sorted(code for status, code in CODES.items() if status != 429)
 _MESSAGES = {
     **MESSAGES,
     401: "The X-API-Key header with an API key is required.",
-    403: "This is a live key, but this service accepts test keys: use one of those.",
+    403: "This is a live key, but this service accepts only test keys.",
     429: "Rate limit of 60 requests per minute exceeded. Retry after the number of seconds in the Retry-After header.",
 }
 

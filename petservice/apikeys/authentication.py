@@ -15,7 +15,7 @@ from petservice.db.compiled import CompiledQuery
 from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
 
 HEADER = "X-API-Key"
-UNKNOWN = f"The {HEADER} header holds no key that is known here: check that it was copied whole."
+UNKNOWN = "Unknown API key. Check that you copied the complete key."
 
 
 class Client(NamedTuple):
@@ -60,7 +60,7 @@ class APIKeyAuthentication(BaseAuthentication):
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(
-                f"This is a {environment} key, but this service accepts {settings.ENVIRONMENT} keys: use one of those."
+                f"This is a {environment} key, but this service accepts only {settings.ENVIRONMENT} keys."
             )
         if client is None:
             raise AuthenticationFailed(UNKNOWN)

@@ -6,8 +6,6 @@ from uuid import uuid4
 from django import forms
 from django.conf import settings
 
-from petservice.apikeys.throttling import NO_REDIS
-
 
 class KeyForm(forms.ModelForm):
     """A key; its limit can be set where it can be counted."""
@@ -15,7 +13,10 @@ class KeyForm(forms.ModelForm):
     def clean_requests_per_minute(self) -> int | None:
         limit: int | None = self.cleaned_data["requests_per_minute"]
         if limit is not None and "requests_per_minute" in self.changed_data and not settings.REDIS_URL:
-            raise forms.ValidationError(NO_REDIS)
+            raise forms.ValidationError(
+                "Limits are not available on this service. Leave this field empty, or ask your administrator to set up "
+                "Redis."
+            )
         return limit
 
 

@@ -11,11 +11,6 @@ from petservice.api.errors import TooManyRequests
 
 logger = logging.getLogger(__name__)
 
-NO_REDIS = (
-    "A limit is counted in Redis, for all processes together, and this service has none: set REDIS_URL first, "
-    "or leave the limit empty."
-)
-
 
 class RequestsPerMinute(BaseThrottle):
     """Lets a key make as many requests in any minute as its record says, all if that says nothing."""
@@ -44,4 +39,4 @@ class RequestsPerMinute(BaseThrottle):
 
 @cache  # once in a process
 def _tell_of_no_redis() -> None:
-    logger.warning("There are API keys with a limit, but REDIS_URL is not set: requests are let through.")
+    logger.warning("There are API keys with a limit, but REDIS_URL is not set: their limits are not enforced.")

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
+from petservice.apikeys import keys
+
 pytestmark = pytest.mark.django_db
 
 JSON = "application/json"
@@ -16,10 +18,10 @@ ECHO = 100  # characters of input that a message may repeat
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("limit=abc", "limit must be a whole number from 0, for example ?limit=20; got 'abc'."),
-        ("limit=-1", "limit must be a whole number from 0, for example ?limit=20; got '-1'."),
-        ("limit=", "limit must be a whole number from 0, for example ?limit=20; got ''."),
-        ("limit=1.5&limit=٣", "limit must be a whole number from 0, for example ?limit=20; got '٣'."),
+        ("limit=abc", "limit must be an integer of 0 or more, for example ?limit=20; got 'abc'."),
+        ("limit=-1", "limit must be an integer of 0 or more, for example ?limit=20; got '-1'."),
+        ("limit=", "limit must be an integer of 0 or more, for example ?limit=20; got ''."),
+        ("limit=1.5&limit=٣", "limit must be an integer of 0 or more, for example ?limit=20; got '٣'."),
         ("after=42", "after must be the id of the last pet seen, as in the Link header; got '42'."),
     ],
 )
@@ -42,8 +44,8 @@ def test_message_about_a_parameter(api: Client, query: str, message: str) -> Non
         ('{"name": true}', 'name must be a JSON string, as in {"name": "…"}; got a boolean.'),
         ('{"name": ["Rex"]}', 'name must be a JSON string, as in {"name": "…"}; got an array.'),
         ('{"name": "Rex", "tag": {}}', 'tag must be a JSON string, as in {"tag": "…"}; got an object.'),
-        ('{"name": ""}', "name must have at least one character that is not white space."),
-        ('{"name": "Rex", "tag": " \\t"}', "tag must have at least one character that is not white space."),
+        ('{"name": ""}', "name must not be blank."),
+        ('{"name": "Rex", "tag": " \\t"}', "tag must not be blank."),
         (f'{{"name": "{"x" * 300}"}}', "name must have at most 255 characters; got 300."),
         ('{"name": "a\\u0000b"}', "name must not contain the NUL character (\\u0000): leave it out."),
         (
@@ -74,6 +76,26 @@ def test_message_about_a_content_type(api: Client) -> None:
     assert response.json()["error"]["message"] == (
         "The body must be JSON and be sent with the header Content-Type: application/json."
     )
+
+
+@pytest.mark.parametrize(
+    ("plain", "message"),
+    [
+        ("x", "Unknown API key. Check that you copied the complete key."),
+        (keys.generate("live"), "This is a live key, but this service accepts only test keys."),
+    ],
+    ids=["unknown", "of another environment"],
+)
+def test_message_about_a_key(client: Client, plain: str, message: str) -> None:
+    response = client.get("/v1/pets", headers={"X-API-Key": plain})
+
+    assert response.json()["error"]["message"] == message
+
+
+def test_message_about_an_unknown_path(api: Client) -> None:
+    response = api.get("/v1/dogs")
+
+    assert response.json()["error"]["message"] == ("Unknown path or method. See /docs for the available operations.")
 
 
 def ask_with_a_limit(api: Client, text: str) -> str:

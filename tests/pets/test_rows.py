@@ -97,11 +97,11 @@ def test_lines_are_counted_as_an_editor_does() -> None:
     [
         ("id", "1", "id must be a UUID in lower case with hyphens, or empty for a new pet; got '1'."),
         ("id", ID.upper(), "id must be a UUID"),
-        ("name", " \u3000", "name must have at least one character that is not white space."),
+        ("name", " \u3000", "name must not be blank."),
         ("name", "x" * 256, "name must have at most 255 characters; got 256."),
         ("name", "Re\0x", "name must not contain the NUL character"),
         ("tag", "x" * 300, "tag must have at most 255 characters; got 300."),
-        ("tag", "  ", "tag must have at least one character that is not white space."),
+        ("tag", "  ", "tag must not be blank."),
         ("status", "Sold", "status must be one of available, pending, sold; got 'Sold'."),
         ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
         ("created_at", "yesterday", "created_at must be a time"),

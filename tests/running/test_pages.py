@@ -57,7 +57,9 @@ def test_a_page_that_is_refused_has_the_policy_too(client: Client, settings: Laz
     settings.REQUIRE_HTTPS = True
     plain = client.get(address)
 
-    assert [foreign.status_code, plain.status_code] == [400, 403]
+    assert (foreign.status_code, plain.status_code) == (400, 403)
+    assert foreign.content == b"This address is not set up for the pet service. Use the address that you were given."
+    assert plain.content == b"Use https:// to open this page."
     for response in (foreign, plain):
         assert response["Content-Type"].startswith("text/html")
         assert policy(response) == POLICY

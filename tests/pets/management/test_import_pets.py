@@ -73,7 +73,7 @@ def test_a_bad_row_is_refused_by_its_line_and_nothing_is_imported(file: Callable
 
     assert refusal(file("name,tag\n" + "\n".join(rows))) == [
         "line 3: tag must have at most 255 characters; got 300.",
-        "line 4: name must have at least one character that is not white space.",
+        "line 4: name must not be blank.",
         "Nothing was imported.",
     ]
     assert not Pet.objects.exists()

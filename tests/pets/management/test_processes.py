@@ -76,7 +76,7 @@ def test_a_bad_row_in_a_pipe_is_refused_with_status_1(shell: Shell) -> None:
 
     assert refused.returncode == 1
     assert refused.stderr.splitlines() == [
-        b"line 3: name must have at least one character that is not white space.",
+        b"line 3: name must not be blank.",
         b"CommandError: Nothing was imported.",
     ]
     assert shell.names() == []

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
-from petservice.apikeys.throttling import NO_REDIS
 from petservice.db.commands import DatabaseCommand
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -48,7 +47,7 @@ class Command(DatabaseCommand):
             raise CommandError("NAME must have 1 to 100 characters; say who uses the key.")
         span, limit = options["expires_in"], options["requests_per_minute"]
         if limit is not None and not settings.REDIS_URL:
-            raise CommandError(NO_REDIS)
+            raise CommandError("--requests-per-minute needs Redis: set REDIS_URL.")
         api_key, plain = APIKey.objects.create_key(
             name=name,
             environment=options["environment"],
