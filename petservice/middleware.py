@@ -8,13 +8,14 @@ from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase, HttpResponseForbidden, HttpResponseServerError
+from django.http.response import HttpResponseBase, HttpResponseForbidden
 
 from petservice import paths
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.responses import REQUEST_ID, request_id_of, with_standard_headers
 from petservice.apikeys import keys
-from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
+from petservice.backoffice.error_views import failure_page
+from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.monitoring.logs import request_id as logged_request_id
 
 logger = logging.getLogger(__name__)
@@ -126,6 +127,6 @@ class PendingMigrationsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith(paths.ADMIN) and (missing := pending_migrations.count()):
-            return HttpResponseServerError(pending_migrations_message(missing))
+        if request.path_info.startswith(paths.ADMIN) and pending_migrations.count():
+            return failure_page(500, "Being updated", BEING_UPDATED)
         return self.get_response(request)

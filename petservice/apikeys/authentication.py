@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import APIKey
 from petservice.db.compiled import CompiledQuery
-from petservice.db.pending_migrations import pending_migrations, pending_migrations_message
+from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 
 HEADER = "X-API-Key"
 UNKNOWN = "Unknown API key. Check that you copied the complete key."
@@ -54,8 +54,8 @@ class APIKeyAuthentication(BaseAuthentication):
         if plain is None:
             return None
         # What comes after needs the database.
-        if pending_migrations.may_exist and (number := pending_migrations.count()):
-            raise APIException(pending_migrations_message(number))
+        if pending_migrations.may_exist and pending_migrations.count():
+            raise APIException(BEING_UPDATED)
         client = _client(plain)
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):

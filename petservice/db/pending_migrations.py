@@ -1,11 +1,16 @@
 """The check for pending migrations. While there are any, the service refuses requests that need the database."""
 
+import logging
 from contextlib import suppress
 from time import monotonic
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+logger = logging.getLogger(__name__)
+
+# What clients and staff read, who cannot migrate; operators read pending_migrations_message in the log and at /ready.
+BEING_UPDATED = "The service is being updated. Try again in a few minutes."
 # Seconds between two checks of a database that lacks migrations.
 _INTERVAL = 1.0
 
@@ -33,15 +38,17 @@ class PendingMigrations:
         self._checked_at = -_INTERVAL
 
     def count(self) -> int:
-        """Return the number of pending migrations, at most one second old.
+        """Return the number of pending migrations, at most one second old, and log a new number of them.
 
         Returns 0 if the database does not respond, because the caller's own query will fail then.
         """
         if self.may_exist and monotonic() - self._checked_at >= _INTERVAL:
             self._checked_at = monotonic()  # before the check, because a failing one can take several seconds
             with suppress(DatabaseError):
-                self._count = missing_migrations()
+                before, self._count = self._count, missing_migrations()
                 self.may_exist = self._count > 0
+                if self._count not in (0, before):
+                    logger.error(pending_migrations_message(self._count))
         return self._count
 
 

@@ -203,10 +203,17 @@ def test_a_shared_database_is_migrated_when_that_is_asked_for_and_not_half_serve
         running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=url) as service,
         service.client("pets_test_" + "x" * 49) as client,
     ):
-        for path in ("/v1/pets", "/v1/store/inventory", "/ready", "/admin/login/"):
+        command = r"The database lacks \d+ migration\(s\): run `python manage.py migrate`"
+        for path in ("/v1/pets", "/v1/store/inventory", "/admin/login/"):
             response = client.get(path)
-            assert response.status_code == (503 if path == "/ready" else 500)
-            assert re.search(r"The database lacks \d+ migration\(s\): run `python manage.py migrate`", response.text)
+            assert response.status_code == 500
+            assert "The service is being updated. Try again in a few minutes." in response.text
+            assert not re.search(command, response.text), "clients and staff cannot migrate"
+            assert ("admin/css/base.css" in response.text) == (path == "/admin/login/")
+        assert client.get("/ready").status_code == 503
+        assert re.search(command, client.get("/ready").text)
+        workers = len(printed(service, "Booting worker"))
+        assert 1 <= len(printed(service, rf"ERROR petservice.db.pending_migrations .*{command}")) <= workers
         assert client.get("/v1/health").status_code == 200
 
         service.manage("migrate")
