@@ -1,10 +1,15 @@
-"""The drain: for some seconds a stop is only announced, so that load balancers send no more requests."""
+"""How the service stops: SIGTERM may begin a drain, which announces the stop to load balancers; SIGINT ends it."""
 
 import signal
 from functools import partial
 from typing import Any
 
 from petservice.health import announce_stop, is_stopping
+
+
+def stop_gracefully_on_interrupt(server: Any) -> None:
+    """Make gunicorn's master let requests that run finish at SIGINT (Ctrl-C), as at SIGTERM; another cuts them off."""
+    server.handle_int = server.handle_term  # to be called before drain_first, so that SIGINT begins no drain
 
 
 def drain_first(server: Any, seconds: float) -> None:
@@ -16,6 +21,6 @@ def _handle_term(server: Any, seconds: float) -> None:
     if is_stopping():  # the drain is over, or a second signal ends it
         raise StopIteration  # gunicorn's own way to stop
     announce_stop()
-    server.log.info("Not ready any more; stopping in %s seconds", seconds)
+    server.log.info("Draining: /ready returns 503; stopping in %s seconds", seconds)
     signal.signal(signal.SIGALRM, lambda *_: server.signal(signal.SIGTERM, None))
     signal.setitimer(signal.ITIMER_REAL, seconds)

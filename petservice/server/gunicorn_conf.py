@@ -12,7 +12,7 @@ from typing import Any
 
 from petservice.monitoring.exporter import Exporter
 from petservice.server.balancing import Balancer
-from petservice.server.drain import drain_first
+from petservice.server.drain import drain_first, stop_gracefully_on_interrupt
 
 # Two workers even on one core: while one starts or is replaced the other answers.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -67,6 +67,7 @@ def when_ready(server: Any) -> None:
     """Before the workers begin as copies of this process."""
     from django.conf import settings  # which the application, loaded by now, has set up
 
+    stop_gracefully_on_interrupt(server)
     if settings.DRAIN_SECONDS:
         drain_first(server, settings.DRAIN_SECONDS)
     if settings.METRICS_ADDRESS is not None:

@@ -7,11 +7,14 @@ At SIGTERM the master ends the drain first, if there is one (petservice.server.d
 SIGTERM to the workers. A worker stops to accept, lets requests that run finish, and gives each response the header
 `Connection: close`. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when no connection and no call is
 left, or after gunicorn's `graceful_timeout`, at which the master kills what still runs.
+
+At SIGINT (Ctrl-C) the master does the same without a drain. At another, or at SIGQUIT, requests are cut off.
 """
 
 import asyncio
 import logging
 import os
+import signal
 import ssl
 import sys
 import time
@@ -57,6 +60,12 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
         super().init_process()
+
+    def init_signals(self) -> None:
+        super().init_signals()
+        # Ctrl-C in a terminal reaches the workers as well as the master, which alone decides how they stop.
+        self.loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def load_wsgi(self) -> None:
         super().load_wsgi()

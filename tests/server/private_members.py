@@ -25,9 +25,10 @@ MEMBERS = {
     "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes", "should_close"],
     "gunicorn.workers.gasgi:ASGIWorker": [
         *("_quick_shutdown", "_serve", "age", "alive", "asgi", "cfg", "log", "loop", "pid", "ppid", "sockets"),
-        *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal", "init_process", "load_wsgi", "notify"),
+        *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal"),
+        *("init_process", "init_signals", "load_wsgi", "notify"),
     ],
-    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_term", "log", "signal"],
+    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_int", "handle_term", "log", "signal"],
     "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
     "gunicorn.glogging:Logger": ["datefmt", "error_fmt", "error_log", "setup"],

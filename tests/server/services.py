@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.server.connections import Client, get
 from tests.service import Service, running_service
 
+# What the log says once a service has begun to drain.
+DRAINING = "Draining: /ready returns 503"
 PLANTED = ("-m", "tests.server.run_with_endpoints")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import migrated_database_url
-from tests.server.services import planted_service, workers
+from tests.server.services import DRAINING, planted_service, workers
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 
@@ -27,7 +27,7 @@ def draining(tmp_path: Path) -> Iterator[Service]:
         with service.client() as client:
             assert client.get("/ready").status_code == 200
         service.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: "Not ready any more" in service.log.read_text())
+        wait_until(lambda: DRAINING in service.log.read_text())
         yield service
 
 
@@ -46,12 +46,13 @@ def test_stop_is_announced_while_all_goes_on(draining: Service) -> None:
     assert time.monotonic() - began > LONG / 2
 
 
-def test_second_signal_ends_the_wait(tmp_path: Path) -> None:
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_second_signal_ends_the_wait(tmp_path: Path, second: signal.Signals) -> None:
     with running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: "Not ready any more" in service.log.read_text())
+        wait_until(lambda: DRAINING in service.log.read_text())
 
-        service.process.send_signal(signal.SIGTERM)
+        service.process.send_signal(second)
 
         assert service.process.wait(timeout=20) == 0
 

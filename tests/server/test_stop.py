@@ -1,5 +1,6 @@
 """The end of a service: requests finish, connections are told, and nothing else is waited for."""
 
+import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -9,7 +10,8 @@ import pytest
 
 from petservice.server.asgi import PAGE_THREADS
 from tests.server.connections import Client, Connect, get
-from tests.server.services import held, planted_service, release
+from tests.server.services import DRAINING, held, planted_service, release, workers
+from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -63,6 +65,50 @@ def test_stop_ends_no_connection_without_announcing_it(tmp_path: Path) -> None:
         service.process.send_signal(signal.SIGTERM)
 
         assert [client.result() for client in clients] == ["close"] * len(clients)
+
+
+def interrupt(service: Service) -> None:
+    """Press Ctrl-C: a terminal signals the workers as well as the master."""
+    for pid in (service.process.pid, *workers(service)):
+        os.kill(pid, signal.SIGINT)
+
+
+def stop_is_announced_to(client: Client) -> bool:
+    client.send(get("/v1/health"))
+    return "connection" in client.answer().headers
+
+
+@pytest.mark.parametrize("is_draining", [False, True], ids=["outside a drain", "during a drain"])
+def test_interrupt_lets_requests_finish(tmp_path: Path, connect: Connect, is_draining: bool) -> None:
+    with planted_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600" if is_draining else "0") as service:
+        busy, kept = connect(service), connect(service)
+        busy.send(get("/held"))
+        wait_until(lambda: held(tmp_path))
+        if is_draining:
+            service.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: DRAINING in service.log.read_text())
+
+        interrupt(service)
+
+        wait_until(lambda: stop_is_announced_to(kept))
+        assert service.process.poll() is None
+        release(tmp_path)
+        assert busy.answer().status == 200
+        assert service.process.wait(timeout=20) == 0
+
+
+def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> None:
+    with planted_service(tmp_path) as service:
+        busy, kept = connect(service), connect(service)
+        busy.send(get("/held"))
+        wait_until(lambda: held(tmp_path))
+        interrupt(service)
+        wait_until(lambda: stop_is_announced_to(kept))
+
+        interrupt(service)
+
+        assert service.process.wait(timeout=20) == 0, "sooner than gunicorn's graceful_timeout"
+        assert busy.is_closed()
 
 
 def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connect) -> None:
