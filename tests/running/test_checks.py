@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 
+from petservice.server import checks  # noqa: F401  # registers them
+
 pytestmark = pytest.mark.once
 
 LIVE = {
@@ -125,6 +127,37 @@ def test_a_tls_file_that_cannot_be_read_is_e008(
 
     assert list(fired()) == ["petservice.E008"]
     assert fired()["petservice.E008"].startswith(f"{name}={bad!r} is not a readable file")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check_id"),
+    [
+        *(("WEB_CONCURRENCY", value, "petservice.E010") for value in ("abc", "0", "-1", "1.5", "", "\u0661")),
+        *(("PORT", value, "petservice.E011") for value in ("http", "0", "-1", "65536", "", "127.0.0.1:80")),
+        *(
+            ("GUNICORN_CMD_ARGS", value, "petservice.E012")
+            for value in ("--workers many", "--workers -1", "--worker", "--colour red", "workers 3", "--bind '")
+        ),
+    ],
+)
+def test_a_variable_that_gunicorn_cannot_use_is_e010_to_e012(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, check_id: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    assert list(fired()) == [check_id]
+    assert fired()[check_id].startswith(f"{name}={value!r} ")
+    assert f"for example {name}=" in fired()[check_id]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("WEB_CONCURRENCY", "12"), ("PORT", "80"), ("GUNICORN_CMD_ARGS", "--timeout 60 --bind unix:/run/x.sock -w 3")],
+)
+def test_a_variable_that_gunicorn_can_use_is_fine(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    assert fired() == {}
 
 
 def test_two_readable_tls_files_are_fine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ MISTAKES = {
     "PETSERVICE_LOG_FORMAT": ("xml", "PETSERVICE_LOG_FORMAT='xml' is neither line nor json"),
     "PETSERVICE_ENVIRONMENT": ("staging", "PETSERVICE_ENVIRONMENT='staging' is neither test nor live"),
     "DATABASE_URL": ("mysql://ada:Tr0ub4dor@localhost/pets", "DATABASE_URL begins with 'mysql://', but only SQLite"),
+    "WEB_CONCURRENCY": ("abc", "WEB_CONCURRENCY='abc' is not a number of worker processes"),
+    "PORT": ("http", "PORT='http' is not a port from 1 to 65535; write for example PORT=8000"),
     "TLS_CERTFILE": ("/no/such/cert.pem", "TLS_CERTFILE='/no/such/cert.pem' is not a readable file"),
 }
 
@@ -41,6 +43,14 @@ def test_mistaken_variables_are_refused_together_with_a_sentence_for_each(tmp_pa
     for _, sentence in MISTAKES.values():
         assert sentence in said
     assert "Tr0ub4dor" not in said
+
+
+@pytest.mark.once
+def test_arguments_that_gunicorn_cannot_use_are_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path, GUNICORN_CMD_ARGS="--workers many")
+
+    assert "GUNICORN_CMD_ARGS='--workers many' cannot be used (argument -w/--workers: invalid int" in said
+    assert "usage:" not in said
 
 
 @pytest.mark.once

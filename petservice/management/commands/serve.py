@@ -12,7 +12,7 @@ from django.utils.crypto import get_random_string
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
-from petservice.server.run import run
+from petservice.server import checks  # noqa: F401  # registers them
 
 
 class Command(BaseCommand):
@@ -46,6 +46,8 @@ class Command(BaseCommand):
         # Whatever is printed must be out before the workers begin as copies of this process.
         self.stdout.flush()
         unlimited.set(False)
+        from petservice.server.run import run  # after the checks: gunicorn reads its variables as it is imported
+
         run(bind)
 
     @transaction.atomic

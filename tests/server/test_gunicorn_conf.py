@@ -1,0 +1,22 @@
+import os
+import runpy
+
+import pytest
+
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (2, 2), (6, 6), (64, 8)])
+def test_without_a_number_there_is_a_worker_per_core_but_at_least_two_and_at_most_eight(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
+) -> None:
+    monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+
+    assert runpy.run_module("petservice.server.gunicorn_conf")["workers"] == workers
+
+
+def test_a_number_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", "1")
+
+    assert runpy.run_module("petservice.server.gunicorn_conf")["workers"] == 1
