@@ -1,5 +1,6 @@
 """The access log: one log line and one metrics sample for each request, including malformed and abandoned ones."""
 
+import os
 import re
 import time
 from datetime import UTC, datetime
@@ -77,6 +78,7 @@ class AccessLog:
 
     def __init__(self, lines: LineWriter | None, metrics: "Metrics | None") -> None:
         self._lines = lines
+        self._process = os.getpid()
         self.metrics = metrics
         self.in_flight = 0
 
@@ -107,6 +109,7 @@ class AccessLog:
                 "time": datetime.now(UTC),
                 "level": "INFO",
                 "logger": "petservice.requests",
+                "process": self._process,
                 "request_id": without_keys(record.request_id),
                 "method": record.method,
                 "route": record.route,

@@ -13,8 +13,12 @@ from petservice.monitoring.redaction import KeylessFormatter, without_keys
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
+# The fields of JSON lines, in their order.
+LINE_FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s"
+
+
 class RequestIDFilter(logging.Filter):
-    """A filter that adds `request_id` to every record."""
+    """A filter that adds `request_id` to every record, a dash where there is no request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
@@ -72,10 +76,7 @@ def logging_settings(log_format: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "filters": {"request_id": {"()": RequestIDFilter}},
         "formatters": {
-            "line": {
-                "()": KeylessFormatter,
-                "fmt": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
-            },
+            "line": {"()": KeylessFormatter, "fmt": LINE_FORMAT},
             "json": {"()": JSONFormatter},
         },
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": log_format, "filters": ["request_id"]}},

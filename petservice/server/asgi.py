@@ -115,6 +115,7 @@ class Application:
             await _send(send, scope["method"], _whole(refusal), record)
             return
         own_id = request_id_of(request.META)
+        request_id.set(own_id)  # until the next request on the connection: also for what gunicorn logs of this one
         if record is not None:
             record.client_is(request.META, own_id)
         try:
@@ -202,13 +203,10 @@ class Application:
 
     def _failed(self, request: Request, error: Exception) -> Response:
         """Log an error of the server, and return the response to its request."""
-        own_id = request_id_of(request.META)
-        token = request_id.set(own_id)
         # Where the database took too long, the place is the same each time.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
-        request_id.reset(token)
-        return _whole(error_response_for(500, own_id))
+        return _whole(error_response_for(500, request_id_of(request.META)))
 
 
 def _insert_requests() -> set[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gunicorn.glogging import Logger
 
-from petservice.monitoring.logs import JSONFormatter
+from petservice.monitoring.logs import LINE_FORMAT, JSONFormatter, RequestIDFilter
 from petservice.monitoring.redaction import KeylessFormatter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
@@ -21,6 +21,7 @@ class ServiceLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
         super().setup(cfg)
         in_json = settings.LOG_FORMAT == "json"
         logging.captureWarnings(in_json)  # which Python would print
-        formatter = JSONFormatter() if in_json else KeylessFormatter(self.error_fmt, self.datefmt)
+        formatter = JSONFormatter() if in_json else KeylessFormatter(LINE_FORMAT)
         for handler in self.error_log.handlers:
             handler.setFormatter(formatter)
+            handler.addFilter(RequestIDFilter())

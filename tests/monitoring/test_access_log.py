@@ -10,6 +10,7 @@ import pytest
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import KINDS, PET, line_of, requests
 from tests.server.connections import Client, get, post
+from tests.server.services import workers
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -20,6 +21,7 @@ def test_line_of_a_request_tells_what_it_was_and_what_became_of_it(observed: Obs
 
     assert line.pop("time") > "2026-"  # type: ignore[operator]
     assert 0 < line.pop("milliseconds") < 60_000  # type: ignore[operator]
+    assert line.pop("process") in workers(observed.service)
     assert line == {
         "level": "INFO",
         "logger": "petservice.requests",

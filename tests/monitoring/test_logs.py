@@ -1,6 +1,7 @@
 """The log of the service: errors in one line each, and the format by environment."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import Client, get
-from tests.server.services import planted_service
+from tests.server.services import planted_service, workers
 from tests.service import ROOT, TLS, running_service
 from tests.waiting import wait_until
 
@@ -61,8 +62,25 @@ def test_requests_are_not_logged_in_lines_for_people(tmp_path: Path) -> None:
         service.process.wait(timeout=40)
         log = service.log.read_text()
 
-    assert "[INFO] Listening at: " in log
+    assert re.search(r"INFO gunicorn\.error \d+ \[-\] Listening at: ", log)
     assert "petservice.requests" not in log
+
+
+def test_each_line_for_people_has_its_process_and_its_request(tmp_path: Path) -> None:
+    with planted_service(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
+        with Client(service) as client:
+            client.send(get("/v1/crash", b"X-Request-ID: order-8"))
+            assert client.answer().status == 500
+        (worker,) = workers(service)
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(timeout=40)
+        dated = [line for line in service.log.read_text().splitlines() if line.startswith("20")]
+
+    with_ids = [re.match(r"\S+ \S+ [A-Z]+ ([\w.]+) (\d+) \[(\S+)\] ", line) for line in dated]
+    assert all(with_ids), dated
+    loggers = {(match[1], int(match[2]), match[3]) for match in with_ids if match}
+    assert ("gunicorn.error", service.process.pid, "-") in loggers
+    assert ("petservice.server.asgi", worker, "order-8") in loggers
 
 
 @pytest.mark.parametrize(("environment", "log_format"), [("test", "line"), ("live", "json")])

@@ -31,7 +31,7 @@ MEMBERS = {
     "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_int", "handle_term", "log", "signal"],
     "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
-    "gunicorn.glogging:Logger": ["datefmt", "error_fmt", "error_log", "setup"],
+    "gunicorn.glogging:Logger": ["error_log", "setup"],
     "gunicorn.sock": ["ssl_context"],
     "asyncio": ["_set_running_loop"],
     "greenlet:greenlet": ["gr_context", "parent", "switch"],
