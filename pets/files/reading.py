@@ -2,29 +2,30 @@
 
 import csv
 import io
-import json
-import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import IO, Any
 
 import orjson
 
 from pets.files.formulas import unescape
+from pets.files.json_array import BrokenArrayError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, unknown_columns
 
 # Longer than any line with a row that can be read: csv refuses cells of more than 131,072 characters. A longer line is
 # read in parts, so that no line fills the memory.
 _MAX_LINE_BYTES = 1 << 20
+# Bytes of an array that are read at a time.
+_PART_BYTES = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8 (comma delimited)”."
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BETWEEN_ELEMENTS = re.compile(r"[,\s]*")
 _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
-    """The rows of a file of one of KINDS, or of a JSON array if `kind` is "json"; see `clean` for what they leave out.
+    """The rows of a file of one of KINDS, or of "json", an array or lines; see `clean` for what they leave out.
 
     Where there is no telling rows from each other any more, the last line says so. To be closed before the file is,
     unless it is read to the end.
@@ -100,8 +101,10 @@ def _is_utf_8(text: str) -> bool:
         return False
 
 
-def _read_json_lines(file: IO[bytes]) -> Values:
-    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):
+def _read_json_lines(file: IO[bytes], first: bytes = b"", start: int = 1) -> Values:
+    """Read lines from the one with the number `start` on, which is `first` if it has been read already."""
+    lines = chain([first] if first else [], iter(partial(file.readline, _MAX_LINE_BYTES), b""))
+    for number, line in enumerate(lines, start=start):
         if len(line) == _MAX_LINE_BYTES:
             raise _BrokenFileError(
                 number, f"longer than {_MAX_LINE_BYTES:,} bytes: write each pet on a line of its own."
@@ -125,37 +128,30 @@ def _object(values: Any) -> dict[str, Any] | str:
 
 
 def _read_json(file: IO[bytes]) -> Values:
-    content = file.read().removeprefix(_BYTE_ORDER_MARK)
-    if not content.lstrip().startswith(b"["):
-        yield from _read_json_lines(io.BytesIO(content))
-        return
+    """Read a JSON array or JSON lines: the first character tells which."""
+    number, line = 1, b""
+    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007
+        line = line.removeprefix(_BYTE_ORDER_MARK)
+        if line and not line.isspace():
+            break
+    if line.lstrip().startswith(b"["):
+        return _read_json_array(chain([line], iter(partial(file.read, _PART_BYTES), b"")), number)
+    return _read_json_lines(file, line, number)
+
+
+def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
+    number = start
     try:
-        pets = orjson.loads(content)
-        numbers = _lines_of_elements(content.decode())
-    except orjson.JSONDecodeError as error:
-        raise _BrokenFileError(error.lineno, f"not JSON ({error}).") from None
-    except RecursionError:  # json gives up a little earlier than orjson
-        raise _BrokenFileError(1, "the pets are nested too deeply.") from None
-    for number, values in zip(numbers, pets, strict=True):
-        yield number, _object(values)
-
-
-def _lines_of_elements(array: str) -> list[int]:
-    """On which line each element of a JSON array begins."""
-    decoder = json.JSONDecoder()
-    numbers: list[int] = []
-    position = array.index("[") + 1
-    number = 1 + array.count("\n", 0, position)
-    while (begin := _BETWEEN_ELEMENTS.match(array, position)) and array[begin.end()] != "]":
-        number += array.count("\n", position, begin.end())
-        numbers.append(number)
-        _, position = decoder.raw_decode(array, begin.end())
-        number += array.count("\n", begin.end(), position)
-    return numbers
+        for number, element in elements(parts, start):
+            yield number, _object(orjson.loads(element))
+    except orjson.JSONDecodeError as error:  # stricter than what has found the element: NaN, half a surrogate pair
+        raise _BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
+    except BrokenArrayError as error:
+        raise _BrokenFileError(error.line, error.problem) from None
 
 
 _READERS: dict[str, Callable[[IO[bytes]], Values]] = {
     "csv": _read_csv,
     "jsonl": _read_json_lines,
-    "json": _read_json,  # which takes a memory that holds it
+    "json": _read_json,
 }

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from pets.files import reading
+from pets.files.json_array import BrokenArrayError, elements
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, KINDS, Line, Row
 from pets.files.writing import write
@@ -214,16 +216,71 @@ def test_a_json_array_is_read_with_the_lines_on_which_its_elements_begin() -> No
     ]
 
 
-@pytest.mark.parametrize("array", ["[", "[1,]", '[\n{"name": "Rex"}\n{"name": "Tom"}]', "[" * 2000, "[] []"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        *("[", "[1,]", '[\n{"name": "Rex"}\n{"name": "Tom"}]', "[] []", "[] x", '[{"name": "Rex"', "[1", "[1 2]"),
+        *('[{"name": "Rex"}', '[{"name": Rex}]', "[NaN]", '[{"name": "\\ud800"}]', f"[{'1' * 5000}]", "[{},,{}]"),
+    ],
+)
 def test_a_json_array_that_is_none_is_broken(array: str) -> None:
     assert re.match(r"line \d: not JSON \(", broken(array, "json"))
 
 
-def test_a_json_array_as_deep_as_can_be_is_refused() -> None:
-    assert broken("[" * 1024 + "]" * 1024, "json").startswith("line 1: ")
+@pytest.mark.parametrize("array", ["[" * 1024 + "]" * 1024, "[" * 100_000])
+def test_a_json_array_as_deep_as_can_be_is_refused(array: str) -> None:
+    assert broken(array, "json").startswith("line 1: ")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
+    pets = "".join(f'{{"name": "Pet {number}"}},\n' for number in range(9000))
+
+    found = lines(f"[{pets}{{'name': 'Rex'}}]", "json")
+
+    assert [line.number for line in found] == list(range(1, 9002))
+    assert [line.row.name for line in found if line.row][-1] == "Pet 8999"
+    assert found[-1].problems[0].startswith("not JSON (Expecting property name")
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 65536])
+def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_PART_BYTES", size)
+    array = '[{"name": "狗"},\n {"name": "犬\\"]b", "tag": null},\n12345, {"name": "Rex"}]\n'
+
+    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
+        (1, "狗"),
+        (2, '犬"]b'),
+        (3, None),
+        (3, "Rex"),
+    ]
+
+
+def test_an_element_without_end_is_not_read_into_the_memory() -> None:
+    parts = iter([b'["', *[b"x" * 65536] * 1000])
+
+    with pytest.raises(BrokenArrayError, match="a pet of more than 1,048,576 characters"):
+        next(elements(parts, 1))
+
+    assert len(list(parts)) > 900
+
+
+def test_a_json_array_that_is_not_utf_8_is_broken() -> None:
+    assert "the text is not UTF-8" in "".join(problem for _, problem in problems(b'[{"name": "Ren\xe9"}]', "json"))
+
+
+@pytest.mark.parametrize("blank", ["", "\ufeff", "\n \n"])
+def test_the_first_character_tells_an_array_from_lines(blank: str) -> None:
+    assert [line.row and line.row.name for line in lines(blank + '{"name": "Rex"}\n{"name": "Tom"}', "json")] == [
+        "Rex",
+        "Tom",
+    ]
+    assert [line.row and line.row.name for line in lines(blank + '[{"name": "Rex"},\n{"name": "Tom"}]', "json")] == [
+        "Rex",
+        "Tom",
+    ]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "json"])
 def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
     class Endless(io.RawIOBase):
         left = 64 << 20

@@ -27,15 +27,18 @@ _MAX_PROBLEMS = 20
 class Command(DatabaseCommand):
     help = (
         f"Create pets from the rows of a file, all or none. CSV begins with a line that names the columns, out of "
-        f"{', '.join(COLUMNS)}; JSON lines are objects with these members. Only name is required."
+        f"{', '.join(COLUMNS)}; JSON, an array or lines, has objects with these members. Only name is required."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", help=".csv, or JSON lines: .jsonl, .ndjson, .json; - for standard input")
-        parser.add_argument("--format", choices=KINDS, help="for standard input, and if the name does not tell")
+        parser.add_argument("file", help=".csv, or JSON: .jsonl, .ndjson, .json; - for standard input")
+        parser.add_argument(
+            "--format", choices=KINDS, help="for standard input, and if the name does not tell; jsonl is an array, too"
+        )
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        kind = kind_of(file, options["format"])
+        # The admin exports arrays.
+        kind = "csv" if kind_of(file, options["format"]) == "csv" else "json"
         started = time.monotonic()
         try:
             with _no_garbage_collection(), CheckedRows() as checked:

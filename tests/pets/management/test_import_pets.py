@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 from pets.fields import new_pet_id
 from pets.models import Pet
@@ -35,6 +37,22 @@ def test_imported_pets_are_new_available_and_made_by_the_command(file: Callable[
     assert (rex.name, rex.tag, rex.status, rex.created_by) == ("Rex", None, "available", "command import_pets")
     assert tom.name == "Tom"
     assert before <= rex.created_at == tom.created_at <= datetime.now(UTC)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "options"), [("pets.json", ()), ("pets.txt", ("--format", "jsonl"))])
+def test_a_json_array_as_the_admin_exports_it_is_imported(
+    file: Callable[..., Path], admin_client: Client, name: str, options: tuple[str, ...]
+) -> None:
+    for text in ("=1", 'Rex "the\r\ndog", first', " a ", "狗"):
+        create_pet(name=text, tag=text)
+    before = [pet[:-1] for pet in all_pets()]
+    array = admin_client.post(reverse("admin:pets_pet_export"), {"format": "1"}).content
+    Pet.objects.all().delete()
+
+    run("import_pets", file(array, name), *options)
+
+    assert [pet[:-1] for pet in all_pets()] == before
 
 
 @pytest.mark.django_db

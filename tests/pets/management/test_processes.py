@@ -198,7 +198,7 @@ def peak(shell: Shell, *arguments: object) -> int:
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Path) -> None:
-    peaks: dict[str, list[int]] = {"csv": [], "jsonl": [], "export": []}
+    peaks: dict[str, list[int]] = {"csv": [], "jsonl": [], "json": [], "export": []}
     for count in (8_000, 40_000):
         shell.execute("DELETE FROM pets_pet")
         pets = [{"id": new_pet_id(), "name": f"Pet {number}{100 * 'x'}"} for number in range(count)]
@@ -207,8 +207,10 @@ def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Pa
             writer.writeheader()
             writer.writerows(pets[: count // 2])
         (tmp_path / "pets.jsonl").write_text("".join(json.dumps(pet) + "\n" for pet in pets[count // 2 :]))
+        (tmp_path / "pets.json").write_text(json.dumps([{"name": pet["name"]} for pet in pets[count // 2 :]]))
         peaks["csv"].append(peak(shell, "import_pets", tmp_path / "pets.csv"))
         peaks["jsonl"].append(peak(shell, "import_pets", tmp_path / "pets.jsonl"))
+        peaks["json"].append(peak(shell, "import_pets", tmp_path / "pets.json"))
         peaks["export"].append(peak(shell, "export_pets", tmp_path / "out.csv"))
 
     # In KiB. The rows of the larger files would take at least twice as much.
