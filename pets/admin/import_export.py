@@ -38,11 +38,12 @@ from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
 from pets.models import Pet, Upload
 
-# What is previewed and imported well within the time that a worker has for a request.
-MAX_BYTES = 2 * 1024 * 1024
-MAX_ROWS = 5000
-MAX_EXPORTED = 10_000
-# The errors that a page tells, and that someone reads.
+# Pets that are previewed, imported and exported well within the time that a worker has for a request.
+MAX_ROWS = 10_000
+# An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
+MAX_BYTES = MAX_ROWS * 4 * 1024
+# Pets of a preview, and errors, that a page shows; the preview counts the others.
+MAX_SHOWN = 200
 MAX_ERRORS = 100
 KINDS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 # Who made a pet may name an API key, and is recorded rather than imported.
@@ -64,8 +65,8 @@ class UploadForm(forms.Form):
         size = file.size or 0
         if size > MAX_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(size)}, and at most {filesizeformat(MAX_BYTES)} are imported here. "
-                "Ask whoever runs the service to import it with the command import_pets."
+                f"The file is {filesizeformat(size)}; the limit is {filesizeformat(MAX_BYTES)}. Split it, or ask your "
+                "administrator to use the import_pets command."
             )
         if _suffix(file) not in KINDS:
             raise ValidationError(
@@ -166,8 +167,8 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if len(lines) > MAX_ROWS:
             form.add_error(
                 "file",
-                f"The file has more than {MAX_ROWS:,} pets. Divide it, or ask whoever runs the service to import it "
-                "with the command import_pets.",
+                f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets "
+                "command.",
             )
         return self._page(request, form=form) if form.errors else self._preview(request, upload, lines)
 
@@ -214,6 +215,8 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             "columns": ", ".join(EXPORTED),
             "result": result,
             "confirm_form": context.get("upload"),
+            "shown_rows": result and result.rows[:MAX_SHOWN],
+            "has_more_rows": result and len(result.rows) > MAX_SHOWN,
             "totals": result and _totals(result),
             "invalid_rows": result and result.invalid_rows[:MAX_ERRORS],
             "more_errors": result and len(result.invalid_rows) > MAX_ERRORS,
@@ -229,10 +232,10 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if not self.has_export_permission(request):
             raise PermissionDenied
         # One more than is exported tells whether there are too many, without a count.
-        values = list(queryset.values_list(*COLUMNS)[: MAX_EXPORTED + 1])
-        if len(values) > MAX_EXPORTED:
+        values = list(queryset.values_list(*COLUMNS)[: MAX_ROWS + 1])
+        if len(values) > MAX_ROWS:
             raise ValueError(
-                f"The list has more than {MAX_EXPORTED:,} pets. Filter it, or ask whoever runs the service to export "
+                f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask whoever runs the service to export "
                 "all pets with the command export_pets."
             )
         rows = (Row(*row) for row in values)

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.import_export import EXPORTED, MAX_EXPORTED
+from pets.admin.import_export import EXPORTED, MAX_BYTES, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
@@ -61,6 +61,23 @@ def test_what_is_exported_is_imported_without_a_change(staff: Client, file_forma
     assert "0 new, 0 changed and 5 unchanged" in page.content.decode()
 
 
+@pytest.mark.parametrize("file_format", [CSV, JSON])
+@pytest.mark.parametrize("character", ['"', "\x01", "🐕"], ids=["quote", "control character", "beyond the BMP"])
+def test_the_largest_export_is_no_larger_than_an_import(staff: Client, file_format: str, character: str) -> None:
+    text = "'" + character * 254
+    Pet.objects.bulk_create(Pet(name=text, tag=text) for _ in range(10))
+
+    assert len(exported(staff, file_format).content) / 10 * MAX_ROWS < MAX_BYTES
+
+
+def test_as_many_pets_as_are_exported_are_imported(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS))
+
+    page = upload(staff, exported(staff).content)
+
+    assert f"0 new, 0 changed and {MAX_ROWS} unchanged" in page.content.decode()
+
+
 def test_an_export_has_what_the_list_shows(staff: Client) -> None:
     create_pet(name="Rex")
     create_pet(name="Tom")
@@ -77,7 +94,7 @@ def test_an_empty_list_is_exported(staff: Client) -> None:
 
 
 def test_a_list_that_is_too_long_is_not_exported_and_not_counted(staff: Client) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_EXPORTED + 1))
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS + 1))
 
     with CaptureQueriesContext(connection) as queries:
         answer = exported(staff)
@@ -85,4 +102,4 @@ def test_a_list_that_is_too_long_is_not_exported_and_not_counted(staff: Client) 
     assert "The list has more than 10,000 pets." in answer.content.decode()
     assert "export_pets" in answer.content.decode()
     assert not any("COUNT(" in query["sql"] for query in queries)
-    assert [query["sql"] for query in queries if f"LIMIT {MAX_EXPORTED + 1}" in query["sql"]]
+    assert [query["sql"] for query in queries if f"LIMIT {MAX_ROWS + 1}" in query["sql"]]

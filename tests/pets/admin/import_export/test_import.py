@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from pets.admin.import_export import MAX_SHOWN
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet
@@ -66,6 +67,16 @@ def test_rows_with_the_id_of_a_pet_change_its_name_tag_and_status(staff: Client)
     ]
     assert set(Pet.objects.values_list("created_by", flat=True)) == {"key pets_live_1 Acme"}
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 1}
+
+
+def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> None:
+    page = upload(staff, "name\n" + "Rex\n" * 1234)
+
+    assert len(cells(page)) == MAX_SHOWN
+    assert "Only the first 200 of 1,234 pets are shown; all are imported." in page.content.decode()
+    assert "This file has 1234 new, 0 changed and 0 unchanged." in page.content.decode()
+    confirm(staff, page)
+    assert Pet.objects.count() == 1234
 
 
 def test_columns_that_are_not_in_the_file_change_nothing(staff: Client) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from pets.admin.import_export import MAX_ROWS
+from pets.admin.import_export import MAX_BYTES, MAX_ROWS
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from tests.pets.admin.import_export.import_pages import IMPORT, upload
@@ -35,11 +35,11 @@ def errors(page: Any) -> list[str]:
         ('[{"name": "Rex"},\n{"name": ""}]', "pets.json", "Line 2: name is required."),
         ('[{"name": "Rex"}', "pets.json", "Line 1: not JSON ("),
         ("[" * 900 + "]" * 900, "pets.json", "Line 1: "),
-        ("[" * 2000, "pets.json", "Line 1: not JSON ("),
+        ("[" * 100_000, "pets.json", "Line 1: the JSON is nested too deeply."),
         ("PK\x03\x04", "pets.xlsx", "The name must end with .csv, .json, .jsonl, .ndjson."),
         ("name\nRex\n", "pets", "The name must end with"),
-        ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 5,000 pets."),
-        ("name\n" + "Rex\n" * 600_000, "pets.csv", "at most 2.0"),
+        ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 10,000 pets."),
+        ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB."),
     ],
 )
 def test_a_bad_file_is_answered_on_the_page_and_changes_nothing(
@@ -57,7 +57,7 @@ def test_a_bad_file_is_answered_on_the_page_and_changes_nothing(
 def test_a_file_of_50_mb_is_answered_on_the_page(staff: Client) -> None:
     page = upload(staff, b"name\n" + b"Rex\n" * 12_500_000)
 
-    assert "The file has 47.7\xa0MB, and at most 2.0\xa0MB are imported here." in errors(page)[0]
+    assert "The file is 47.7\xa0MB; the limit is 39.1\xa0MB. Split it" in errors(page)[0]
     assert "import_pets" in errors(page)[0]
 
 
