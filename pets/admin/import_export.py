@@ -205,7 +205,11 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if result:
             messages.success(request, f"Imported {_totals(result)}.")
         else:
-            messages.warning(request, "This file has been imported already, or its preview is too old.")
+            messages.warning(
+                request,
+                "This preview is no longer valid: the file was already imported, or the preview has expired. Check the "
+                "list of pets before you upload it again.",
+            )
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
 
     def _page(self, request: HttpRequest, *, result: Result | None = None, **context: Any) -> HttpResponse:
@@ -252,12 +256,13 @@ def _json(rows: Iterable[Row]) -> bytes:
 
 
 def _uploaded(request: HttpRequest) -> Upload | None:
-    """The upload that the form names, if it is still there and the user's own."""
+    """The upload that the form names, if it is still there, has not expired and is the user's own."""
     try:
         pk = UUID(request.POST.get("upload", ""))
     except ValueError:
         return None
-    return Upload.objects.filter(pk=pk, owner_id=request.user.pk).first()
+    begin = timezone.now() - Upload.LIFETIME
+    return Upload.objects.filter(pk=pk, owner_id=request.user.pk, created_at__gt=begin).first()
 
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:

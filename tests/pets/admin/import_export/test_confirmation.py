@@ -19,7 +19,7 @@ def test_a_confirmation_that_is_sent_again_imports_nothing(staff: Client) -> Non
 
     answer = confirm(staff, page)
 
-    assert "This file has been imported already" in answer.content.decode()
+    assert "the file was already imported, or the preview has expired" in answer.content.decode()
     assert Pet.objects.count() == 1
 
 
@@ -32,7 +32,7 @@ def test_a_confirmation_that_is_sent_twice_at_once_imports_once(staff: Client, m
 
     answer = confirm(staff, page)
 
-    assert "This file has been imported already" in answer.content.decode()
+    assert "the file was already imported, or the preview has expired" in answer.content.decode()
     assert Pet.objects.count() == 1
 
 
@@ -87,6 +87,16 @@ def test_a_pet_that_has_gone_or_come_since_the_preview_is_shown_again(staff: Cli
 
     assert [row[:2] for row in cells(again)] == [["2", "New"], ["3", "Changed"]]
     assert stored() == [(come, "Mia", None, "available")]
+
+
+def test_an_upload_cannot_be_confirmed_after_a_day(staff: Client) -> None:
+    page = upload(staff, "name\nRex\n")
+    Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
+
+    answer = confirm(staff, page)
+
+    assert "the preview has expired" in answer.content.decode()
+    assert not Pet.objects.exists()
 
 
 def test_an_upload_that_nobody_confirms_goes_after_a_day(staff: Client) -> None:
