@@ -1,5 +1,6 @@
 """For load balancers: does the process run, and can it work?"""
 
+import logging
 import mmap
 from math import inf
 from threading import Lock
@@ -15,6 +16,8 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import example, failures, standard_headers
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+
+logger = logging.getLogger(__name__)
 
 
 class HealthSerializer(serializers.Serializer[dict[str, str]]):
@@ -76,6 +79,7 @@ class Readiness:
         self._looking = Lock()
         self._obstacle = ""
         self._looked_at = -inf
+        self._logged = ""
 
     def obstacle(self) -> str:
         """Return why the database cannot be used, or an empty string; looks at most once in _INTERVAL."""
@@ -83,7 +87,17 @@ class Readiness:
             if monotonic() - self._looked_at >= _INTERVAL:
                 self._obstacle = _obstacle()
                 self._looked_at = monotonic()
+                self.log_change(self._obstacle)
             return self._obstacle
+
+    def log_change(self, obstacle: str) -> None:
+        """Log why the database cannot be used, or that it can be again, unless that was the last thing logged."""
+        if obstacle != self._logged:
+            self._logged = obstacle
+            if obstacle:
+                logger.error("Not ready: %s", obstacle)
+            else:
+                logger.info("Ready again.")
 
 
 readiness = Readiness()
@@ -99,6 +113,7 @@ def _obstacle() -> str:
 
 def unavailable() -> HttpResponse:
     """What `/ready` answers while the database does not answer it."""
+    readiness.log_change(_NO_ANSWER)  # the look has not ended, and may never
     return error_response(503, _NO_ANSWER)
 
 

@@ -68,6 +68,26 @@ def test_a_service_without_its_database_is_healthy(client: Client) -> None:
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
+def test_a_change_of_readiness_is_logged_once_with_its_reason(
+    client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "_INTERVAL", 0)
+    caplog.set_level("INFO", logger="petservice.health")
+
+    for answer in (1, 1, 0, 0, 2):
+        monkeypatch.setattr(health, "missing_migrations", lambda answer=answer: answer)
+        client.get("/ready")
+    health.unavailable()  # as the server does while a look has not ended
+    health.unavailable()
+
+    assert [record.getMessage() for record in caplog.records if record.name == "petservice.health"] == [
+        "Not ready: The database lacks 1 migration(s): run `python manage.py migrate`.",
+        "Ready again.",
+        "Not ready: The database lacks 2 migration(s): run `python manage.py migrate`.",
+        "Not ready: The database does not answer.",
+    ]
+
+
 def test_requests_that_come_during_a_look_at_the_database_wait_for_its_result(
     rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
