@@ -41,6 +41,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     began: float | None = None
     is_on_unix_socket = False
     received = 0
+    # Whether the request that is being handled has arrived whole.
+    is_whole = False
     # Whether the response to the request that arrived last has begun.
     has_responded = False
     # Since when the client has taken nothing of the response.
@@ -74,7 +76,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def data_received(self, data: bytes) -> None:
         if self.lingering_since is not None:
             return
-        if self.began is None:
+        if self.began is None and self._current_request is None:  # else it has its time when the earlier one has ended
             self.began = time.monotonic()
         self.received += len(data)
         for start in range(0, len(data), MAX_PIECE_BYTES):
@@ -85,11 +87,13 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def _on_headers_complete(self) -> bool:
         if self.began is None:  # it came together with the request before
             self.began = time.monotonic()
+        self.is_whole = False
         self.has_responded = False
         self.scope = {}
         return bool(super()._on_headers_complete())
 
     def _on_message_complete(self) -> None:
+        self.is_whole = True
         self.began = None
         self.received = 0
         super()._on_message_complete()
@@ -112,8 +116,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         # Not once the client has been told otherwise: it may have sent the next request already.
         is_last = self.worker.is_stopping and not self.has_responded
         # The rest of a request that has not arrived whole is nothing to begin the next one with.
-        is_cut_short = self.began is not None
-        return is_last or is_cut_short or bool(super()._will_close(request, response_requires_close))
+        return is_last or not self.is_whole or bool(super()._will_close(request, response_requires_close))
 
     def _is_websocket_upgrade(self, request: Any) -> bool:
         return False  # answered as if it had not asked
@@ -151,7 +154,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         if self._closed:
             return
         self._closed = True
-        if self.began is None or not self.received:
+        if not self.received:
             # Not gunicorn's own, which does not get to this if the client has reset the connection.
             self.transport.close()
             return

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from tests.server.connections import CHUNKED, Client, Connect, get, post
-from tests.server.services import open_connections
+from tests.server.services import clear, held, open_connections, release
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -63,3 +63,18 @@ def test_client_that_takes_no_more_of_a_response_is_cut_off(impatient: Service) 
             assert client.socket.recv(1000)
 
             wait_until(lambda: open_connections(other) == others, seconds=15)
+
+
+def test_request_sent_while_a_long_one_runs_is_served_next(impatient: Service) -> None:
+    clear(impatient.log.parent)
+    with Client(impatient) as client, Client(impatient) as slow:
+        client.send(get("/held"))
+        wait_until(lambda: held(impatient.log.parent))
+        client.send(get("/v1/health"))
+        slow.send(b"GET /v1/he")
+        assert slow.answer().status == 400, "the deadline of earlier bytes has passed by then"
+
+        release(impatient.log.parent)
+
+        assert client.answer().status == 200
+        assert client.answer().body == b'{"status":"ok"}'
