@@ -4,7 +4,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.exceptions import BadRequest, FieldDoesNotExist, ValidationError
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -31,7 +31,7 @@ class BackOffice(admin.AdminSite):
         def understood(*args: Any, **kwargs: Any) -> Any:
             try:
                 return view(*args, **kwargs)
-            except (ValidationError, DataError) as error:  # of what no form has looked at: an address, a chosen row
+            except (ValidationError, DataError, FieldDoesNotExist) as error:  # of values that no form has validated
                 raise BadRequest("This is no value for what it was sent as.") from error
 
         return super().admin_view(understood, cacheable)
