@@ -1,0 +1,165 @@
+"""Hypothesis strategies for raw requests to every URL of the service: plausible, malformed, and random bytes."""
+
+import re
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+import axes
+import django.http
+import django.middleware
+import django.utils.cache
+import rest_framework
+import whitenoise
+from django.contrib.admindocs.views import extract_views_from_urlpatterns, simplify_regex
+from django.urls import get_resolver
+from hypothesis import strategies as st
+
+from tests.service import ROOT
+
+PET_ID = b"01890a5d-ac96-774b-bcce-b302099a8057"
+
+# Every URL pattern of the service, with its parameters as <name>.
+ROUTES = [
+    simplify_regex(regex).encode() for _, regex, *_ in extract_views_from_urlpatterns(get_resolver().url_patterns)
+]
+ADMIN_ROUTES = [route for route in ROUTES if route.startswith(b"/admin/")]
+OTHER_ROUTES = [route for route in ROUTES if route not in ADMIN_ROUTES]
+OTHER_PATHS = [b"/static/", b"/static/backoffice/admin.css", b"/static/../", b"/v1/", b"/nowhere", b"*", b""]
+
+
+def _headers_in_sources() -> list[bytes]:
+    """Return the headers that our code reads from META, or the libraries that handle each request."""
+    libraries = [django.middleware, django.http, rest_framework, axes, whitenoise]
+    folders = [Path(library.__path__[0]) for library in libraries]
+    folders += [ROOT / name for name in ("petservice", "pets", "store")]
+    files = [Path(django.utils.cache.__file__), *(file for folder in folders for file in folder.rglob("*.py"))]
+    names = {name for file in files for name in re.findall(r"[\"']HTTP_([A-Z_]+)[\"']", file.read_text())}
+    return sorted(name.replace("_", "-").title().encode() for name in names)
+
+
+HEADERS = [
+    *_headers_in_sources(),
+    # Those that are read from elsewhere than META, by other names, or by gunicorn.
+    *(b"Accept-Language", b"Authorization", b"Connection", b"Content-Encoding", b"Cookie", b"Forwarded"),
+    *(b"HTTP2-Settings", b"Keep-Alive", b"Script-Name", b"SCRIPT_NAME", b"Sec-WebSocket-Key", b"TE", b"Trailer"),
+    *(b"Upgrade", b"X-CSRFToken", b"X-Forwarded-Proto", b"X-Forwarded-Protocol", b"X-Forwarded-Ssl", b"X_API_Key"),
+]
+# Query parameters of the API and of the public pages, then those of the admin, and the fields of its forms.
+PARAMETERS = [b"lang", b"version", b"format", b"script", b"limit", b"after", b"next"]
+ADMIN_PARAMETERS = [
+    *(b"q", b"p", b"o", b"all", b"e", b"status", b"status__exact", b"tag", b"created", b"created_at__gte"),
+    *(b"access__exact", b"environment__exact", b"state", b"use", b"_popup", b"_to_field", b"_facets"),
+    *(b"_changelist_filters", b"term", b"app_label", b"model_name", b"field_name", b"id__in", b"action"),
+    *(b"_selected_action", b"select_across", b"index", b"post", b"username", b"password", b"old_password"),
+    *(b"new_password1", b"new_password2", b"name", b"_save", b"_continue", b"access", b"environment", b"resource"),
+    *(b"expires_at_0", b"expires_at_1", b"overlap", b"requests_per_minute", b"import_file", b"upload", b"next"),
+    *(b"form-TOTAL_FORMS", b"form-INITIAL_FORMS", b"form-0-id", b"form-0-status"),
+]
+# Half of all requests go to few URLs and parameters, which would be rare among those of the admin otherwise.
+PARAMETER = st.sampled_from(PARAMETERS) | st.sampled_from(ADMIN_PARAMETERS)
+# What headers and parameters may rightly have, so that more than their first check is reached.
+VALUES = [
+    *(b"chunked", b"gzip, chunked", b"identity", b"100-continue", b"keep-alive", b"close", b"Upgrade, HTTP2-Settings"),
+    *(b"h2c", b"websocket", b"https", b"on", b"ssl", b"localhost", b"localhost:99999", b"[::1]", b"127.0.0.1, ::1"),
+    *(b"application/json", b"application/json; charset=utf-16", b"multipart/form-data; boundary=x", b"text/csv"),
+    *(b"application/x-www-form-urlencoded", b"application/x-www-form-urlencoded; charset=utf-7"),
+    *(b"multipart/form-data", b"bytes=0-5", b"bytes=9-1,-3,", b"gzip;q=1.5", b"de;q=x, *", b"text/html", b'"x", W/"y"'),
+    *(b"Tue, 24 Nov 2026 06:00:00 GMT", b"Tue, 99 Foo 0000 99:99:99 GMT", b"sessionid=x; csrftoken", b"XMLHttpRequest"),
+    *(b"-1", b"0", b"1", b"5", b"9" * 400, b"99999-99-99", b"2026-01-01", b"true", b"null", b"available", b"1,2", b"-"),
+    *(b"json", b"delete_selected", b"pets", b"pet", b"tag", b"id", PET_ID, PET_ID[:-1], b"x" * 255, b"x" * 5000),
+]
+JUNK = st.binary(max_size=12) | st.sampled_from(
+    [
+        *(b"%00", b"%", b"%ff", b"%zz", b"\xff", b"\0", b"%0a", b"%2f", b"%u0041", b"..", b"//", b"/", b"\\", b";"),
+        *(b"[", b"]", b"(", b"{", b"'", b'"', b"`", b"#", b"?", b"&", b"@", b":", b"\t", b"\x7f"),
+        *(b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\xc3\xa4"),
+    ]
+)
+LINE = JUNK.map(lambda text: text.replace(b"\r", b"").replace(b"\n", b""))
+WORD = LINE.map(lambda text: text.replace(b" ", b"+"))
+VALUE = st.sampled_from(VALUES) | st.sampled_from(VALUES) | LINE
+ESCAPED = VALUE.map(quote_from_bytes).map(str.encode)
+
+QUERY = st.lists(st.tuples(PARAMETER, ESCAPED), max_size=4).map(
+    lambda pairs: b"&".join(b"=".join(pair) for pair in pairs)
+)
+PATH = st.builds(
+    lambda route, value: re.sub(b"<[^>]*>", lambda _: value, route),
+    st.sampled_from(OTHER_ROUTES) | st.sampled_from(ADMIN_ROUTES) | st.sampled_from(OTHER_PATHS),
+    st.sampled_from([b"1", PET_ID]) | ESCAPED,
+)
+# What may stand before a path, to make it a URL or a host.
+ORIGIN = st.sampled_from(
+    [b"http://localhost", b"https://[::1]:1", b"http://[", b"http://[v]", b"//", b"a:80", b"http:"]
+)
+METHODS = [*[b"GET", b"POST"] * 4, b"HEAD", b"PUT", b"DELETE"]
+OTHER_METHODS = st.sampled_from([b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT", b"PRI", b"get"]) | WORD
+VERSIONS = st.sampled_from([b"HTTP/1.0", b"HTTP/1.2", b"HTTP/2.0", b"HTTP/0.9", b"HTTP/1.11", b"http/1.1", b""]) | WORD
+SPACES = st.sampled_from([b"  ", b"\t", b"", b"\x0b"])
+COLONS = st.sampled_from([b":", b" : ", b"\t:", b":\t", b"", b":\0"])
+LINE_ENDS = st.sampled_from([b"\n", b"\r", b"\r\r\n", b"\0\r\n", b"\r\n ", b"\r\n\r\n"])
+CONTENT_TYPES = [b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x"]
+PART = b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n--x--'
+MULTIPART = st.builds(
+    lambda name, more, content: PART % (name, more, content),
+    PARAMETER,
+    st.sampled_from([b"", b'; filename="pets.csv"', b'; filename="\0"', b"\r\nContent-Transfer-Encoding: base64"])
+    | LINE,
+    st.sampled_from([b"name,tag\nRex,dog\n", b"id,name\n\0,\xff\n", b'{"name": "Rex"}\n']) | VALUE,
+)
+JSON = st.sampled_from(
+    [b"{}", b'{"name": "Rex"}', b'{"name": "\\u0000"}', b"[" * 999, b'{"name": "\\ud800"}', b"1e999"]
+)
+BODY = st.just(b"") | JSON | QUERY | MULTIPART | st.binary(max_size=40)
+EXTENSIONS = st.sampled_from([b";a=b", b';a="\\"', b" ;", b";\n"]) | LINE
+TRAILERS = st.sampled_from([b"X-API-Key: x\r\n", b"Content-Length: 5\r\n", b"no trailer\r\n"]) | LINE
+# What may follow a request on its connection.
+REMAINS = st.sampled_from(
+    [b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\n"]
+) | st.binary(max_size=40).map(lambda junk: junk + b"\r\n\r\n")
+# The part of a request that is malformed. If several were, most requests would be refused for the first.
+ODD_PARTS = [
+    *("method", "space", "origin", "path", "version", "header", "value", "colon", "line end", "host", "extension"),
+    *("trailers", "remains", "everything", *["nothing"] * 20),
+]
+
+
+@st.composite
+def requests(draw: st.DrawFn, credentials: list[bytes]) -> bytes:
+    """Draw a request with a header line that is one of `credentials`."""
+    odd = draw(st.sampled_from(ODD_PARTS))
+    if odd == "everything":
+        return draw(st.binary(min_size=1, max_size=100)) + b"\r\n\r\n"
+
+    def part(name: str, usual: bytes, otherwise: st.SearchStrategy[bytes]) -> bytes:
+        return draw(otherwise) if odd == name else usual
+
+    target = part("origin", b"", ORIGIN) + draw(PATH) + part("path", b"", WORD)
+    query = draw(QUERY)
+    words = [
+        part("method", draw(st.sampled_from(METHODS)), OTHER_METHODS),
+        target + (b"?" + query if query else b""),
+        part("version", b"HTTP/1.1", VERSIONS),
+    ]
+    headers = dict(draw(st.lists(st.tuples(st.sampled_from(HEADERS), st.sampled_from(VALUES)), max_size=3)))
+    if odd in ("header", "value"):
+        name = draw(st.sampled_from(HEADERS))
+        headers[part("header", name, LINE)] = part("value", b"x", LINE)
+    headers.setdefault(b"Host", part("host", b"localhost", LINE))
+    headers.setdefault(b"Content-Type", draw(st.sampled_from(CONTENT_TYPES)))
+    body = draw(BODY)
+    if b"Content-Length" in headers or draw(st.booleans()):
+        headers.setdefault(b"Content-Length", b"%d" % len(body))
+    elif b"Transfer-Encoding" not in headers:
+        headers[b"Transfer-Encoding"] = b"chunked"
+        extension = part("extension", b"", EXTENSIONS)
+        body = (b"%x%s\r\n%s\r\n" % (len(body), extension, body) if body else b"") + b"0" + extension + b"\r\n"
+        body += part("trailers", b"", TRAILERS) + b"\r\n"
+    lines = [part("space", b" ", SPACES).join(words)]
+    lines += [name + part("colon", b": ", COLONS) + value for name, value in headers.items()]
+    lines += [draw(st.sampled_from(credentials))]
+    ends = [b"\r\n"] * len(lines)
+    if odd == "line end":
+        ends[draw(st.integers(0, len(lines) - 1))] = draw(LINE_ENDS)
+    head = b"".join(line + end for line, end in zip(lines, ends, strict=True))
+    return head + b"\r\n" + body + part("remains", b"", REMAINS)
