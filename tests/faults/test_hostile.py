@@ -16,6 +16,9 @@ from tests.faults.slow_clients import SlowClient, slow_clients, watched
 from tests.faults.test_kill import workers
 from tests.server.connections import Client, get, post
 from tests.server.services import planted_service
+from tests.server.smuggling import Result
+from tests.server.smuggling_rows import CORPUS
+from tests.server.test_rejected_requests import UNBOUNDED
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 
@@ -26,8 +29,6 @@ DEADLINE = 5
 MALFORMED = 100_000
 HUGE = 100
 CLIENTS = 2
-CHUNKED = b"Transfer-Encoding: chunked"
-UNREAD = b"x" * 70_000
 
 
 @pytest.fixture(scope="module")
@@ -121,39 +122,11 @@ def test_request_and_idle_connection_end_after_their_timeouts(tmp_path: Path) ->
 
 # Hostile ones.
 
-LINES = b"".join(b"X-%d: x\r\n" % number for number in range(300))
-REFUSED = {
-    "two lengths": get("/v1/pets", b"Content-Length: 3", b"Content-Length: 4", method="POST") + b"abcd",
-    "a length and chunks": get("/v1/pets", b"Content-Length: 3", CHUNKED, method="POST") + b"0\r\n\r\n",
-    "chunks twice": get("/v1/pets", CHUNKED, CHUNKED, method="POST") + b"0\r\n\r\n",
-    "unknown coding": get("/v1/pets", b"Transfer-Encoding: xchunked", method="POST") + b"0\r\n\r\n",
-    "space before the colon": get("/v1/pets", b"Transfer-Encoding : chunked", method="POST") + b"0\r\n\r\n",
-    "negative length": get("/v1/pets", b"Content-Length: -3", method="POST") + b"abc",
-    "no chunk": get("/v1/pets", CHUNKED, method="POST") + b"no chunk\r\n",
-    "negative chunk": get("/v1/pets", CHUNKED, method="POST") + b"-3\r\nabc\r\n0\r\n\r\n",
-    "chunk longer than it says": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabcd\r\n0\r\n\r\n",
-    "bare carriage return": get("/v1/pets", b"X: a\rY: b"),
-    "NUL": get("/v1/pets", b"X: a\0b"),
-    "long address": get("/" + "x" * 20_000),
-    "long header": get("/v1/pets", b"X: " + b"x" * 20_000),
-    "many headers": b"GET /v1/pets HTTP/1.1\r\n" + LINES + b"\r\n",
-    "address without an end": b"GET /" + UNREAD,
-    "header without an end": b"GET / HTTP/1.1\r\nX: " + UNREAD,
-    "chunk size without an end": get("/v1/pets", CHUNKED, method="POST") + b"3;" + UNREAD,
-    "trailers without an end": get("/v1/pets", CHUNKED, method="POST") + b"0\r\n" + b"X: x\r\n" * 20_000,
-    "another protocol": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200 + b"\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("shape", REFUSED)
-def test_malformed_request_is_refused_at_once(impatient: Service, shape: str) -> None:
-    with Client(impatient) as client:
-        client.socket.settimeout(3)  # sooner than the deadline
-        client.send(REFUSED[shape])
-        answer = client.answer()
-        assert answer.status == 400
-        assert answer.headers["connection"] == "close"
-        assert client.is_closed()
+REFUSED = [
+    *(row.request for row in CORPUS if row.result is Result.REFUSED),
+    *UNBOUNDED.values(),
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200 + b"\r\n\r\n",  # TLS
+]
 
 
 def test_huge_bodies_are_refused(impatient: Service, key: str) -> None:
@@ -195,7 +168,6 @@ def memory(service: Service) -> float:
 
 def test_malformed_requests_leave_nothing_behind(impatient: Service, key: str, tell: Callable[[Outcome], None]) -> None:
     before = workers(impatient)
-    shapes = list(REFUSED.values())
     huge = [ten_megabytes(key)] * (HUGE // 10 // CLIENTS)
     sizes = []
     refused = 0
@@ -203,7 +175,7 @@ def test_malformed_requests_leave_nothing_behind(impatient: Service, key: str, t
         for tenth in range(10):
             numbers = range(tenth * MALFORMED // 10, (tenth + 1) * MALFORMED // 10)
             shares = [
-                [*huge, *(shapes[number % len(shapes)] for number in numbers[client::CLIENTS])]
+                [*huge, *(REFUSED[number % len(REFUSED)] for number in numbers[client::CLIENTS])]
                 for client in range(CLIENTS)
             ]
             refused += sum(pool.map(lambda share: sum(is_refused(impatient, request) for request in share), shares))

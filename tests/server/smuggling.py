@@ -1,0 +1,244 @@
+"""The corpus of request smuggling: raw requests, each with a second request hidden where no server may run it.
+
+The hidden request stands in a body, after a malformed part, or after a request that ends its connection. It creates a
+pet with the name of its row.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+# Stands for an API key in the corpus. It is as long as a key, because the lengths in the requests count it.
+KEY = b"pets_test_" + b"0" * 49
+# Bytes of a body that is larger than the service reads.
+TOO_LARGE = 70_000
+CHUNKED = b"Transfer-Encoding: chunked"
+# Where the outer request goes: to a view on the event loop, and to a page on a thread.
+PATHS = ["/v1/pets", "/admin/login/"]
+
+
+class Result(Enum):
+    """A result that a row must have."""
+
+    REFUSED = "400, and the end of the connection"
+    SERVED = "one response, and another to the next request"
+    ENDED = "one response, and the end of the connection"
+    ALONE = "one response, whether or not the connection ends"
+    CUT = "at most one response, because the client has left"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A raw request of the corpus."""
+
+    name: str
+    request: bytes
+    result: Result
+    # What the client does after the request: it sends the next one, or this.
+    end: str = ""
+
+
+def row(name: str, result: Result, build: Callable[[bytes], bytes], end: str = "") -> Row:
+    """Return the row whose request `build` returns for a hidden request."""
+    return Row(name, build(hidden(name)), result, end)
+
+
+def hidden(name: str) -> bytes:
+    """Return the request that no row may make the service run."""
+    body = json.dumps({"name": name}).encode()
+    return head("POST", "/v1/pets", b"X-API-Key: " + KEY, b"Content-Type: application/json", length(body)) + body
+
+
+def head(method: str, target: str, *lines: bytes, version: str = "HTTP/1.1") -> bytes:
+    start = f"{method} {target} {version}\r\nHost: localhost\r\n".encode("latin-1")
+    return start + b"".join(line + b"\r\n" for line in lines) + b"\r\n"
+
+
+def length(body: bytes) -> bytes:
+    return b"Content-Length: %d" % len(body)
+
+
+def chunked(body: bytes) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+def fill(template: bytes, number: int) -> bytes:
+    return template % number if b"%" in template else template
+
+
+def text(value: bytes) -> str:
+    return value.decode("latin-1").encode("unicode_escape").decode()
+
+
+# Lengths that are no numbers; %d is that of the hidden request.
+MALFORMED_LENGTHS = [
+    *(b"+%d", b"-%d", b"-0", b"0x%x", b"%d.0", b"%de0", b"0_%d", b"%d 0", b"0\t%d", b'"%d"', b"%d;"),
+    *(b"\0%d", b"%d\0", b"\x0b%d", b"%d\x0c", b"five", b"%d, 0", b"0, %d", b"0, 0", b"%d,", b"", b"  "),
+    *("٠".encode(), b"\xb2", b"%d\xa0", b"\x85%d", b"inf", b"nan", b"-1"),
+]
+
+
+def lengths(path: str) -> Iterator[Row]:
+    """Yield signed, spaced, overflowing and otherwise malformed lengths."""
+    for value in MALFORMED_LENGTHS:
+        yield row(
+            f"length {text(value)} to {path}",
+            Result.REFUSED,
+            lambda body, value=value: head("POST", path, b"Content-Length: " + fill(value, len(body))) + body,
+        )
+    for power in (31, 32, 63, 64, 100):  # in fewer bits it would be the length of nothing
+        request = head("POST", path, b"Content-Length: %d" % 2**power)
+        result = Result.ENDED if power < 63 else Result.REFUSED
+        yield row(f"length 2^{power} to {path}", result, lambda body, request=request: request + body)
+    yield row(
+        f"length with leading zeros to {path}",
+        Result.SERVED,
+        lambda body: head("POST", path, b"Content-Length: 000%d" % len(body)) + body,
+    )
+
+
+# Two headers each, of which a lenient server takes one or the other.
+REPEATED_LENGTHS = [
+    *((b"Content-Length: %d", b"Content-Length: 0"), (b"Content-Length: 0", b"Content-Length: %d")),
+    *((b"Content-Length: %d", b"Content-Length: %d"), (b"content-length: 0", b"CONTENT-LENGTH: %d")),
+    *((b"Content-Length : 0", b"Content-Length: %d"), (b"Content-Length: %d", b"Content-Length\t: 0")),
+    *((b"Content-Length: %d", b" Content-Length: 0"), (b"Content-Length: %d", b"Content-Length\0: 0")),
+    *((b"Content-Length: %d", b"Content-Length 0"), (b"Content-Length: %d", b": 0")),
+    *((b"Content-Length: %d", b"X: x\rContent-Length: 0"), (b"Content-Length: %d", b"X: x\nContent-Length: 0")),
+]
+
+
+def repeated_lengths(path: str) -> Iterator[Row]:
+    """Yield two length headers, alike or not."""
+    for lines in REPEATED_LENGTHS:
+        yield row(
+            f"lengths {text(lines[0])}, {text(lines[1])} to {path}",
+            Result.REFUSED,
+            lambda body, lines=lines: head("POST", path, *(fill(line, len(body)) for line in lines)) + body,
+        )
+    yield row(
+        f"length with an underscore to {path}",
+        Result.SERVED,
+        lambda body: head("POST", path, length(body), b"Content_Length: 0") + body,
+    )
+
+
+CODINGS = [
+    *(CHUNKED, b"transfer-encoding: CHUNKED", CHUNKED + b"\r\n" + CHUNKED, b"Transfer-Encoding : chunked"),
+    *(b"Transfer-Encoding\t: chunked", b" Transfer-Encoding: chunked", b"Transfer-Encoding\0: chunked"),
+    *(b"Transfer-Encoding\n: chunked", b"X: x\nTransfer-Encoding: chunked"),
+    *(b"X: x\rTransfer-Encoding: chunked", b"Transfer-Encoding:\r\n chunked"),
+    *(b"Transfer-Encoding: \x0bchunked", b"Transfer-Encoding: chunked\x0c"),
+    *(b"Transfer-Encoding: chunked\0", b"Transfer-Encoding: identity", b"Transfer-Encoding: xchunked"),
+    *(b"Transfer-Encoding: chunke", b"Transfer-Encoding:", b'Transfer-Encoding: "chunked"'),
+    *(b"Transfer-Encoding: chunked;q=1", b"Transfer-Encoding: chunked, identity"),
+    *(b"Transfer-Encoding: chunked, chunked", b"Transfer-Encoding: gzip, chunked"),
+    *(b"Transfer-Encoding: , chunked", b"Transfer-Encoding: chunked,"),
+    *(CHUNKED + b"\r\nTransfer-Encoding: identity", "Transfer-Encoding: chunKed".encode()),
+    *(b"Transfer-Encoding: chunked\xa0",),
+]
+# By these a body without a length may rightly end.
+CHUNKED_CODINGS = [CHUNKED, b"transfer-encoding: CHUNKED", b"Transfer-Encoding: gzip, chunked"]
+
+
+def codings(path: str) -> Iterator[Row]:
+    """Yield transfer codings with and without a length; as chunks, the body ends before the hidden request."""
+    end = b"0\r\n\r\n"
+    for line in CODINGS:
+        yield row(
+            f"{text(line)}, then a length, to {path}",
+            Result.REFUSED,
+            lambda body, line=line: head("POST", path, line, length(end + body)) + end + body,
+        )
+        yield row(
+            f"length, then {text(line)}, to {path}",
+            Result.REFUSED,
+            lambda body, line=line: head("POST", path, length(end + body), line) + end + body,
+        )
+        if line not in CHUNKED_CODINGS:
+            request = head("POST", path, line) + end
+            yield row(f"{text(line)} to {path}", Result.REFUSED, lambda body, request=request: request + body)
+    yield row(
+        f"chunk with the length of its first line to {path}",
+        Result.REFUSED,
+        lambda body: head("POST", path, length(b"%x\r\n" % len(body)), CHUNKED) + chunked(body),
+    )
+    yield row(
+        f"coding with an underscore to {path}",
+        Result.SERVED,
+        lambda body: head("POST", path, length(end + body), b"Transfer_Encoding: chunked") + end + body,
+    )
+
+
+MALFORMED_CHUNKS = [
+    *(b"g\r\nabc\r\n", b"0x3\r\nabc\r\n", b"+3\r\nabc\r\n", b"-3\r\nabc\r\n", b"-0\r\n\r\n"),
+    *(b" 3\r\nabc\r\n", b"\r\nabc\r\n", b"0_3\r\nabc\r\n", b"3.0\r\nabc\r\n", b"\x003\r\nabc\r\n"),
+    *(b"3\0\r\nabc\r\n", b"10000000000000000\r\nabc\r\n", b"10000000000000003\r\nabc\r\n"),
+    *(b"0" * 40 + b"10000000000000000\r\nabc\r\n", "٣\r\nabc\r\n".encode(), b"3 3\r\nabc\r\n"),
+    *(b"3\nabc\r\n", b"3\rabc\r\n", b"3\r\nabc\n", b"3\r\nabc\r", b"3\r\nabc"),
+    *(b"0\r\nContent-Length: 5\r\n\r\n", b"0\r\nTransfer-Encoding: chunked\r\n\r\n", b"3\r\nabcd\r\n"),
+    *(b"3\r\nab\r\n", b"0\n\r\n", b"0\r\r\n", b"3;a\nb\r\nabc\r\n", b"3;a\rb\r\nabc\r\n"),
+    *(b"3;a\0b\r\nabc\r\n", b'3;a="\n"\r\nabc\r\n', b'3;a="\r\n0\r\n\r\n"\r\nabc\r\n'),
+    *(b"0\r\nX: a\rb\r\n\r\n", b"0\r\nX: a\nY: b\r\n\r\n", b"0\r\nX: a\r\n\n", b"0\r\n\n"),
+]
+# %x is the size of the hidden request, %s the request. The parser does not validate trailers, but they end at the blank
+# line in any case.
+WELL_FORMED_CHUNKS = [
+    *(b"%x\r\n%s\r\n0\r\n\r\n", b"%X\r\n%s\r\n0\r\n\r\n", b"000%x\r\n%s\r\n00\r\n\r\n"),
+    *(b"%x;a=b\r\n%s\r\n0;c\r\n\r\n", b'%x;a="; \\""\r\n%s\r\n0\r\n\r\n', b"%x\r\n%s\r\n0\r\nX: x\r\n\r\n"),
+    *(b"%x\r\n%s\r\n0\r\nno colon\r\n\r\n", b"%x\r\n%s\r\n0\r\nX: a\0b\r\n\r\n"),
+    *(b"%x\r\n%s\r\n0\r\nX : a\r\n\r\n", b"%x\r\n%s\r\n0\r\nX: a\r\n b\r\n\r\n"),
+    *(b"%x\r\n%s\r\n0\r\nX-API-Key: " + KEY + b"\r\n\r\n",),
+]
+
+
+def chunks(path: str) -> Iterator[Row]:
+    """Yield malformed chunks before the hidden request, and well-formed chunks around it."""
+    for malformed in MALFORMED_CHUNKS:
+        request = head("POST", path, CHUNKED) + malformed
+        yield row(f"chunk {text(malformed)} to {path}", Result.REFUSED, lambda body, request=request: request + body)
+    for template in WELL_FORMED_CHUNKS:
+        yield row(
+            f"chunks {text(template)} to {path}",
+            Result.SERVED,
+            lambda body, template=template: head("POST", path, CHUNKED) + template % (len(body), body),
+        )
+    # A server that ends the body at the last chunk would run its trailers.
+    request = head("POST", path, CHUNKED) + b"0\r\n"
+    yield row(f"trailers that are a request to {path}", Result.REFUSED, lambda body: request + body)
+
+
+# A part of a request, and what stands in its place.
+MALFORMED_HEADS = [
+    *((b" HTTP/1.1\r\n", b" HTTP/1.1\n"), (b" HTTP/1.1\r\n", b" HTTP/1.1\r")),
+    *((b" HTTP/1.1\r\n", b" HTTP/1.1\r\r\n"), (b"\r\n", b"\n"), (b"\r\n", b"\r")),
+    *((b"\r\n\r\n", b"\r\n\n"), (b"\r\n\r\n", b"\r\n\r\r\n"), (b"localhost\r\n", b"localhost\n")),
+    *((b"localhost\r\n", b"localhost\r\n X: x\r\n"), (b"localhost\r\n", b"localhost\r\n\tX: x\r\n")),
+    *((b"localhost\r\n", b"localhost\r\n \r\n"), (b"Host", b" X: x\r\nHost"), (b"POST", b"PO\0ST")),
+    *((b" /", b" /\0"), (b"HTTP/1.1", b"HTTP/\x001.1"), (b"Host", b"X\0: x\r\nHost")),
+    *((b"Host", b"X: a\0b\r\nHost"), (b"Host", b"X: a\rb\r\nHost"), (b"Host", b"X Y: x\r\nHost")),
+    *((b"Host", b": x\r\nHost"), (b"Host", b"X\r\nHost"), (b"POST", b"PO:ST"), (b"POST", b"P\xd6ST")),
+    *((b"POST", b""), (b"POST", b" POST"), (b"POST", b"post"), (b"POST ", b"POST\t"), (b" /", b" x /")),
+    *((b" /", b" / "), (b"HTTP/1.1", b"HTTP/1.1 HTTP/1.1"), (b"HTTP/1.1", b"HTTP/1.1 ")),
+    *((b"HTTP/1.1", b"http/1.1"), (b"HTTP/1.1", b"HTTP/2.0"), (b"HTTP/1.1", b"HTTP/0.9")),
+    *((b"HTTP/1.1", b"HTTP/1.10"), (b"HTTP/1.1", b"HTTP/01.1"), (b"HTTP/1.1", b"HTTP/11")),
+    *((b" HTTP/1.1", b""), (b"HTTP/1.1", b"ICY/1.1"), (b"POST", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nPOST")),
+    *((b"Host", b"Host: localhost\r\nHost"), (b"Host", b"X: \x01\r\nHost")),
+    *((b"POST", b"\r\n\r\nPOST"), (b"POST", b"\nPOST")),
+]
+UNUSUAL_HEADS = [
+    *((b"POST ", b"POST  "), (b"Host", b"X"), (b"localhost", b"local host"), (b"POST", b"\r\nPOST")),
+    (b"localhost", b"example.com"),
+]
+
+
+def heads(path: str) -> Iterator[Row]:
+    """Yield malformed and unusual request lines and headers, with the hidden request as their body."""
+    for replaced, result in ((MALFORMED_HEADS, Result.REFUSED), (UNUSUAL_HEADS, Result.SERVED)):
+        for usual, odd in replaced:
+            yield row(
+                f"{text(odd)} for {text(usual)} to {path}",
+                result,
+                lambda body, usual=usual, odd=odd: head("POST", path, length(body)).replace(usual, odd) + body,
+            )

@@ -1,0 +1,76 @@
+"""The smuggling corpus over real sockets: one request never becomes two, and none gets a 5xx response."""
+
+import re
+import socket
+
+import pytest
+
+from tests.server.connections import Client, get
+from tests.server.smuggling import KEY, Result, Row, head, hidden
+from tests.server.smuggling_rows import CORPUS
+from tests.service import Service
+
+pytestmark = pytest.mark.once
+
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
+# The request after a row on the same connection. It ends the connection, so that the client need not wait.
+NEXT = get("/v1/health", b"X-Request-ID: next", b"Connection: close")
+RESET = b"\1\0\0\0\0\0\0\0"  # SO_LINGER: close by a reset
+
+
+def exchange(service: Service, key: str, row: Row) -> bytes:
+    """Send a row and the next request, and return all that the service sends on the connection."""
+    with Client(service) as client:
+        client.socket.settimeout(10)  # sooner than the refusal of an incomplete request
+        client.send(row.request.replace(KEY, key.encode()), b"" if row.end else NEXT)
+        if row.end == "reset":
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            return b""
+        if row.end == "half-close":
+            client.socket.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.socket.recv(65536), b""))
+
+
+def number_of_pets(service: Service, name: str) -> int:
+    return service.execute("SELECT count(*) FROM pets_pet WHERE name = %s", name)[0][0]
+
+
+def assert_result(result: Result, statuses: list[int], is_next_served: bool) -> None:
+    match result:
+        case Result.REFUSED:
+            assert (statuses, is_next_served) == ([400], False)
+        case Result.SERVED:
+            assert (len(statuses), is_next_served) == (2, True)
+        case Result.ENDED:
+            assert (len(statuses), is_next_served) == (1, False)
+        case Result.ALONE:
+            assert len(statuses) == (2 if is_next_served else 1)
+        case Result.CUT:
+            assert len(statuses) <= 1
+
+
+def test_corpus_is_large_and_its_requests_are_distinct() -> None:
+    assert len(KEY) == 59
+    assert len({row.request for row in CORPUS}) == len({row.name for row in CORPUS}) == len(CORPUS) >= 200
+
+
+@pytest.mark.parametrize("row", CORPUS, ids=lambda row: row.name)
+def test_one_request_never_becomes_two(service: Service, service_key: str, row: Row) -> None:
+    received = exchange(service, service_key, row)
+
+    statuses = [int(status) for status in STATUS.findall(received) if status >= b"200"]
+    assert all(status < 500 for status in statuses)
+    assert_result(row.result, statuses, b"X-Request-ID: next" in received)
+    with Client(service) as client:
+        client.send(get("/v1/health"))
+        assert client.answer().status == 200
+    assert number_of_pets(service, row.name) == 0
+
+
+def test_hidden_request_is_noticed_if_it_runs(service: Service, service_key: str) -> None:
+    row = Row("noticed", head("GET", "/v1/health") + hidden("noticed"), Result.SERVED)
+
+    received = exchange(service, service_key, row)
+
+    assert STATUS.findall(received) == [b"200", b"201", b"200"]
+    assert number_of_pets(service, "noticed") == 1
