@@ -1,8 +1,10 @@
-"""The front page; the documentation and the admin come from their libraries."""
+"""The front page and the guide for client developers; the documentation and the admin come from their libraries."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
+from petservice import guides
 from petservice.api.errors import safe_methods_only
 
 
@@ -10,3 +12,10 @@ from petservice.api.errors import safe_methods_only
 def front(request: HttpRequest) -> HttpResponse:
     """What this is, where everything is, and how to make the first call at the address that the visitor used."""
     return render(request, "petservice/front.html", {"address": f"{request.scheme}://{request.get_host()}"})
+
+
+@safe_methods_only
+def api_guide(request: HttpRequest) -> HttpResponse:
+    """Show the guide for client developers."""
+    context = {"guide": guides.guide(guides.API_GUIDE), "back_url": reverse("front"), "back_text": "Pet service"}
+    return render(request, "petservice/guide.html", context)

@@ -11,4 +11,4 @@ PROBES = (HEALTH, READINESS)
 # Pages for people, which may respond in HTML. All other paths respond in JSON.
 SECTIONS = (ADMIN, STATIC)
 # Pages without a form. Methods other than GET and HEAD get a JSON error.
-PAGES = ("/", "/docs")
+PAGES = ("/", "/docs", "/docs/api")

@@ -6,7 +6,7 @@ import pets.urls
 import store.urls
 from petservice.health import HealthViewSet, ready
 from petservice.openapi import docs, document
-from petservice.pages import front
+from petservice.pages import api_guide, front
 
 urlpatterns = [
     # Not by include(), which resolves each address twice.
@@ -17,6 +17,7 @@ urlpatterns = [
     path("ready", ready, name="ready"),
     path("openapi.json", document, name="openapi"),
     path("docs", docs, name="docs"),
+    path("docs/api", api_guide, name="api-guide"),
     # What staff type; nothing else is redirected.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

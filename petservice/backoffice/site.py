@@ -8,8 +8,9 @@ from django.core.exceptions import BadRequest, FieldDoesNotExist, ValidationErro
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
 
+from petservice import guides
 from petservice.backoffice import dashboard
 from petservice.backoffice.logins import LoginForm, too_many_at_once
 
@@ -43,6 +44,18 @@ class BackOffice(admin.AdminSite):
         if request.method in ("GET", "HEAD"):  # an address that was typed: only the button logs anybody out
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
         return super().logout(request, extra_context)
+
+    def get_urls(self) -> list[Any]:
+        return [path("help/", self.admin_view(self.help), name="help"), *super().get_urls()]
+
+    def help(self, request: HttpRequest) -> TemplateResponse:
+        """Show the guide for staff."""
+        context = {
+            "guide": guides.guide(guides.ADMIN_GUIDE),
+            "back_url": reverse("admin:index", current_app=self.name),
+            "back_text": "Back to the admin",
+        }
+        return TemplateResponse(request, "petservice/guide.html", context)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})

@@ -22,7 +22,7 @@ POLICY = {
     "frame-ancestors": "'none'",
     "object-src": "'none'",
 }
-PAGES = ["/", "/docs", "/admin/login/"]
+PAGES = ["/", "/docs", "/docs/api", "/admin/login/"]
 NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html"]
 
 

@@ -1,0 +1,87 @@
+"""The guides for client developers and for staff, as pages of the service."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from petservice.guides import ADMIN_GUIDE, API_GUIDE, anchor, guide
+
+GUIDES = [API_GUIDE, ADMIN_GUIDE]
+ADDRESSES = ["/docs/api", "/admin/help/"]
+
+
+def headings(text: str) -> dict[str, str]:
+    """Return the headings of a page's sections, by their anchors."""
+    return dict(re.findall(r'<h2 id="([^"]+)">(.*)</h2>', text.partition("<main>")[2]))
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_guide_has_the_policy_of_all_pages_and_keeps_to_it(admin_client: Client, address: str) -> None:
+    response = admin_client.get(address)
+    text = response.content.decode()
+
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/html; charset=utf-8"
+    assert response["Content-Security-Policy"]
+    assert "style=" not in text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(("address", "name"), [*zip(ADDRESSES, GUIDES, strict=True)])
+def test_a_guide_has_its_sections_and_links_to_each(admin_client: Client, address: str, name: str) -> None:
+    text = admin_client.get(address).content.decode()
+
+    assert f"<h1>{guide(name).title}</h1>" in text
+    assert len(headings(text)) > 5
+    contents = text.partition("<main>")[0]
+    for section in headings(text):
+        assert f'<a href="#{section}">' in contents
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_links_of_a_guide_lead_to_a_heading_or_to_another_page(admin_client: Client, address: str) -> None:
+    text = admin_client.get(address).content.decode()
+    targets = re.findall(r'<a href="([^"]*)">', text)
+    anchors = set(re.findall(r'<h\d id="([^"]+)">', text)) | {"contents"}
+
+    assert "" not in targets
+    assert {target[1:] for target in targets if target.startswith("#")} <= anchors
+    for target in targets:
+        assert target.startswith(("#", "https://")) or admin_client.get(target).status_code == 200
+
+
+def test_a_guide_shows_no_comment_and_keeps_code_as_it_is(client: Client) -> None:
+    text = client.get("/docs/api").content.decode()
+
+    assert "tested:" not in text
+    assert "<table>" in text
+    assert '<pre><code class="language-python">import os\n' in text
+
+
+def test_the_guide_for_client_developers_needs_no_login_and_no_database(client: Client) -> None:
+    response = client.get("/docs/api")
+
+    assert response.status_code == 200
+    assert not response.cookies
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS"])
+def test_a_wrong_method_finds_no_guide(client: Client, method: str) -> None:
+    response = client.generic(method, "/docs/api")
+
+    assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+
+
+def test_the_guide_for_staff_needs_a_login(client: Client, db: None) -> None:
+    assert client.get("/admin/help/").headers["Location"] == "/admin/login/?next=/admin/help/"
+
+
+def test_the_pages_lead_to_the_guides(admin_client: Client) -> None:
+    for page in ("/admin/", "/admin/pets/pet/", "/admin/password_change/"):
+        assert '<a href="/admin/help/">Help</a>' in admin_client.get(page).content.decode()
+    assert '<a href="/docs/api">' in admin_client.get("/").content.decode()
+
+
+def test_an_anchor_is_that_of_the_code_hosts() -> None:
+    assert anchor("How to add a field, or `GET /v1`?") == "how-to-add-a-field-or-get-v1"
