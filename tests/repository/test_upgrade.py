@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Service
+from tests.service import Service
 
 
 @pytest.mark.once
