@@ -3,7 +3,7 @@ from django.core.checks import Tags, register
 
 
 class PetserviceConfig(AppConfig):
-    """The composition: start-up checks, and the migrations of what is no app's own."""
+    """The project as an app: system checks, and migrations of Django's own tables."""
 
     name = "petservice"
 

@@ -1,4 +1,4 @@
-"""System checks: a configuration that cannot work is refused at start, naming the variable and an example."""
+"""System checks that refuse an invalid configuration at start. Each names the variable and shows an example."""
 
 import os
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error
 
 
 def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """E001 for every variable that could not be read, E002 for an unknown environment."""
+    """Return E001 for each variable that cannot be read, and E002 for an unknown environment."""
     errors: list[CheckMessage] = [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]
     if settings.ENVIRONMENT not in ("test", "live"):
         errors.append(
@@ -24,7 +24,7 @@ def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessag
 
 
 def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """What a live service cannot do without, since nothing is invented for it: E003 to E007."""
+    """Return E003 to E007 for settings that a live service requires and that have no default."""
     if not settings.LIVE:
         return []
     problems = [
@@ -56,7 +56,7 @@ def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
 
 
 def check_tls_files(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """E008 when one of the two TLS files is missing or cannot be read."""
+    """Return E008 if one of the two TLS files is missing or cannot be read."""
     names = ("TLS_CERTFILE", "TLS_KEYFILE")
     files = {name: os.environ.get(name, "") for name in names}
     if not any(files.values()):

@@ -1,4 +1,4 @@
-"""What happens to every request before and after its view: identity, transport, and the one shape of answers."""
+"""The service's middleware: request ids, the error envelope, HTTPS and host checks, and pending migrations."""
 
 import logging
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def _is_page(request: HttpRequest) -> bool:
 
 
 class EnvelopeMiddleware:
-    """Gives each request its id and each answer outside the pages its headers and, on failure, the error envelope."""
+    """Middleware that gives each request its id, and each response of the API its headers and error envelope."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -47,18 +47,18 @@ class EnvelopeMiddleware:
         if not _is_page(request):
             return with_standard_headers(self._as_api_response(response), request_id)
         response.headers["X-Request-ID"] = request_id
-        if isinstance(response, HttpResponse):  # not a stream: its length is known, which saves chunks
+        if isinstance(response, HttpResponse):  # not a stream, so its length is known and it needs no chunks
             response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
 
     def _as_api_response(self, response: HttpResponseBase) -> HttpResponse:
         if response.status_code >= 400 and not _is_of_api(response):
-            # Django's own answer (a debug page, a refused form): its text is for other eyes, its status tells enough.
+            # An HTML response of Django, such as a debug page. API clients get the standard message of its status.
             response = standard_error_response(response.status_code)
-        response.headers.pop("Allow", None)  # REST framework's; it promises OPTIONS, and no answer here is a 405
+        response.headers.pop("Allow", None)  # from REST framework; it offers OPTIONS, and no response is a 405
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
-        return cast(HttpResponse, response)  # outside the pages nothing is streamed
+        return cast(HttpResponse, response)  # only pages are streamed
 
 
 def _is_of_api(response: HttpResponseBase) -> bool:
@@ -68,21 +68,21 @@ def _is_of_api(response: HttpResponseBase) -> bool:
 
 
 class PagePolicyMiddleware(CSPMiddleware):
-    """Sends the Content-Security-Policy with every page; the API's answers are no pages, and do not pay for it."""
+    """Middleware that sends the Content-Security-Policy with every page, and skips the API."""
 
     def __call__(self, request: HttpRequest) -> Any:
         return super().__call__(request) if _is_page(request) else self.get_response(request)
 
 
 class TransportMiddleware:
-    """Refuses plain HTTP where HTTPS is required, before anything of the request is looked at; then foreign hosts.
+    """Middleware that refuses plain HTTP where HTTPS is required, then unknown hosts, then forms not in UTF-8.
 
-    And forms in another encoding than UTF-8, which browsers do not send: some hold what no database can store.
+    Browsers send forms in UTF-8. Other encodings can contain characters that no database can store.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        # Clients send the same few again and again.
+        # A cache, because most requests have one of few host names.
         self._known_hosts: set[str | None] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -115,13 +115,13 @@ class TransportMiddleware:
 
 
 def _warn_of_leaked_key(plain: str) -> None:
-    """Log that a key, if it is one, has been where others may have read it."""
+    """Log a warning if the string is an API key, because others may have read it in plain HTTP."""
     if keys.environment_of(plain):
         logger.warning("A key was sent over plain HTTP, which others can read; rotate it: %s", keys.prefix(plain))
 
 
 class PendingMigrationsMiddleware:
-    """Refuses pages that need the database while that lacks migrations."""
+    """Middleware that refuses admin pages while migrations are pending."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

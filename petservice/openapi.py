@@ -1,4 +1,4 @@
-"""The OpenAPI document as a whole: its introduction, the form that client generators take best, and its views."""
+"""The OpenAPI document: its introduction, corrections for client generators, and its views."""
 
 from collections.abc import Callable
 from functools import cache
@@ -70,8 +70,8 @@ _ENUM_DESCRIPTIONS = {
 }
 
 
-# Not drf-spectacular's view of the document: it puts the parameter `version` into a header and into the document, and
-# keeps a catalogue of translations in memory for each `lang` that it is ever sent.
+# A view of our own, because drf-spectacular's puts the parameter `version` into a header and into the document. It also
+# keeps a catalogue of translations in memory for each value of `lang`.
 @safe_methods_only
 def document(request: HttpRequest) -> HttpResponse:
     """Return the OpenAPI document, which is the same for every request."""
@@ -94,20 +94,20 @@ _docs: Callable[[HttpRequest], HttpResponseBase] = SpectacularSwaggerSplitView.a
 
 @safe_methods_only
 def docs(request: HttpRequest) -> HttpResponseBase:
-    """Return the page that shows the document, or with the parameter `script` its script; others are ignored."""
+    """Return the page that shows the document, or its script if there is a parameter `script`."""
     request.GET = QueryDict("script" if "script" in request.GET else "")
     return _docs(request)
 
 
 def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Postprocessing hook: puts the introduction, with the table of error codes, into the document."""
+    """Add the introduction with the table of error codes, as a postprocessing hook."""
     rows = (f"| {status} | `{code}` | {CAUSES[status]} |\n" for status, code in CODES.items())
     result["info"]["description"] = _INTRODUCTION + "".join(rows) + _AFTER_THE_TABLE
     return result
 
 
 def single_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Postprocessing hook: `example` for `examples` of one, which more client generators and pages understand."""
+    """Replace each `examples` that has one entry by `example`, which more generators read, as a postprocessing hook."""
     _replace_examples(result["paths"])
     return result
 
@@ -124,7 +124,7 @@ def describe_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]
             request = operation.get("requestBody", {"content": {}})
             for body in request["content"].values():
                 request["description"] = schemas[_component(body["schema"])]["description"]
-                # Removed here, because the OpenAPI Generator for Java warns of an example beside the schema.
+                # Removed here, because the OpenAPI Generator for Java warns of an example next to the schema.
                 _add_examples(body["schema"], body.pop("example"), schemas)
             for response in operation["responses"].values():
                 for body in response["content"].values():

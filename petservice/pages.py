@@ -1,4 +1,4 @@
-"""The front page and the guide for client developers; the documentation and the admin come from their libraries."""
+"""The home page and the guide for client developers."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,7 +10,7 @@ from petservice.api.errors import safe_methods_only
 
 @safe_methods_only
 def front(request: HttpRequest) -> HttpResponse:
-    """What this is, where everything is, and how to make the first call at the address that the visitor used."""
+    """Show the home page, with links and an example call to the URL that the visitor used."""
     return render(request, "petservice/front.html", {"address": f"{request.scheme}://{request.get_host()}"})
 
 

@@ -9,7 +9,7 @@ from petservice.openapi import docs, document
 from petservice.pages import api_guide, front
 
 urlpatterns = [
-    # Not by include(), which resolves each address twice.
+    # Without include(), which resolves each URL twice.
     *pets.urls.urlpatterns,
     *store.urls.urlpatterns,
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
@@ -18,7 +18,7 @@ urlpatterns = [
     path("openapi.json", document, name="openapi"),
     path("docs", docs, name="docs"),
     path("docs/api", api_guide, name="api-guide"),
-    # What staff type; nothing else is redirected.
+    # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
 ]

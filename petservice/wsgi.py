@@ -1,4 +1,4 @@
-"""The WSGI application, for `serve` and for any other server."""
+"""The WSGI application, for `serve` and for any other WSGI server."""
 
 import os
 
@@ -9,10 +9,10 @@ from django.core.exceptions import ImproperlyConfigured
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
 django.setup(set_prefix=False)
 
-# `serve` has checked this already; a server started in another way must not run on a bad configuration either.
+# `serve` has checked the configuration already. Another server must not start with an invalid one either.
 if _errors := run_checks(tags=["petservice"]):
     raise ImproperlyConfigured(" ".join(str(error.msg) for error in _errors))
 
-from petservice.handler import Handler  # noqa: E402  # needs what has been set up above
+from petservice.handler import Handler  # noqa: E402  # needs the set-up above
 
 application = Handler()

@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 logger = logging.getLogger(__name__)
 
-# What clients and staff read, who cannot migrate; operators read pending_migrations_message in the log and at /ready.
+# The message for clients and staff. Operators get pending_migrations_message in the log and from /ready.
 BEING_UPDATED = "The service is being updated. Try again in a few minutes."
 # Seconds between two checks of a database that lacks migrations.
 _INTERVAL = 1.0

@@ -13,11 +13,11 @@ from petservice.db.backend import backend
 
 
 class Command(BaseCommand):
-    help = "Copy the embedded database, as it is at one moment, into a new file, while the service goes on."
+    help = "Write a consistent snapshot of the SQLite database to a new file. The service can keep running."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path, help="Where to; must not exist.")
+        parser.add_argument("file", metavar="FILE", type=Path, help="New file; must not exist.")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if not backend().is_embedded:
@@ -27,18 +27,18 @@ class Command(BaseCommand):
             raise CommandError(f"There is no database yet: {source}")
         part = None
         try:
-            # Under its own name only when it is whole; and for nobody else to read, for digests of keys are in it.
+            # A temporary file until the copy is complete. Only the owner may read it, because it has digests of keys.
             descriptor, name = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
             part = Path(name)
             os.close(descriptor)
             with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part)) as copy:
-                database.backup(copy)  # all pages in one reading transaction: writers go on, and are not in it
+                database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
                 (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
             if verdict != "ok":
                 raise CommandError(f"The copy is damaged, and so the database may be: {verdict}")
             with part.open("rb") as copied:
                 os.fsync(copied.fileno())
-            os.link(part, file)  # unlike a renaming, this replaces nothing
+            os.link(part, file)  # unlike a rename, this replaces no existing file
         except FileExistsError as error:
             raise CommandError(f"{file} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:

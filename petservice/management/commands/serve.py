@@ -16,19 +16,20 @@ from petservice.server import checks  # noqa: F401  # registers them
 
 
 class Command(BaseCommand):
-    help = "Check the configuration, migrate and set up the embedded database, and become the web server."
+    help = "Check the configuration, prepare the database and start the web server."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--bind",
             metavar="ADDRESS",
-            help="HOST:PORT or unix:PATH; by default gunicorn's own: 127.0.0.1:8000, or every address at $PORT.",
+            help="HOST:PORT or unix:PATH. Default: 127.0.0.1:8000, or 0.0.0.0:$PORT if PORT is set.",
         )
         parser.add_argument(
             "--migrate",
             action="store_true",
-            help="Migrate a shared database as well; of several instances that start together one does.",
+            help="Also migrate a PostgreSQL database. If several instances start together, one migrates and the "
+            "others wait.",
         )
 
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
         finally:
             connection.close()
-        # Whatever is printed must be out before the workers begin as copies of this process.
+        # Workers are forks of this process, and would print the buffered output again.
         self.stdout.flush()
         unlimited.set(False)
         from petservice.server.run import run  # after the checks: gunicorn reads its variables as it is imported
