@@ -44,7 +44,7 @@ def django_db_setup(
             name = connection.settings_dict["NAME"]
             connection.close()
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
-                others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s"
+                others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
                 wait_until(lambda: not server.execute(others, [name]).fetchone())
 
 
