@@ -1,0 +1,188 @@
+"""`python -m tests.benchmarks.peers`: the service compared with other servers that do the same work.
+
+Prints Markdown tables for SQLite and for PostgreSQL. In each round one server runs after the other, so that changes of
+the machine's speed affect all. Each start of a server has a fresh copy of a database with the same pets. The answers
+are checked before anything is measured.
+
+Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
+Only the service has idempotency keys; in these scenarios the peers' cells are empty. The peers count all pets for the
+inventory, and the service keeps the counts.
+
+Needs `wrk`, and `npm` for Fastify. The first run installs the peers' packages into the user's cache folder. The
+bare callable and Django REST framework use the packages of the service, so that the versions are the same.
+
+`--before REVISION` adds the service at an earlier git revision, and a table of the ratios to it. It uses the packages
+that are installed here, so that a difference is one of the service's own code.
+"""
+
+import argparse
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.benchmarks.peers import tables
+from tests.benchmarks.peers.answers import wrong_answers
+from tests.benchmarks.peers.databases import Database, open_database
+from tests.benchmarks.peers.load import (
+    IDEMPOTENT,
+    PATHS,
+    FailedRequestsError,
+    Measurement,
+    Target,
+    create_replayed_pet,
+    measure,
+    memory,
+)
+from tests.benchmarks.peers.pets import Access, make_pets
+from tests.benchmarks.peers.servers import (
+    CORES,
+    PEERS,
+    SERVICE,
+    Server,
+    earlier_service,
+    fill,
+    install,
+    running,
+    service,
+)
+from tests.service import ROOT
+
+DATABASES = ("SQLite", "PostgreSQL")
+# Cores that other programs may use during a run; beyond it the run is repeated, and the least disturbed one counts.
+_MAX_DISTURBANCE = 0.25
+
+
+class Comparison:
+    """The rounds on one database."""
+
+    def __init__(
+        self, database: Database, servers: Sequence[Server], folder: Path, options: argparse.Namespace
+    ) -> None:
+        self._database, self._folder, self._options = database, folder, options
+        self._pets = make_pets(options.pets)
+        self._access = self._fill(servers)
+        names = [server.name for server in servers]
+        self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names}, {})
+
+    def _fill(self, servers: Sequence[Server]) -> dict[str, Access]:
+        kinds = {server.template: server for server in servers}
+        return {template: fill(server, self._database, self._pets, self._folder) for template, server in kinds.items()}
+
+    def run(self, server: Server) -> None:
+        """Start a server, check its answers, and measure each scenario once."""
+        access = self._access[server.template]
+        with running(server, self._database.copy(server.template), self._folder) as (address, pid):
+            if wrong := wrong_answers(address, access, self._pets, idempotent=server.is_service):
+                raise RuntimeError("\n".join([f"{server.name} gives wrong answers:", *wrong]))
+            target = Target(address, pid, self._database.pid, access.key)
+            if server.is_service:
+                create_replayed_pet(target)
+            for scenario in self._options.scenarios:
+                if server.is_service or scenario not in IDEMPOTENT:
+                    self._add(server.name, scenario, target)
+            self.results.memory[server.name].append(memory(pid))
+
+    def _add(self, name: str, scenario: str, target: Target) -> None:
+        """Measure a scenario, unless its requests have failed in this round or in an earlier one."""
+        runs, failed = self.results.runs[name], self.results.failed
+        if (name, scenario) not in failed:
+            try:
+                runs.setdefault(scenario, []).append(self._measure(target, scenario))
+            except FailedRequestsError as error:
+                failed[name, scenario] = str(error)
+                runs.pop(scenario, None)
+
+    def _measure(self, target: Target, scenario: str) -> Measurement:
+        def load(seconds: int) -> Measurement:
+            return measure(target, scenario, self._pets, seconds, self._options.connections, self._folder)
+
+        load(1)  # to warm up
+        best = load(self._options.seconds)
+        for _ in range(self._options.retries):
+            if best.disturbance <= _MAX_DISTURBANCE:
+                break
+            best = min(best, load(self._options.seconds), key=lambda run: run.disturbance)
+        return best
+
+
+def caption(name: str, database: Database, results: tables.Results, options: argparse.Namespace) -> str:
+    """Describe the machine, the versions and how the figures were measured."""
+    processor = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    names = ("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
+    packages = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)])
+    if shutil.which("node"):
+        packages += f", Node.js {_output('node', '--version')}"
+    disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
+    disturbed = sum(disturbance > _MAX_DISTURBANCE for disturbance in disturbances)
+    failed = "".join(
+        f" Without {scenario} of {server}, of which {what} failed."
+        for (server, scenario), what in results.failed.items()
+    )
+    return (
+        f"### {name}\n\n"
+        f"{datetime.now(UTC):%Y-%m-%d}, {processor[0] if processor else platform.machine()}, {CORES} cores, service "
+        f"at {options.revision}. {packages}; other packages as the peers' folders pin them. {database.settings()}. "
+        f"{options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s after 1 s of warm-up; wrk "
+        f"on the same machine with {options.connections} connections. Medians of the rounds; in brackets the spread, "
+        "(highest - lowest) / median. Ratios are those of runs in the same round. Other programs used more than "
+        f"{_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, {max(disturbances):.2f} at most."
+        f"{failed}"
+    )
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [SERVICE, *(peer.name for peer in PEERS)]
+    parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
+    parser.add_argument("--servers", nargs="+", choices=names, default=names)
+    parser.add_argument("--scenarios", nargs="+", choices=PATHS, default=list(PATHS))
+    parser.add_argument("--before", action="append", default=[], metavar="REVISION", help="may be repeated")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--pets", type=int, default=10_000)
+    parser.add_argument("--retries", type=int, default=1, help="how often a run that others disturb is repeated")
+    return parser.parse_args()
+
+
+def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -> None:
+    """Run all rounds on one database, and print the tables."""
+    with tempfile.TemporaryDirectory() as folder, open_database(name, Path(folder)) as database:
+        comparison = Comparison(database, servers, Path(folder), options)
+        for number in range(options.rounds):
+            # In turn from either end, so that no server always runs before the same other one.
+            for server in servers if number % 2 == 0 else reversed(servers):
+                print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
+                comparison.run(server)
+        print(caption(name, database, comparison.results, options))
+        has_server = database.pid is not None
+        report = tables.report(comparison.results, has_server=has_server, service=SERVICE, earlier=options.before)
+        print(f"\n{report}\n", flush=True)
+
+
+def main() -> None:
+    options = arguments()
+    options.scenarios = [scenario for scenario in PATHS if scenario in options.scenarios]
+    options.revision = _output("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    with ExitStack() as stack:
+        ours = [service(), *(stack.enter_context(earlier_service(revision)) for revision in options.before)]
+        servers = [server for server in [*ours, *PEERS] if server.name in [*options.servers, *options.before]]
+        for name in options.databases:
+            compare(name, [install(server) for server in servers], options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Load from wrk, and what it costs."""
+
+import json
+import re
+import resource
+import subprocess
+import time
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import httpx
+import psutil
+
+from tests.benchmarks.peers.pets import Pet
+
+# The scenarios in the order in which they run: those that add pets come last, as the inventory of a peer counts all.
+PATHS = {
+    "get-one": "/v1/pets",
+    "list-100": "/v1/pets?limit=100",
+    "inventory": "/v1/store/inventory",
+    "post": "/v1/pets",
+    "post-key": "/v1/pets",
+    "post-replay": "/v1/pets",
+}
+IDEMPOTENT = ("post-key", "post-replay")
+# Different pets that `get-one` fetches.
+_MAX_IDS = 1000
+
+
+class Measurement(NamedTuple):
+    """One run: rate per second, p99 in milliseconds, CPU in milliseconds per request, and cores used by others."""
+
+    rate: float
+    p99: float
+    cpu: float
+    database_cpu: float
+    disturbance: float
+
+    @property
+    def total_cpu(self) -> float:
+        """Return the CPU time of the server and of its database server."""
+        return self.cpu + self.database_cpu
+
+
+class FailedRequestsError(Exception):
+    """Requests of a run failed, so it says nothing about the work."""
+
+
+class Target(NamedTuple):
+    """A running server, its database server if it has one, and an API key."""
+
+    address: str
+    pid: int
+    database_pid: int | None
+    key: str
+
+
+def cpu_seconds(pid: int | None) -> float:
+    """Return the CPU time of a process and all its descendants, those that have ended included."""
+    if pid is None:
+        return 0
+    total = 0.0
+    for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:  # its parent has it among the children that ended
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def memory(pid: int) -> float:
+    """Return the proportional set size of a process and all its descendants, in MiB."""
+    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return sum(process.memory_full_info().pss for process in processes) / 2**20
+
+
+def measure(
+    target: Target, scenario: str, pets: list[Pet], seconds: int, connections: int, folder: Path
+) -> Measurement:
+    """Let wrk send requests over so many connections as fast as they are answered; raises FailedRequestsError."""
+    ids = folder / "ids"
+    ids.write_text("".join(f"{pet.id}\n" for pet in pets[:: len(pets) // _MAX_IDS + 1]))
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"]
+    command += ["-s", str(Path(__file__).with_suffix(".lua")), "-H", f"X-API-Key: {target.key}"]
+    command += [target.address + PATHS[scenario], "--", scenario, str(ids), str(uuid4())]
+    began, before = time.monotonic(), _times(target)
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    elapsed, after = time.monotonic() - began, _times(target)
+    cpu, database_cpu, wrk_cpu, machine = (now - then for now, then in zip(after, before, strict=True))
+    result = json.loads(re.findall(r"^RESULT (.*)$", output, re.MULTILINE)[0])
+    requests = result["requests"]
+    if result["failed"] or not requests:
+        raise FailedRequestsError(f"{result['failed']} of {requests} requests")
+    return Measurement(
+        rate=requests / result["microseconds"] * 1e6,
+        p99=result["p99"] / 1000,
+        cpu=cpu / requests * 1000,
+        database_cpu=database_cpu / requests * 1000,
+        disturbance=max(0, machine - cpu - database_cpu - wrk_cpu) / elapsed,
+    )
+
+
+def create_replayed_pet(target: Target) -> None:
+    """Create the pet that the scenario `post-replay` is answered with."""
+    headers = {"X-API-Key": target.key, "Idempotency-Key": "always-the-same"}
+    body = {"name": "Rex", "tag": "dog"}
+    httpx.post(target.address + PATHS["post-replay"], json=body, headers=headers, trust_env=False).raise_for_status()
+
+
+def _times(target: Target) -> tuple[float, float, float, float]:
+    """Return the CPU time of the server, of its database server, of wrk, and of the whole machine."""
+    wrk, machine = resource.getrusage(resource.RUSAGE_CHILDREN), psutil.cpu_times()
+    busy = sum(machine) - machine.idle - machine.iowait - machine.guest - machine.guest_nice
+    return cpu_seconds(target.pid), cpu_seconds(target.database_pid), wrk.ru_utime + wrk.ru_stime, busy

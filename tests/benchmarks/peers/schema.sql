@@ -1,0 +1,12 @@
+-- The tables of the peers, in words that SQLite and PostgreSQL both take.
+CREATE TABLE pet (
+    id     varchar(36) NOT NULL PRIMARY KEY,
+    name   varchar(255) NOT NULL,
+    tag    varchar(255) NULL,
+    status varchar(16) NOT NULL DEFAULT 'available' CHECK (status IN ('available', 'pending', 'sold'))
+);
+CREATE TABLE api_key (
+    id         integer NOT NULL PRIMARY KEY,
+    digest     varchar(64) NOT NULL UNIQUE,
+    revoked_at timestamptz NULL
+);
