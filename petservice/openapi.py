@@ -120,15 +120,18 @@ def describe_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]
     for path in result["paths"].values():
         for operation in path.values():
             for parameter in operation.get("parameters", []):
-                parameter["example"] = parameter["schema"]["example"]
+                if "example" in parameter["schema"]:
+                    parameter["example"] = parameter["schema"]["example"]
             request = operation.get("requestBody", {"content": {}})
             for body in request["content"].values():
                 request["description"] = schemas[_component(body["schema"])]["description"]
                 # Removed here, because the OpenAPI Generator for Java warns of an example next to the schema.
-                _add_examples(body["schema"], body.pop("example"), schemas)
+                if "example" in body:
+                    _add_examples(body["schema"], body.pop("example"), schemas)
             for response in operation["responses"].values():
-                for body in response["content"].values():
-                    _add_examples(body["schema"], body["example"], schemas)
+                for body in response.get("content", {}).values():
+                    if "example" in body:
+                        _add_examples(body["schema"], body["example"], schemas)
     return result
 
 
@@ -146,8 +149,9 @@ def _add_examples(schema: dict[str, Any], value: Any, schemas: dict[str, Any]) -
     if "$ref" not in schema:
         schema.setdefault("example", value)
     for name, field in schema.get("properties", {}).items():
-        _add_examples(field, value[name], schemas)
-    if "items" in schema:
+        if name in value:
+            _add_examples(field, value[name], schemas)
+    if value and "items" in schema:
         _add_examples(schema["items"], value[0], schemas)
 
 
