@@ -1,0 +1,15 @@
+"""The service that benchmarks measure, with Django set up for its test helpers."""
+
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
+django.setup()
+# The set-up above is what the import below needs.
+# isort: split
+from tests.faults.slow_clients import slow_clients  # noqa: E402
+from tests.service import ROOT, Service, free_port, running_service  # noqa: E402
+from tests.waiting import wait_until  # noqa: E402
+
+__all__ = ["ROOT", "Service", "free_port", "running_service", "slow_clients", "wait_until"]
