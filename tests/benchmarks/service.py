@@ -9,7 +9,16 @@ django.setup()
 # The set-up above is what the import below needs.
 # isort: split
 from tests.faults.slow_clients import slow_clients  # noqa: E402
-from tests.service import ROOT, Service, free_port, running_service  # noqa: E402
+from tests.service import ROOT, Service, free_port, log_in, make_certificate, running_service  # noqa: E402
 from tests.waiting import wait_until  # noqa: E402
 
-__all__ = ["ROOT", "Service", "free_port", "running_service", "slow_clients", "wait_until"]
+__all__ = [
+    "ROOT",
+    "Service",
+    "free_port",
+    "log_in",
+    "make_certificate",
+    "running_service",
+    "slow_clients",
+    "wait_until",
+]

@@ -1,0 +1,125 @@
+"""`python -m tests.benchmarks.strangers`: what clients without a key or a session cost, and what others feel of them.
+
+Needs `wrk`. Prints two tables:
+  costs   one request or connection of each kind, sent one after the other on one connection: CPU of all processes of
+          the service, memory that stays, bytes in temporary files, whether a thread besides the loop's works, and time
+  ratios  the p99 of others, without and with 200 hostile clients of each kind, each of which sends its next request as
+          soon as it has an answer. The others are a client of the API with a key, one of /ready, and a member of staff
+          on a page of the admin. Each keeps its connection and pauses between requests. Without and with are measured
+          in turns.
+
+The ratios are to show how requests wait for each other in the service, not how the kernel shares a processor:
+- The service has one worker process, so that no other answers in its place. It is bound to one processor, and all
+  clients to another one.
+- A wait is measured in the processor time that the worker uses from the request to its response. On a processor that
+  the worker has for itself this is the same as the time that passes. While it serves hostile clients it never sleeps.
+- The client that is measured runs as soon as it has something to do (SCHED_FIFO, which needs root).
+"""
+
+import argparse
+import logging
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.benchmarks.databases import databases
+from tests.benchmarks.service import Service, log_in, make_certificate, running_service
+from tests.benchmarks.strangers.costs import costs
+from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
+from tests.benchmarks.strangers.ratios import Other, ratios
+
+PETS = 10_000
+
+
+@contextmanager
+def on_processor(processor: int) -> Iterator[None]:
+    """Processes that this one starts run on one of its processors."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[processor]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def pinned_service(folder: Path, **variables: str) -> Iterator[Service]:
+    """The service in one worker process on the first processor; this process and its clients are on the last."""
+    folder.mkdir()
+    with on_processor(0):
+        manager = running_service(folder, WEB_CONCURRENCY="1", **variables)
+        service = manager.__enter__()
+    try:
+        with on_processor(-1):
+            yield service
+    finally:
+        manager.__exit__(None, None, None)
+
+
+def others(service: Service, key: str, pet: str) -> list[Other]:
+    """Return the clients that are measured."""
+    with client_of(service) as client:
+        log_in(client, "staff", "a long one")
+        session = f"Cookie: sessionid={client.cookies['sessionid']}"
+    return [
+        Other("API", f"/v1/pets/{pet}", (f"X-API-Key: {key}",), 0.01),
+        Other("admin page", "/admin/pets/pet/", (session,), 0.01),
+        Other("/ready", "/ready", (), 0.01),
+    ]
+
+
+def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
+    certificate, private_key = make_certificate(folder)
+    with databases(name, folder, PETS) as (seeded,):
+        plain, tls = {}, {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(private_key)}
+        for place, variables in enumerate((plain, tls)):
+            with pinned_service(folder / str(place), DATABASE_URL=seeded.url, **variables) as service:
+                if service.execute("SELECT count(*) FROM auth_user WHERE username = 'staff'") == [(0,)]:
+                    service.create_staff("staff", "a long one")
+                chosen = [kind for kind in kinds(service) if _needs_tls(kind) == bool(variables)]
+                chosen = [kind for kind in chosen if not options.kinds or kind.name in options.kinds]
+                if chosen and "costs" in options.tables:
+                    costs(service, chosen, folder, options.rounds)
+                if chosen and "ratios" in options.tables:
+                    ratios(service, chosen, others(service, seeded.key, seeded.pet), folder, options.rounds)
+
+
+def _needs_tls(kind: Kind) -> bool:
+    return kind.name.startswith("TLS")
+
+
+def heading(name: str, command: str) -> str:
+    """Return where and when this ran."""
+    names = ("django", "gunicorn")
+    processor = next(
+        line.split(": ")[1] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+    )
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    return (
+        f"\n{name}, {datetime.now(UTC):%Y-%m-%d}, {processor}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, {versions}; `{command}`"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=["costs", "ratios"], metavar="TABLE", help="costs, ratios")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the tables")
+    options = parser.parse_args()
+    logging.disable(logging.INFO)  # of the clients
+    for name in options.databases:
+        print(heading(name, f"python -m tests.benchmarks.strangers --rounds {options.rounds}"))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o755)
+            measure(name, Path(folder), options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""`python -m tests.benchmarks.strangers.connections KIND PORT CLIENTS`: hostile clients that send no request.
+
+They go on until they get SIGINT, and then print how many connections they have made.
+"""
+
+import asyncio
+import signal
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+TIMEOUT = 30
+HELD = 100
+
+
+def _context() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def handshake(port: int, context: ssl.SSLContext) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.transport.abort()
+
+
+async def say_nothing(port: int, context: ssl.SSLContext) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await reader.read()
+    writer.transport.abort()
+
+
+async def open_and_close(port: int, context: ssl.SSLContext) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    # A reset: no port stays reserved for a connection that has ended.
+    linger = b"\1\0\0\0\0\0\0\0"
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
+CLIENTS: dict[str, Callable[[int, ssl.SSLContext], Awaitable[None]]] = {
+    "TLS handshake": handshake,
+    "connection that says nothing": say_nothing,
+    "connection opened and closed": open_and_close,
+}
+
+
+async def main(kind: str, port: int, clients: int) -> None:
+    made = 0
+    context = _context()
+
+    async def repeat() -> None:
+        nonlocal made
+        while True:
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    await CLIENTS[kind](port, context)
+                made += 1
+            except (OSError, TimeoutError):
+                await asyncio.sleep(0.01)
+
+    tasks = [asyncio.create_task(repeat()) for _ in range(clients)]
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: [task.cancel() for task in tasks])
+    await asyncio.gather(*tasks, return_exceptions=True)
+    print(made)
+
+
+def opened(kind: str, port: int, seconds: float) -> int:
+    """Return how many connections of a kind one client makes in so many seconds, one after the other."""
+
+    async def repeat() -> int:
+        context, number = _context(), 0
+        if kind == "connection that says nothing":  # the service ends these much later
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(HELD)]
+            await asyncio.sleep(seconds)
+            for _, writer in held:
+                writer.transport.abort()
+            return HELD
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await CLIENTS[kind](port, context)
+            number += 1
+        return number
+
+    return asyncio.run(repeat())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,91 @@
+"""What one request or connection of each kind costs the service."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.benchmarks.processes import TICKS, cpu, processes, proportional_size
+from tests.benchmarks.service import Service
+from tests.benchmarks.strangers.clients import Wrk
+from tests.benchmarks.strangers.connections import opened
+from tests.benchmarks.strangers.kinds import Kind
+
+SECONDS = 2
+
+
+def thread_seconds(service: Service) -> float:
+    """Return the seconds of CPU that threads other than the first of each process have taken."""
+    taken = 0.0
+    for pid in processes(service.process.pid):
+        for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+            if stat.parent.name != str(pid):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    fields = stat.read_text().rpartition(")")[2].split()
+                    taken += (int(fields[11]) + int(fields[12])) / TICKS
+    return taken
+
+
+def temporary_bytes(service: Service) -> int:
+    """Return the size of all files that the service has open and that have no name, on a disk."""
+    size = 0
+    for pid in processes(service.process.pid):
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            with suppress(OSError):
+                target = str(link.readlink())
+                if target.endswith("(deleted)") and not target.startswith(("/dev/shm/", "/memfd:", "/dev/zero")):
+                    size += link.stat().st_size
+    return size
+
+
+@contextmanager
+def largest(measure: Callable[[], int]) -> Iterator[list[int]]:
+    """Measure again and again; the list gets the largest value."""
+    values = [measure()]
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            values[0] = max(values[0], measure())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield values
+    finally:
+        over.set()
+        thread.join()
+
+
+def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, float, float, float]:
+    """Return milliseconds of CPU, KiB that stay in memory, bytes on a disk, threads in use, and milliseconds."""
+    pid = service.process.pid
+    size = proportional_size(service)
+    began, threads, before = cpu(pid), thread_seconds(service), time.monotonic()
+    with largest(lambda: temporary_bytes(service)) as disk:
+        if kind.path:
+            options = {"folder": folder, "connections": 1, "seconds": SECONDS}
+            answers = Wrk(service, kind.path, kind.headers, kind.script, **options).answers()
+            number, milliseconds = answers.number, answers.median
+        else:
+            number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
+            milliseconds = (time.monotonic() - before) * 1000 / number
+    spent = sum(taken - began.get(process, 0) for process, taken in cpu(pid).items())
+    on_threads = (thread_seconds(service) - threads) / spent if spent else 0
+    grown = (proportional_size(service) - size) * 1024 / number
+    return spent / number * 1000, grown, disk[0], float(on_threads > 0.2), milliseconds
+
+
+def costs(service: Service, kinds: Sequence[Kind], folder: Path, rounds: int) -> None:
+    """Print a row for each kind: the medians of what one costs."""
+    print("\n| one of this kind | CPU, ms | memory that stays, KiB | disk, bytes | threads in use | time, ms |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for kind in kinds:
+        cost(service, kind, folder)  # the first ones fill caches
+        rows = [cost(service, kind, folder) for _ in range(rounds)]
+        milliseconds, grown, disk, threads, time_ms = (statistics.median(column) for column in zip(*rows, strict=True))
+        numbers = f"{milliseconds:.2f} | {grown:.2f} | {disk:,.0f} | {threads:.0f} | {time_ms:.2f}"
+        print(f"| {kind.name} | {numbers} |", flush=True)

@@ -1,0 +1,76 @@
+"""The kinds of request that need no key and no session."""
+
+import re
+from typing import NamedTuple
+
+import httpx
+
+from petservice.apikeys import keys
+from tests.benchmarks.service import Service
+
+# Loopback is a trusted proxy by default, so a stranger of this benchmark comes from any address that it names.
+ANY_ADDRESS = (
+    'wrk.headers["X-Forwarded-For"] = math.random(1, 223) .. ".0." .. math.random(0, 255) .. "." .. math.random(1, 254)'
+)
+
+
+class Kind(NamedTuple):
+    """One kind of request or connection.
+
+    `script` is Lua for wrk: statements before the first request, or a function that makes each request. A kind without
+    a `path` is one of tests.benchmarks.strangers.connections.
+    """
+
+    name: str
+    path: str = ""
+    headers: tuple[str, ...] = ()
+    script: str = ""
+
+
+def kinds(service: Service) -> list[Kind]:
+    """Return all kinds, for a running service."""
+    unknown = keys.generate("test")
+    return [
+        Kind("home page", "/"),
+        Kind("documentation", "/docs"),
+        Kind("OpenAPI document", "/openapi.json"),
+        Kind("static file, 0.2 KiB", "/static/petservice/docs.css"),
+        Kind("static file, 1.5 MiB", "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"),
+        Kind("login page", "/admin/login/"),
+        Kind("login, wrong password", "/admin/login/", script=_login_script(service)),
+        Kind("page without a session", "/admin/pets/pet/"),
+        Kind("page, invented session", "/admin/pets/pet/", (f"Cookie: sessionid={'x' * 32}",)),
+        Kind("/ready", "/ready"),
+        Kind("/v1/health", "/v1/health"),
+        Kind("unknown path", "/nowhere"),
+        Kind("unknown path of the API", "/v1/nowhere"),
+        Kind("no key", "/v1/pets"),
+        Kind("malformed key", "/v1/pets", ("X-API-Key: pets_test_guess",)),
+        Kind("unknown key", "/v1/pets", (f"X-API-Key: {unknown}",)),
+        Kind("TLS handshake"),
+        Kind("connection that says nothing"),
+        Kind("connection opened and closed"),
+    ]
+
+
+def client_of(service: Service) -> httpx.Client:
+    """Return a client that takes any certificate."""
+    return httpx.Client(
+        base_url=service.url, verify=False, trust_env=False, timeout=60, headers={"Referer": service.url}
+    )
+
+
+def _login_script(service: Service) -> str:
+    """Return Lua for logins with a wrong password, each for another account from another address."""
+    with client_of(service) as client:
+        page = client.get("/admin/login/")
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
+    return f"""
+wrk.headers["Cookie"] = "csrftoken={page.cookies["csrftoken"]}"
+wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+function request()
+  {ANY_ADDRESS}
+  return wrk.format("POST", nil, nil,
+    "password=guess&csrfmiddlewaretoken={token}&username=" .. math.random(1, 1000000))
+end
+"""

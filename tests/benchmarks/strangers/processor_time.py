@@ -1,0 +1,42 @@
+"""The processor time of another process, to the microsecond.
+
+What /proc and the clocks of clock_gettime(2) say of another process that runs is behind by up to a tick of the kernel,
+4 ms for example. The counter of perf_event_open(2) is not.
+"""
+
+import ctypes
+import os
+import platform
+import struct
+from pathlib import Path
+
+_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+_SOFTWARE, _SIZE, _TASK_CLOCK = 1, 64, 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ProcessorTime:
+    """Counts the processor time of all threads that a process has now."""
+
+    def __init__(self, process: int) -> None:
+        threads = [int(folder.name) for folder in Path(f"/proc/{process}/task").iterdir()]
+        self._counters = [_counter(thread) for thread in threads]
+
+    def __enter__(self) -> "ProcessorTime":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for counter in self._counters:
+            os.close(counter)
+
+    def milliseconds(self) -> float:
+        """Return the processor time since this object was made."""
+        return sum(struct.unpack("Q", os.read(counter, 8))[0] for counter in self._counters) / 1e6
+
+
+def _counter(thread: int) -> int:
+    attributes = struct.pack("IIQ", _SOFTWARE, _SIZE, _TASK_CLOCK).ljust(_SIZE, b"\0")
+    counter = int(_libc.syscall(_PERF_EVENT_OPEN[platform.machine()], attributes, thread, -1, -1, 0))
+    if counter < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return counter

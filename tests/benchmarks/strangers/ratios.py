@@ -1,0 +1,94 @@
+"""The p99 of others, without and with hostile clients of each kind."""
+
+import os
+import random
+import ssl
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.benchmarks.processes import processes
+from tests.benchmarks.service import Service
+from tests.benchmarks.strangers.clients import hostile_clients
+from tests.benchmarks.strangers.kinds import Kind
+from tests.benchmarks.strangers.processor_time import ProcessorTime
+from tests.server.connections import Client, get
+
+SECONDS = 2
+
+
+class Other(NamedTuple):
+    """A client that is measured, on a connection of its own, and pauses up to so many seconds between requests."""
+
+    name: str
+    path: str
+    headers: tuple[str, ...]
+    pause: float
+
+
+@contextmanager
+def first_on_its_processor() -> Iterator[None]:
+    """Let this thread run as soon as it has something to do, as far as that is allowed; not what it starts."""
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def worker_of(service: Service) -> int:
+    """Return the process id of the one worker."""
+    (worker,) = set(processes(service.process.pid)) - {service.process.pid}
+    return worker
+
+
+def measured(service: Service, other: Other) -> list[float]:
+    """Return the milliseconds of the worker's processor time from each request to its response."""
+    context = ssl._create_unverified_context() if service.url.startswith("https") else None
+    request = get(other.path, *(header.encode() for header in other.headers))
+    waits = []
+    with Client(service, context=context) as client, first_on_its_processor():
+        _ask(client, request)  # a first request waits with strangers, and may begin threads
+        with ProcessorTime(worker_of(service)) as used:
+            end = time.monotonic() + SECONDS
+            while time.monotonic() < end:
+                began = used.milliseconds()
+                _ask(client, request)
+                waits.append(used.milliseconds() - began)
+                time.sleep(random.uniform(0, other.pause))
+    return waits
+
+
+def _ask(client: Client, request: bytes) -> None:
+    client.send(request)
+    answer = client.answer()
+    assert answer.status == 200, answer
+
+
+def p99(waits: Sequence[float]) -> float:
+    return statistics.quantiles(waits, n=100, method="inclusive")[98]
+
+
+def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], folder: Path, rounds: int) -> None:
+    """Print a row for each kind: its rate, and the p99 of each other without and with, and the ratio."""
+    print(f"\n| hostile clients | requests a second | {' | '.join(f'{other.name}, p99 in ms' for other in others)} |")
+    print("| --- |" + " ---: |" * (1 + len(others)))
+    for kind in kinds:
+        seen: dict[str, dict[bool, list[float]]] = {other.name: {True: [], False: []} for other in others}
+        rates: list[float] = []
+        for _ in range(rounds):
+            for hostile in (False, True):
+                with ExitStack() as stack:
+                    rate = stack.enter_context(hostile_clients(service, kind, folder) if hostile else nullcontext([]))
+                    for other in others:
+                        seen[other.name][hostile] += measured(service, other)
+                rates += rate
+        cells = []
+        for waits in seen.values():
+            without, among = p99(waits[False]), p99(waits[True])
+            cells.append(f"{without:.1f} → {among:.1f}: **{among / without:.1f}**")
+        print(f"| {kind.name} | {statistics.median(rates):,.0f} | {' | '.join(cells)} |", flush=True)
