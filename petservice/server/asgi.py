@@ -30,18 +30,21 @@ from petservice.health import unavailable
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, READINESS
-from petservice.server.admission import (
+from petservice.server.admission import BusyError, Places
+from petservice.server.greenlets import GreenletPool
+from petservice.server.limits import (
     CONCURRENT_LOGINS,
+    CONCURRENT_READS,
     MAX_FORM_BYTES,
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
     MAX_UPLOAD_BYTES,
     MAX_UPLOADS,
     MAX_UPLOADS_OF_ACCOUNT,
-    BusyError,
-    Places,
+    PAGE_THREADS,
+    READINESS_THREADS,
+    WRITE_THREADS,
 )
-from petservice.server.greenlets import GreenletPool
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.threads import ThreadPool
 
@@ -53,12 +56,6 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 # A response as it is sent: status, headers, body.
 Response = tuple[int, Headers, bytes]
-
-# Calls of the API that read, of a worker process, at a time. On PostgreSQL each has a connection of its own.
-CONCURRENT_READS = 3
-# Threads for requests that write in several statements, where these block their thread; for pages; and for /ready.
-WRITE_THREADS = 2
-PAGE_THREADS = 3
 
 
 class Application:
@@ -82,7 +79,7 @@ class Application:
         self.threads = {
             "pages": ThreadPool("pages", PAGE_THREADS),
             "writes": ThreadPool("writes", WRITE_THREADS),
-            "readiness": ThreadPool("readiness", 1),
+            "readiness": ThreadPool("readiness", READINESS_THREADS),
         }
         self._uploads = Places(MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Places(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)

@@ -16,10 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from greenlet import greenlet
 
 from petservice.db.waiting import READ, WRITE, waiter
-
-# Calls that may wait for a greenlet: as many as a worker has connections, so that any beyond are of clients that have
-# left.
-MAX_QUEUED = 1000
+from petservice.server.limits import MAX_QUEUED
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from petservice.monitoring.exporter import Exporter
+from petservice.server import limits
 from petservice.server.balancing import Balancer
 from petservice.server.drain import drain_first, stop_gracefully_on_interrupt
 
@@ -19,8 +20,7 @@ workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count()
 worker_class = "petservice.server.worker.EventLoopWorker"
 # Loaded once, and the memory shared by the workers. What a new release brings, a restart loads.
 preload_app = True
-# Of one worker; those beyond it wait in the kernel's queue.
-worker_connections = 1000
+worker_connections = limits.MAX_CONNECTIONS
 # gunicorn_h1c or nothing: the Python parser would cost more than everything else of gunicorn.
 http_parser = "fast"
 # Not uvloop where it happens to be installed: it saves nothing here that can be measured.
@@ -28,9 +28,7 @@ asgi_loop = "asyncio"
 # Django knows no start-up and shutdown messages.
 asgi_lifespan = "off"
 
-# Longer than the idle time-out of the usual load balancers (60 s) would be safe too, but holds a connection per
-# client; 15 s spans a client's pauses.
-keepalive = 15
+keepalive = limits.KEEPALIVE
 # A worker whose loop, or one of whose calls of Django, stands still for this long is replaced.
 timeout = 30
 graceful_timeout = 30
@@ -42,10 +40,8 @@ control_socket_disable = True
 certfile = os.environ.get("TLS_CERTFILE") or None
 keyfile = os.environ.get("TLS_KEYFILE") or None
 
-# gunicorn's most: a long query is answered by the API, which can say what is wrong with it.
-limit_request_line = 8190
-# Of 8,190 bytes each, so that the headers of a request take half a MiB at most.
-limit_request_fields = 64
+limit_request_line = limits.MAX_REQUEST_LINE
+limit_request_fields = limits.MAX_HEADERS
 # Seconds in which a request may still run whose client has left: none. What has not begun is dropped.
 asgi_disconnect_grace_period = 0
 

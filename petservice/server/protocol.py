@@ -14,17 +14,8 @@ from gunicorn.asgi.protocol import ASGIProtocol
 
 from petservice.api.responses import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
+from petservice.server.limits import LINGER, MAX_PIECE_BYTES, MIN_BYTES_PER_SECOND, REQUEST_TIMEOUT
 from petservice.server.requests import sent_request_id
-
-# Seconds for a request to arrive, from its first byte to its last, and in which its client must take some of the
-# response. A body has a second more for each MIN_BYTES_PER_SECOND of it, so that large uploads are possible.
-REQUEST_TIMEOUT = 20
-MIN_BYTES_PER_SECOND = 16 * 1024
-# Bytes that the parser is given at once: for each chunk of a body it moves all that follows in the same piece.
-MAX_PIECE_BYTES = 16 * 1024
-# Seconds in which a client that is refused may still send before it is cut off. If the connection were closed at once,
-# it would be reset under a client that still sends, and the response lost.
-LINGER = 10
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types

@@ -12,11 +12,9 @@ from django.utils.encoding import repercent_broken_unicode
 
 from petservice.api.responses import REQUEST_ID, request_id_of
 from petservice.paths import API
+from petservice.server.limits import UPLOAD_MEMORY_BYTES
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-
-# Bytes of an upload that are kept in memory; a larger one is kept in a temporary file.
-UPLOAD_MEMORY_BYTES = 256 * 1024
 
 
 class UnreadableTargetError(ValueError):

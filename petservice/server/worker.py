@@ -29,10 +29,9 @@ from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.logs import lost_lines
 from petservice.server.balancing import Acceptor, WorkerSlot
-from petservice.server.protocol import REQUEST_TIMEOUT, Connection
+from petservice.server.limits import LAST_REQUEST_TIMEOUT, REQUEST_TIMEOUT
+from petservice.server.protocol import Connection
 
-# Seconds, when the worker stops, in which a client may use a kept connection once more and be told that it closes.
-LAST_REQUEST_TIMEOUT = 1.5
 # Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
 # Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
 SWITCH_INTERVAL = 0.0001

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.admission import (
+from petservice.server.admission import BusyError, Places
+from petservice.server.limits import (
     CONCURRENT_LOGINS,
     MAX_FORM_BYTES,
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
     MAX_UPLOADS_OF_ACCOUNT,
-    BusyError,
-    Places,
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
