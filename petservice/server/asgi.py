@@ -16,8 +16,6 @@ from petservice.wsgi import application as wsgi_application
 # The import above sets Django up, which those below need.
 # isort: split
 from django.conf import settings
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
 from petservice.api.errors import error_response
@@ -46,16 +44,13 @@ from petservice.server.limits import (
     WRITE_THREADS,
 )
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
+from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
 
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
-# A response as it is sent: status, headers, body.
-Response = tuple[int, Headers, bytes]
 
 
 class Application:
@@ -109,7 +104,7 @@ class Application:
             refusal = error_response_for(400, sent_request_id(scope["headers"]))
             if record is not None:
                 record.client_is({"REMOTE_ADDR": (scope["client"] or [""])[0]}, refusal["X-Request-ID"])
-            await _send(send, scope["method"], _whole(refusal), record)
+            await send_response(send, scope["method"], whole(refusal), record)
             return
         own_id = request_id_of(request.META)
         request_id.set(own_id)  # until the next request on the connection: also for what gunicorn logs of this one
@@ -118,7 +113,7 @@ class Application:
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
-            response = _whole(with_standard_headers(error_response(400, str(error)), own_id))
+            response = whole(with_standard_headers(error_response(400, str(error)), own_id))
             if isinstance(error, CutBodyError):
                 record = None  # nobody gets it, or the connection has noted what its client got instead
         except Exception as error:
@@ -127,15 +122,15 @@ class Application:
             if record is not None:
                 record.handled(request)
         try:
-            await _send(send, request.method, response, record)
+            await send_response(send, request.method, response, record)
         except Exception as error:
             # Headers that the server refuses. It has sent nothing then, and would go on to answer in HTML.
-            await _send(send, request.method, self._failed(request, error), record)
+            await send_response(send, request.method, self._failed(request, error), record)
 
     async def _response(self, request: Request, receive: Receive) -> Response:
         path = request.path_info
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            return _whole(error_response_for(417, request_id_of(request.META)))
+            return whole(error_response_for(417, request_id_of(request.META)))
         if not request.is_for_api and path != READINESS:
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
@@ -156,7 +151,7 @@ class Application:
             return await self._on_thread("pages" if reads else "writes", request)
         pool = self.greenlets["reads" if reads else "writes"]
         try:
-            return _whole(await pool.call(partial(self._handler.api_response, request)))
+            return whole(await pool.call(partial(self._handler.api_response, request)))
         except TimeoutError as error:
             return self._failed(request, error)
 
@@ -193,17 +188,17 @@ class Application:
             async with asyncio.timeout(self._call_timeout):
                 return await self._on_thread("readiness", request)
         except TimeoutError:
-            return _whole(with_standard_headers(unavailable(), request_id_of(request.META)))
+            return whole(with_standard_headers(unavailable(), request_id_of(request.META)))
 
     async def _on_thread(self, name: str, request: Request) -> Response:
-        return _encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))
+        return encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))
 
     def _failed(self, request: Request, error: Exception) -> Response:
         """Log an error of the server, and return the response to its request."""
         # Where the database took too long, the place is the same each time.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
-        return _whole(error_response_for(500, request_id_of(request.META)))
+        return whole(error_response_for(500, request_id_of(request.META)))
 
 
 def _insert_requests() -> set[tuple[str, str]]:
@@ -224,29 +219,8 @@ def _health_response(handler: Handler, scheme: str) -> Response:
         **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
         **{"server": None, "client": None, "headers": []},
     }
-    status, headers, body = _whole(handler.api_response(Request(scope)))
+    status, headers, body = whole(handler.api_response(Request(scope)))
     return status, [(name, value) for name, value in headers if name != b"X-Request-ID"], body
-
-
-def _whole(response: HttpResponse) -> Response:
-    return _encoded(response, response.content)
-
-
-def _encoded(response: HttpResponseBase, body: bytes) -> Response:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
-    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
-    # That of a 304 would be read as the length of what it stands for.
-    if response.status_code != 304 and "Content-Length" not in response.headers:
-        headers.append((b"Content-Length", str(len(body)).encode()))
-    return response.status_code, headers, body
-
-
-async def _send(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
-    status, headers, body = response
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    if record is not None:
-        record.responded(status)
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 
 application = Application(wsgi_application)

@@ -1,0 +1,35 @@
+"""Django's responses, as the server sends them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+
+from petservice.monitoring.access_log import AccessRecord
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+# A response as it is sent: status, headers, body.
+Response = tuple[int, Headers, bytes]
+
+
+def whole(response: HttpResponse) -> Response:
+    return encoded(response, response.content)
+
+
+def encoded(response: HttpResponseBase, body: bytes) -> Response:
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
+    # That of a 304 would be read as the length of what it stands for.
+    if response.status_code != 304 and "Content-Length" not in response.headers:
+        headers.append((b"Content-Length", str(len(body)).encode()))
+    return response.status_code, headers, body
+
+
+async def send_response(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
+    status, headers, body = response
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if record is not None:
+        record.responded(status)
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
