@@ -20,6 +20,11 @@ class Proxies:
         names = [name.strip() for name in text.split(",") if name]
         return cls(tuple(ip_network(name) for name in names if name != "*"), "*" in names)
 
+    def trusts(self, peer: str) -> bool:
+        """Return whether a connection from this address is one of a proxy."""
+        address = _address(peer)
+        return self.any_peer or (address is not None and address in self)
+
     def __contains__(self, address: Address) -> bool:
         return any(address in network for network in self.networks)
 

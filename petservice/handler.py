@@ -16,6 +16,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, get_resolver
 from django.utils.module_loading import import_string
 
 from petservice.api.parsers import MAX_BODY_BYTES
@@ -35,6 +36,14 @@ class APIHandlerMixin(BaseHandler):
         for name in reversed(settings.API_MIDDLEWARE):
             chain = convert_exception_to_response(import_string(name)(chain))
         self._api_chain: Any = self._middleware_chain if settings.DEBUG else chain
+
+    def is_unknown(self, path: str) -> bool:
+        """Return whether no view has this path; static files have no view either."""
+        try:
+            get_resolver().resolve(path)
+        except Resolver404:
+            return True
+        return False
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(API):

@@ -6,7 +6,7 @@ from math import inf
 from threading import Lock
 from time import monotonic
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
@@ -69,6 +69,9 @@ def is_stopping() -> bool:
 
 # Seconds between two looks at the database: each takes longer than all else about `/ready`, which anybody may ask for.
 _INTERVAL = 1.0
+# Seconds for which the result of a look is answered while the next look is under way.
+_MAX_AGE = 2.0
+_STOPPING = "The service is about to stop."
 _NO_ANSWER = "The database does not answer."
 
 
@@ -81,10 +84,18 @@ class Readiness:
         self._looked_at = -inf
         self._logged = ""
 
+    def known_obstacle(self) -> str | None:
+        """Return the obstacle as the last look found it, None if that was more than _MAX_AGE ago."""
+        return self._obstacle if monotonic() - self._looked_at < _MAX_AGE else None
+
+    def is_due(self) -> bool:
+        """Return whether the last look was at least _INTERVAL ago."""
+        return monotonic() - self._looked_at >= _INTERVAL
+
     def obstacle(self) -> str:
         """Return why the database cannot be used, or an empty string; looks at most once in _INTERVAL."""
         with self._looking:  # requests that come during a look wait for its result
-            if monotonic() - self._looked_at >= _INTERVAL:
+            if self.is_due():
                 self._obstacle = _obstacle()
                 self._looked_at = monotonic()
                 self.log_change(self._obstacle)
@@ -120,7 +131,25 @@ def unavailable() -> HttpResponse:
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """200 when the database answers and has every migration and the service is to go on, else 503."""
-    # A stop is announced at once, so it is asked for each time.
-    if obstacle := "The service is about to stop." if is_stopping() else readiness.obstacle():
+    # A stop is announced immediately, so it is asked for each time.
+    return _response(_STOPPING if is_stopping() else readiness.obstacle())
+
+
+def renew() -> None:
+    """Look at the database if a look is due."""
+    try:
+        readiness.obstacle()
+    finally:
+        connection.close_if_unusable_or_obsolete()
+
+
+def known_response() -> HttpResponse | None:
+    """Return the response of `/ready` without its headers, None if the database must be asked first."""
+    obstacle = _STOPPING if is_stopping() else readiness.known_obstacle()
+    return None if obstacle is None else _response(obstacle)
+
+
+def _response(obstacle: str) -> HttpResponse:
+    if obstacle:
         return error_response(503, obstacle)
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

@@ -7,7 +7,7 @@ called on the loop's own thread, in greenlets; pages, and whatever else may take
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any
 
@@ -24,11 +24,11 @@ from petservice.api.responses import error_response_for, request_id_of, with_sta
 from petservice.backoffice.logins import counted_address, refuse_login, staff_account
 from petservice.db.backend import backend
 from petservice.handler import Handler
-from petservice.health import unavailable
+from petservice.health import known_response, readiness, renew, unavailable
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
-from petservice.paths import HEALTH, LOGIN, READINESS
-from petservice.server.admission import BusyError, Places
+from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
+from petservice.server.admission import BusyError, KnownClients, Places, Turns
 from petservice.server.greenlets import GreenletPool
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
@@ -43,6 +43,8 @@ from petservice.server.limits import (
     READINESS_THREADS,
     WRITE_THREADS,
 )
+from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
+from petservice.server.public_responses import Key, PublicResponses
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
@@ -79,6 +81,10 @@ class Application:
         self._uploads = Places(MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Places(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
         self._login_threads = asyncio.Semaphore(CONCURRENT_LOGINS)
+        self._known = KnownClients()
+        # Strangers of one kind never wait for a slow request of another kind.
+        self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "readiness", "health")}
+        self._public = PublicResponses(handler)
         # The health check touches nothing, so its response is always the same but for the request id.
         self._health = {scheme: _health_response(handler, scheme) for scheme in ("http", "https")}
 
@@ -121,6 +127,7 @@ class Application:
         finally:
             if record is not None:
                 record.handled(request)
+        scope[CLIENT_KIND] = self._client_kind(request)
         try:
             await send_response(send, request.method, response, record)
         except Exception as error:
@@ -135,7 +142,8 @@ class Application:
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
         if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
-            return self._health_response(request)
+            async with self._turns["health"].take(counted_address(request)):
+                return self._health_response(request)
         if request.is_for_api:
             return await self._api_response(request)
         return await self._readiness(request)
@@ -144,22 +152,56 @@ class Application:
         status, headers, body = self._health[request.scheme or "http"]
         return status, [*headers, (b"X-Request-ID", request_id_of(request.META).encode())], body
 
+    def _client_kind(self, request: Request) -> str:
+        if request.path_info in PROBES:
+            return request.path_info
+        return KNOWN if request.credential in self._known else STRANGER
+
+    def _turn(self, kind: str, request: Request) -> AbstractAsyncContextManager[None]:
+        """Return a context to handle a request in, which a client that is not known enters by turns with others."""
+        if request.credential in self._known:
+            return nullcontext()
+        timeout = self._call_timeout if kind in self.greenlets else None
+        return self._turns[kind].take(counted_address(request), timeout)
+
     async def _api_response(self, request: Request) -> Response:
-        reads = request.method in ("GET", "HEAD")
-        only_inserts = (request.method, request.path_info) in self._inserts
-        if settings.DEBUG or (self._writes_block and not reads and not only_inserts):
-            return await self._on_thread("pages" if reads else "writes", request)
-        pool = self.greenlets["reads" if reads else "writes"]
+        kind = "reads" if request.method in ("GET", "HEAD") else "writes"
         try:
-            return whole(await pool.call(partial(self._handler.api_response, request)))
+            async with self._turn(kind, request):
+                response = await self._call_of_api(kind, request)
         except TimeoutError as error:
             return self._failed(request, error)
+        if getattr(request, "auth", None) is not None:
+            self._known.note(request.credential)
+        elif response[0] in (401, 403):
+            self._known.forget(request.credential)
+        return response
+
+    async def _call_of_api(self, kind: str, request: Request) -> Response:
+        only_inserts = (request.method, request.path_info) in self._inserts
+        if settings.DEBUG or (self._writes_block and kind == "writes" and not only_inserts):
+            return await self._on_thread("pages" if kind == "reads" else kind, request)
+        return whole(await self.greenlets[kind].call(partial(self._handler.api_response, request)))
 
     async def _page_response(self, request: Request, receive: Receive) -> Response:
+        key = self._public.key_of(request)
+        if key is None:
+            return await self._private_response(request, receive)
+        # The kept response is whole, and a client that asks for a part must take the whole as well (RFC 9110).
+        request.META.pop("HTTP_RANGE", None)
+        async with self._turn("public", request):
+            response = self._public.get(key, request)
+        if response is None:
+            response = await self._on_page_thread(request)
+            self._public.keep(key, request, response)
+        return response
+
+    async def _private_response(self, request: Request, receive: Receive) -> Response:
         with ExitStack() as places:
             max_bytes = MAX_FORM_BYTES
             if request.declared_bytes > MAX_FORM_BYTES or request.is_chunked:
-                account = await self.threads["pages"].call(partial(staff_account, request))
+                async with self._turn("pages", request):
+                    account = await self.threads["pages"].call(partial(staff_account, request))
                 if account is not None:
                     try:
                         places.enter_context(self._uploads.take(account))
@@ -171,7 +213,7 @@ class Application:
             await request.receive_body(receive, max_bytes)
             if (request.method, request.path_info) == ("POST", LOGIN):
                 return await self._login_response(request)
-            return await self._on_thread("pages", request)
+            return await self._on_page_thread(request)
 
     async def _login_response(self, request: Request) -> Response:
         try:
@@ -180,15 +222,43 @@ class Application:
                     return await self._on_thread("pages", request)
         except BusyError:
             refuse_login(request)
-            return await self._on_thread("pages", request)
+            return await self._on_page_thread(request)
+
+    async def _on_page_thread(self, request: Request) -> Response:
+        async with self._turn("pages", request):
+            response = await self._on_thread("pages", request)
+        user = getattr(request, "_cached_user", None)  # as far as the page has looked for it
+        if user is not None and user.is_active and user.is_staff:
+            self._known.note(request.credential)
+        elif user is not None:
+            self._known.forget(request.credential)
+        return response
 
     async def _readiness(self, request: Request) -> Response:
         # A database that is silent would keep the client waiting for as long as it is.
         try:
-            async with asyncio.timeout(self._call_timeout):
-                return await self._on_thread("readiness", request)
+            async with (
+                asyncio.timeout(self._call_timeout),
+                self._turns["readiness"].take(counted_address(request)),
+            ):
+                return await self._current_readiness(request)
         except TimeoutError:
             return whole(with_standard_headers(unavailable(), request_id_of(request.META)))
+
+    async def _current_readiness(self, request: Request) -> Response:
+        known = known_response() if request.method in ("GET", "HEAD") else None
+        if known is not None and readiness.is_due() and not self.threads["readiness"].is_busy:
+            # The next look is begun early, so that requests need not wait for it.
+            self._renewal = asyncio.ensure_future(self.threads["readiness"].call(renew))
+        response = None if known is None else self._public.get(self._readiness_key(request, known.content), request)
+        if response is None:
+            response = await self._on_thread("readiness", request)
+            # By its own body, as the state may have changed meanwhile.
+            self._public.keep(self._readiness_key(request, response[2]), request, response)
+        return response
+
+    def _readiness_key(self, request: Request, body: bytes) -> Key:
+        return READINESS, body.decode(), request.scheme or "", ""
 
     async def _on_thread(self, name: str, request: Request) -> Response:
         return encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))

@@ -8,8 +8,12 @@ import asyncio
 import mmap
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
+
+from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
+from petservice.server.priority import KNOWN, STRANGER
 
 # Workers are counted in this many slots, by their age: no two that run at the same time share one, save after many
 # restarts; then these two count wrongly.
@@ -65,6 +69,8 @@ class Acceptor:
         *,
         tls: ssl.SSLContext | None,
         tls_timeout: float,
+        set_kind: Callable[[int, str], None],  # of the client that a socket belongs to
+        is_proxy: Callable[[str], bool],
     ) -> None:
         self._loop = loop
         self._listeners = listeners
@@ -74,6 +80,12 @@ class Acceptor:
         self._log = log
         self._tls = tls
         self._tls_timeout = tls_timeout if tls else None
+        # Sets the kind of client that a socket belongs to.
+        self._set_kind = set_kind
+        self._is_proxy = is_proxy
+        # The address of each connection, by its socket, and how many connections each address has.
+        self._addresses: dict[int, str] = {}
+        self._of_address: Counter[str] = Counter()
         # Connections that have been accepted; a TLS handshake counts, too.
         self.open = 0
         self._is_stopped = False
@@ -97,8 +109,13 @@ class Acceptor:
         self._is_stopped = True
         self.listen()
 
-    def connection_ended(self) -> None:
-        """Make room for another connection."""
+    def connection_ended(self, descriptor: int) -> None:
+        """Make room for another connection, after the one with this socket."""
+        self._set_kind(descriptor, KNOWN)  # the number may be that of any other socket or file from now on
+        address = self._addresses.pop(descriptor, "")
+        self._of_address[address] -= 1
+        if self._of_address[address] <= 0:
+            del self._of_address[address]
         self.open -= 1
         if self._deferral is not None:  # this worker may be the one with the fewest by now
             self._deferral.cancel()
@@ -119,7 +136,7 @@ class Acceptor:
             return
         try:
             # One at a time: a worker that took all that wait would have more than its share.
-            accepted, _ = listener.accept()
+            accepted, peer = listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:  # too many open files, for example; the worker listens again within a second
@@ -127,7 +144,14 @@ class Acceptor:
             self._slot.note(None)
             self._watch(False)
             return
+        address = peer[0] if isinstance(peer, tuple) else ""  # of a unix socket
+        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and address and not self._is_proxy(address):
+            accepted.close()
+            return
+        self._addresses[accepted.fileno()] = address
+        self._of_address[address] += 1
         accepted.setblocking(False)
+        self._set_kind(accepted.fileno(), STRANGER)  # until its first request
         self.open += 1
         self.listen()
         handshake = self._loop.create_task(self._begin(accepted))
@@ -156,10 +180,11 @@ class Acceptor:
         self.listen()
 
     async def _begin(self, accepted: socket.socket) -> None:
+        descriptor = accepted.fileno()
         try:
             await self._loop.connect_accepted_socket(
                 self._connect, accepted, ssl=self._tls, ssl_handshake_timeout=self._tls_timeout
             )
         except (OSError, asyncio.CancelledError):  # no TLS, or gone before the handshake
             accepted.close()
-            self.connection_ended()
+            self.connection_ended(descriptor)

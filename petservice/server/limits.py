@@ -7,6 +7,9 @@ The bound on a body to the API is `petservice.api.parsers.MAX_BODY_BYTES`, becau
 
 # Connections of a worker; further ones wait in the kernel's queue. A connection takes a few KiB.
 MAX_CONNECTIONS = 1000
+# Connections of one address to a worker; further ones are closed. Half of all, so that no single address can keep all
+# others out. Proxies of FORWARDED_ALLOW_IPS are exempt: their connections are those of many clients.
+MAX_CONNECTIONS_OF_ADDRESS = MAX_CONNECTIONS // 2
 # Seconds for a request to arrive, from its first byte to its last, and for a client to take some of a response. Also
 # for a new connection to send its first byte, and for a TLS handshake. A slow client is otherwise kept for ever.
 REQUEST_TIMEOUT = 20
@@ -55,10 +58,25 @@ WRITE_THREADS = 2
 PAGE_THREADS = 3
 READINESS_THREADS = 1
 
+# Strangers: clients without a key or a session that has been valid lately.
+
+# Requests of strangers that are handled at a time, of each kind: reads and writes of the API, pages, public responses,
+# /ready and /v1/health. Strangers wait for each other, by turns of their addresses, and others do not wait for them.
+CONCURRENT_STRANGERS = 1
+# Keys and sessions that are remembered because they were valid at their last request, so their clients do not wait with
+# strangers. A hash of each is kept. The one that was noted first is forgotten first.
+MAX_KNOWN_CLIENTS = 10_000
+# Bytes of responses that are the same for every client and are kept in memory: more than all static files have.
+MAX_PUBLIC_BYTES = 16 * 1024 * 1024
+# Bytes of a response that are passed to the connection in one piece. The next piece waits until the client takes some,
+# so that a client that reads slowly holds no copy of a large response.
+RESPONSE_PIECE_BYTES = 256 * 1024
+
 # Logins.
 
-# Logins that check a password at a time: fewer than there are threads for pages, so that pages never wait for them.
-CONCURRENT_LOGINS = 2
+# Logins that check a password at a time. With the one thread that pages of strangers take, one thread for pages is left
+# to clients with a session.
+CONCURRENT_LOGINS = 1
 # Logins, also those that wait for a thread, in all and of one address. A password takes long to check on purpose.
 MAX_LOGINS = 8
 MAX_LOGINS_OF_ADDRESS = 4

@@ -15,6 +15,7 @@ from gunicorn.asgi.protocol import ASGIProtocol
 from petservice.api.responses import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
 from petservice.server.limits import LINGER, MAX_PIECE_BYTES, MIN_BYTES_PER_SECOND, REQUEST_TIMEOUT
+from petservice.server.priority import CLIENT_KIND, STRANGER
 from petservice.server.requests import sent_request_id
 
 
@@ -34,6 +35,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     received = 0
     # Whether the request that is being handled has arrived whole.
     is_whole = False
+    # The number of its socket.
+    descriptor: int
     # Whether the response to the request that arrived last has begun.
     has_responded = False
     # Since when the client has taken nothing of the response.
@@ -45,6 +48,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def connection_made(self, transport: asyncio.Transport) -> None:
         self.began = time.monotonic()
         self.worker.connections.add(self)
+        self.descriptor = transport.get_extra_info("socket").fileno()
         super().connection_made(transport)
         self.is_on_unix_socket = transport.get_extra_info("socket").family == socket.AF_UNIX
         if not self.is_on_unix_socket and transport.get_extra_info("peername") is None:
@@ -55,7 +59,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self.worker.connections.discard(self)
-        self.worker.acceptor.connection_ended()
+        self.worker.acceptor.connection_ended(self.descriptor)
         if self._awaiting_request:
             self._request_ready.set()  # to end at once; gunicorn would wait for some seconds
         self._task.add_done_callback(self._release_parser)
@@ -114,6 +118,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _send_response_start(self, *args: Any, **options: Any) -> None:
         self.has_responded = True
+        self.worker.sockets_by_priority.set_kind(self.descriptor, self.scope.get(CLIENT_KIND, STRANGER))
         super()._send_response_start(*args, **options)
 
     def _send_error_response(self, status: int, message: str, extra_headers: Any = ()) -> None:

@@ -7,6 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.encoding import repercent_broken_unicode
 
@@ -45,6 +46,13 @@ class Request(ASGIRequest):
         super().__init__({**scope, **readable}, self._received)
         # For the connection, which may have to refuse the rest of the request.
         scope[REQUEST_ID] = request_id_of(self.META)
+
+    @property
+    def credential(self) -> str | None:
+        """What says who the client is: the API key of a request to the API, the session of any other; unverified."""
+        if self.is_for_api:
+            return self.META.get("HTTP_X_API_KEY")
+        return self.COOKIES.get(settings.SESSION_COOKIE_NAME)
 
     @property
     def is_chunked(self) -> bool:

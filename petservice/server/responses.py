@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice.monitoring.access_log import AccessRecord
+from petservice.server.limits import RESPONSE_PIECE_BYTES
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
@@ -32,4 +33,11 @@ async def send_response(send: Send, method: str | None, response: Response, reco
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
         record.responded(status)
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
+    if method == "HEAD":
+        body = b""
+    sent = 0
+    while len(body) - sent > RESPONSE_PIECE_BYTES:
+        piece = body[sent : sent + RESPONSE_PIECE_BYTES]
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        sent += len(piece)
+    await send({"type": "http.response.body", "body": body[sent:]})

@@ -30,6 +30,7 @@ from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.logs import lost_lines
 from petservice.server.balancing import Acceptor, WorkerSlot
 from petservice.server.limits import LAST_REQUEST_TIMEOUT, REQUEST_TIMEOUT
+from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
 
 # Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
@@ -66,6 +67,11 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         self.loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def _setup_event_loop(self) -> None:
+        self.sockets_by_priority = PrioritySelector()
+        self.loop = asyncio.SelectorEventLoop(self.sockets_by_priority)
+        asyncio.set_event_loop(self.loop)
+
     def load_wsgi(self) -> None:
         super().load_wsgi()
         self.asgi.access_log = self._access_log()
@@ -88,6 +94,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         return AccessLog(lines, metrics) if lines or metrics else None
 
     async def _serve(self) -> None:
+        from django.conf import settings
+
         self._stopping = asyncio.Event()
         self.acceptor = Acceptor(
             self.loop,
@@ -98,6 +106,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
             self.log,
             tls=self._tls,
             tls_timeout=REQUEST_TIMEOUT,
+            set_kind=self.sockets_by_priority.set_kind,
+            is_proxy=settings.TRUSTED_PROXIES.trusts,
         )
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
             # A call that hangs stops the heartbeat, so that gunicorn's `timeout` holds for it, too. Not the readiness

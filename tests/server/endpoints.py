@@ -43,6 +43,9 @@ class SlowToBegin(worker.EventLoopWorker):
 class EndpointsHandler(Handler):
     """The endpoints for tests, or else the service."""
 
+    def is_unknown(self, path: str) -> bool:
+        return False  # the planted ones have no pattern
+
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
             case "/held":

@@ -73,6 +73,8 @@ class Served:
             logging.getLogger("balancing"),
             tls=None,
             tls_timeout=1,
+            set_kind=lambda descriptor, kind: None,
+            is_proxy=lambda address: True,
         )
 
     async def has(self, number: int) -> None:
@@ -120,7 +122,7 @@ class ServedConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._served.transports.remove(self._transport)
-        self._served.acceptor.connection_ended()
+        self._served.acceptor.connection_ended(-1)
 
 
 @pytest.fixture
@@ -213,7 +215,7 @@ def test_stopped_worker_accepts_nothing(listener: socket.socket, knock: Knock) -
         for _ in range(4):
             knock()
         await going_on.has(4)
-        stopped.acceptor.connection_ended()  # one that it still had
+        stopped.acceptor.connection_ended(-1)  # one that it still had
         knock()
         await going_on.has(5)
         assert stopped.transports == []

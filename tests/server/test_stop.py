@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.asgi import PAGE_THREADS
+from petservice.server.limits import CONCURRENT_STRANGERS
 from tests.server.connections import Client, Connect, get
 from tests.server.services import DRAINING, held, planted_service, release, workers
 from tests.service import Service
@@ -127,7 +127,7 @@ def test_stop_does_not_wait_for_clients_that_have_left(tmp_path: Path) -> None:
         with ExitStack() as stack:
             for _ in range(20):  # each with a response that finds nobody
                 stack.enter_context(Client(service)).send(get("/held"))
-            wait_until(lambda: held(tmp_path) == PAGE_THREADS)
+            wait_until(lambda: held(tmp_path) == CONCURRENT_STRANGERS)
         release(tmp_path)
 
         service.process.send_signal(signal.SIGTERM)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server import asgi
+from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
 from tests.server.connections import CHUNKED, Client, Connect, get
 from tests.server.services import asked, clear, held, open_connections, planted_service, release, workers
@@ -19,7 +19,6 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once(on="postgresql")
 
 # As many pages are made at a time.
-PAGE_THREADS = asgi.PAGE_THREADS
 
 
 @pytest.fixture(scope="module")
@@ -117,23 +116,23 @@ def test_clients_that_read_slowly_hold_no_thread(patient: Service, connect: Conn
 
 def test_page_whose_client_left_before_its_turn_is_not_made(patient: Service, connect: Connect) -> None:
     folder = patient.log.parent
-    holding = [connect(patient) for _ in range(PAGE_THREADS)]
+    holding = [connect(patient) for _ in range(CONCURRENT_STRANGERS)]
     for client in holding:
         client.send(get("/held"))
-    wait_until(lambda: held(folder) == PAGE_THREADS)
+    wait_until(lambda: held(folder) == CONCURRENT_STRANGERS)
     other = connect(patient)
     with Client(patient) as leaving:
         leaving.send(get("/v1/meta"))
         assert leaving.answer().status == 200
         leaving.send(get("/begun"))
-    wait_until(lambda: open_connections(other) == PAGE_THREADS + 1)
+    wait_until(lambda: open_connections(other) == CONCURRENT_STRANGERS + 1)
 
     release(folder)
 
-    assert [client.answer().status for client in holding] == [200] * PAGE_THREADS
+    assert [client.answer().status for client in holding] == [200] * CONCURRENT_STRANGERS
     for client in holding:  # whatever was before these has been done when they are
         client.send(get("/meta"))
-    assert [client.answer().status for client in holding] == [200] * PAGE_THREADS
+    assert [client.answer().status for client in holding] == [200] * CONCURRENT_STRANGERS
     assert not (folder / "begun").exists()
 
 

@@ -1,0 +1,96 @@
+"""Responses that are the same for every client, kept in memory: pages without a login, static files, unknown paths.
+
+Without it, each response is made again on a thread, which takes several times as much CPU, and each client that reads a
+static file slowly holds a copy of the file.
+"""
+
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from petservice.api.responses import request_id_of
+from petservice.handler import Handler
+from petservice.paths import ADMIN, DOCUMENT, PAGES, READINESS, STATIC
+from petservice.server.limits import MAX_PUBLIC_BYTES
+from petservice.server.requests import Request
+from petservice.server.responses import Headers, Response
+
+# The path, or UNKNOWN; the part of the query, or of the state, that matters; the scheme; and the Host header.
+Key = tuple[str, str, str, str]
+
+UNKNOWN = "unknown"
+# The statuses of responses that are kept, where these are others than 200.
+_STATUSES = {UNKNOWN: (404,), READINESS: (200, 503)}
+# Bytes that a response takes besides its body.
+_OVERHEAD = 4096
+
+
+class Kept(NamedTuple):
+    """A response that is kept, without its request id, and the URL pattern of its request, for the access log."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    resolver_match: Any
+
+    @property
+    def size(self) -> int:
+        return len(self.body) + _OVERHEAD
+
+
+class PublicResponses:
+    """The responses that were used last, up to MAX_PUBLIC_BYTES."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._size = 0
+
+    def key_of(self, request: Request) -> Key | None:
+        """Return what all requests with the same response have in common; None if clients may get different ones."""
+        meta = request.META
+        is_plain = request.method in ("GET", "HEAD") and not (request.declared_bytes or request.is_chunked)
+        if settings.DEBUG or not is_plain or "CONTENT_TYPE" in meta or "*/*" not in meta.get("HTTP_ACCEPT", "*/*"):
+            return None
+        path, query = request.path_info, ""
+        if path in PAGES:
+            query = "script" if "script" in request.GET else ""
+        elif path != DOCUMENT and not path.startswith(STATIC):
+            if path == READINESS or path.startswith(ADMIN) or not self._handler.is_unknown(path):
+                return None
+            path = UNKNOWN
+        return path, query, request.scheme or "", meta.get("HTTP_HOST", "")
+
+    def get(self, key: Key, request: Request) -> Response | None:
+        """Return the response that is kept for a request, None if there is none."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        self._kept.move_to_end(key)
+        request.resolver_match = kept.resolver_match
+        headers = [*kept.headers, (b"X-Request-ID", request_id_of(request.META).encode())]
+        if _client_has(kept, request):
+            return 304, [(name, value) for name, value in headers if not name.startswith(b"Content-")], b""
+        return kept.status, headers, kept.body
+
+    def keep(self, key: Key, request: Request, response: Response) -> None:
+        """Keep the response to a request if it is the same for all requests with this key."""
+        status, headers, body = response
+        is_public = not any(name in (b"Set-Cookie", b"Vary") for name, _ in headers)
+        if request.method != "GET" or not is_public or status not in _STATUSES.get(key[0], (200,)):
+            return
+        if key in self._kept:
+            self._size -= self._kept.pop(key).size
+        headers = [(name, value) for name, value in headers if name != b"X-Request-ID"]
+        kept = self._kept[key] = Kept(status, headers, body, request.resolver_match)
+        self._size += kept.size
+        while self._size > MAX_PUBLIC_BYTES:
+            self._size -= self._kept.popitem(last=False)[1].size
+
+
+def _client_has(kept: Kept, request: Request) -> bool:
+    """Return whether the client says that it has the response already, as browsers do for static files."""
+    etag, modified = request.META.get("HTTP_IF_NONE_MATCH"), request.META.get("HTTP_IF_MODIFIED_SINCE")
+    sent, own = (modified, b"Last-Modified") if etag is None else (etag, b"ETag")
+    return sent is not None and (own, sent.encode("latin-1", "replace")) in kept.headers

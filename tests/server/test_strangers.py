@@ -1,0 +1,248 @@
+"""Clients without a key or a session: they wait for each other, and hold up no client that has one."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from petservice.server.admission import KnownClients, Turns
+from petservice.server.limits import (
+    CONCURRENT_STRANGERS,
+    MAX_CONNECTIONS_OF_ADDRESS,
+    MAX_KNOWN_CLIENTS,
+    PAGE_THREADS,
+    RESPONSE_PIECE_BYTES,
+)
+from petservice.server.responses import send_response
+from tests.databases import migrated_database_url
+from tests.server.connections import Client, get
+from tests.server.services import clear, held, planted_service, release, workers
+from tests.service import Service, log_in
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once(on="postgresql")
+
+Connect = Callable[[], Client]
+BUNDLE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("strangers")
+    with migrated_database_url(folder) as url, planted_service(folder, DATABASE_URL=url) as service:
+        service.create_staff("ada", "correct horse")
+        yield service
+
+
+@pytest.fixture
+def folder(planted: Service) -> Iterator[Path]:
+    """Where the planted paths leave their files; at the end, whatever they hold is released."""
+    folder = planted.log.parent
+    clear(folder)
+    yield folder
+    release(folder)
+
+
+@pytest.fixture
+def connect(planted: Service) -> Iterator[Connect]:
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(Client(planted))
+
+
+@pytest.fixture
+def session(planted: Service, folder: Path) -> bytes:
+    """The header of a member of staff who has had a page."""
+    release(folder)
+    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+        log_in(client, "ada", "correct horse")
+        assert client.get("/admin/").status_code == 200
+    clear(folder)
+    return f"Cookie: sessionid={client.cookies['sessionid']}".encode()
+
+
+def test_page_of_staff_does_not_wait_for_pages_of_strangers(folder: Path, connect: Connect, session: bytes) -> None:
+    strangers = [connect() for _ in range(2 * PAGE_THREADS)]
+    for stranger in strangers:
+        stranger.send(get("/held"))
+    wait_until(lambda: held(folder) == CONCURRENT_STRANGERS)
+
+    staff = connect()
+    staff.send(get("/admin/", session))
+    assert staff.answer().status == 200
+
+    assert held(folder) == CONCURRENT_STRANGERS
+    release(folder)
+    assert {stranger.answer().status for stranger in strangers} == {200}
+
+
+def test_public_page_needs_no_thread(folder: Path, connect: Connect, session: bytes) -> None:
+    stranger = connect()
+    for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
+        stranger.send(get(path))
+        assert stranger.answer().status == 200
+    for _ in range(PAGE_THREADS):
+        connect().send(get("/held", session))
+    wait_until(lambda: held(folder) == PAGE_THREADS)
+
+    for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
+        stranger.send(get(path))
+        assert stranger.answer().status == 200
+
+
+def test_client_with_a_key_does_not_wait_for_strangers_that_came_before(
+    planted: Service, folder: Path, connect: Connect
+) -> None:
+    key = f"X-API-Key: {planted.create_key()}".encode()
+    client = connect()
+    client.send(get("/v1/pets", key))
+    assert client.answer().status == 200
+    strangers = [connect() for _ in range(100)]
+    for stranger in strangers:
+        stranger.send(get("/v1/health"))
+        stranger.answer()
+        stranger.send(get("/v1/pets"))
+        stranger.answer()
+
+    (worker,) = workers(planted)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        for number, stranger in enumerate(strangers):
+            stranger.send(get("/v1/noted", b"X-Sender: %d" % number))
+        client.send(get("/v1/noted", key))
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    client.answer()
+    for stranger in strangers:
+        stranger.answer()
+
+    notes = sorted(folder.glob("noted-*"), key=lambda file: int(file.name.removeprefix("noted-")))
+    senders = [json.loads(file.read_text()).get("HTTP_X_SENDER") for file in notes]
+    for file in notes:
+        file.unlink()
+    assert len(senders) == 101
+    assert senders.index(None) < 10
+
+
+def test_kept_response_is_that_of_the_first_request(planted: Service) -> None:
+    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+        for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css"):
+            first, second, head = client.get(path), client.get(path), client.head(path)
+
+            assert second.content == first.content
+            assert first.headers.keys() == second.headers.keys() == head.headers.keys()
+            assert first.headers["X-Request-ID"] != second.headers["X-Request-ID"]
+            assert client.get(path, headers={"Host": "elsewhere.example"}).status_code == 400
+        assert client.get(BUNDLE, headers={"Range": "bytes=0-9"}).status_code == 200
+        seen = client.get(BUNDLE).headers
+        for name, of_client in (("Last-Modified", "If-Modified-Since"), ("ETag", "If-None-Match")):
+            again = client.get(BUNDLE, headers={of_client: seen[name]})
+            assert (again.status_code, again.content, "Content-Length" in again.headers) == (304, b"", False)
+
+
+def test_front_page_shows_the_host_of_its_request_also_when_kept(planted: Service) -> None:
+    port = planted.url.rpartition(":")[2]
+    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+        for _ in range(2):
+            for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+                assert f"http://{host}/v1/" in client.get("/", headers={"Host": host}).text
+
+
+def test_large_response_is_passed_on_in_pieces() -> None:
+    """The next piece waits until the client takes some, so a client that reads slowly holds no copy of the rest."""
+    body = os.urandom(3 * RESPONSE_PIECE_BYTES + 1)
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    asyncio.run(send_response(send, "GET", (200, [], body), None))
+
+    pieces = [message["body"] for message in messages[1:]]
+    assert b"".join(pieces) == body
+    assert max(map(len, pieces)) == RESPONSE_PIECE_BYTES
+    assert [message.get("more_body", False) for message in messages[1:]] == [True] * 3 + [False]
+
+
+def test_address_gets_no_more_than_its_connections(tmp_path: Path) -> None:
+    with (
+        migrated_database_url(tmp_path) as url,
+        planted_service(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
+        ExitStack() as stack,
+    ):
+
+        def connect() -> Client:
+            return stack.enter_context(Client(service))
+
+        held = [connect() for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
+        refused = connect()
+        refused.socket.settimeout(5)  # sooner than a connection that says nothing would end
+        assert refused.is_closed()
+
+        other = connect()
+        other.socket.close()
+        port = int(service.url.rpartition(":")[2])
+        other.socket = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=("127.0.0.2", 0))
+        other.send(get("/v1/health"))
+        assert other.answer().status == 200
+
+        held.pop().socket.close()
+        other.send(get("/v1/health"))
+        other.answer()
+        again = connect()
+        again.send(get("/v1/health"))
+        assert again.answer().status == 200
+
+
+def test_addresses_have_turns() -> None:
+    order: list[str] = []
+
+    async def work(turns: Turns, address: str) -> None:
+        async with turns.take(address):
+            order.append(address)
+
+    async def run() -> None:
+        turns = Turns(1)
+        async with turns.take("first"):
+            tasks = [asyncio.create_task(work(turns, address)) for address in ("one", "one", "one", "two")]
+            left = asyncio.create_task(work(turns, "left"))
+            await asyncio.sleep(0)
+            left.cancel()
+        await asyncio.gather(*tasks)
+        async with asyncio.timeout(1), turns.take("last"):
+            pass
+
+    asyncio.run(run())
+    assert order == ["one", "two", "one", "one"]
+
+
+def test_wait_for_a_turn_ends() -> None:
+    async def run() -> None:
+        turns = Turns(1)
+        async with turns.take("first"):
+            with pytest.raises(TimeoutError):
+                async with turns.take("second", timeout=0.01):
+                    pass
+        async with turns.take("second", timeout=0.01):
+            pass
+
+    asyncio.run(run())
+
+
+def test_known_clients_are_bounded_and_forgotten() -> None:
+    known = KnownClients()
+    for number in range(MAX_KNOWN_CLIENTS + 1):
+        known.note(str(number))
+    assert "0" not in known
+    assert "1" in known
+    known.forget("1")
+    assert "1" not in known
+    known.note(None)
+    assert None not in known
