@@ -1,1 +1,1 @@
-"""How a socket becomes a call of petservice.wsgi's handler: gunicorn on an event loop."""
+"""The web server: gunicorn with an event loop, which turns bytes from sockets into calls of Django."""

@@ -1,7 +1,7 @@
-"""Who may have work under way at a time in a worker: one client, all clients together, and strangers.
+"""Admission control: how many requests one client, all clients, and clients without a key may have in progress.
 
-Without it, sixty logins at once keep everybody's pages waiting for seconds, a few uploads that trickle in fill the
-disk, and two hundred clients without a key keep all others waiting.
+Without this module, sixty simultaneous logins delay all pages by seconds, and a few slow uploads fill the disk. Two
+hundred clients without a key delay all others.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from petservice.server.limits import CONCURRENT_STRANGERS, MAX_KNOWN_CLIENTS
 
 
 class BusyError(Exception):
-    """A client, or all together, have as much under way as they may."""
+    """The error that a client, or all clients together, have reached their limit."""
 
 
 class Places:
-    """A number of places, of which each client may have some."""
+    """A limited number of slots, of which each client may have some."""
 
     def __init__(self, number: int, of_a_client: int) -> None:
         self._number = number
@@ -26,7 +26,7 @@ class Places:
 
     @contextmanager
     def take(self, client: object) -> Iterator[None]:
-        """Return a context in which a client has a place; raises BusyError if it may not have another."""
+        """Return a context in which a client has a slot. Raises BusyError if it may not have another one."""
         if self._taken[client] >= self._of_a_client or self._taken.total() >= self._number:
             raise BusyError
         self._taken[client] += 1
@@ -34,23 +34,23 @@ class Places:
             yield
         finally:
             self._taken[client] -= 1
-            self._taken += Counter()  # forget whoever has none
+            self._taken += Counter()  # drops clients without a slot
 
 
 class Turns:
-    """A queue in which strangers wait for each other: each address that waits has a turn after the other.
+    """A queue for strangers, in which the addresses that wait take turns.
 
-    What follows a turn begins in another step of the event loop, so the loop serves all others in between.
+    The work of each turn begins in a new step of the event loop, so that other clients are served in between.
     """
 
     def __init__(self, number: int = CONCURRENT_STRANGERS) -> None:
         self._free = number
-        # Those that wait, by address. The address that had a turn last is at the end.
+        # Waiting requests by address. The address that had the latest turn is the last one.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     @asynccontextmanager
     async def take(self, address: str, timeout: float | None = None) -> AsyncIterator[None]:
-        """Return a context in which a client has a turn; raises TimeoutError if it has to wait too long for it."""
+        """Return a context in which a client has a turn. Raises TimeoutError if it waits longer than `timeout`."""
         if self._free:
             self._free -= 1
         else:
@@ -68,10 +68,10 @@ class Turns:
             async with asyncio.timeout(timeout):
                 await turn
         except BaseException:
-            if turn.done() and not turn.cancelled():  # it came just as the wait for it ended
+            if turn.done() and not turn.cancelled():  # the turn came at the same time as the timeout
                 self._pass_on()
             else:
-                with suppress(ValueError):  # the turn has been passed over already
+                with suppress(ValueError):  # _pass_on has already removed it
                     queue.remove(turn)
                 if not queue and self._waiting.get(address) is queue:
                     del self._waiting[address]
@@ -91,9 +91,9 @@ class Turns:
 
 
 class KnownClients:
-    """The keys and sessions that were valid at their last request: only their hashes, up to MAX_KNOWN_CLIENTS.
+    """A set of keys and sessions that were valid at their last request, as hashes, up to MAX_KNOWN_CLIENTS.
 
-    This decides who waits with strangers, and nothing else: each request is authenticated in full.
+    It only decides which requests queue with those of strangers. Each request is still authenticated in full.
     """
 
     def __init__(self) -> None:
@@ -103,12 +103,12 @@ class KnownClients:
         return hash(credential) in self._hashes
 
     def note(self, credential: str | None) -> None:
-        """Remember the client of a request whose key or session was valid."""
+        """Add the client of a request whose key or session was valid."""
         if credential is not None and credential not in self:
             self._hashes[hash(credential)] = None
             if len(self._hashes) > MAX_KNOWN_CLIENTS:
                 del self._hashes[next(iter(self._hashes))]
 
     def forget(self, credential: str | None) -> None:
-        """Forget the client of a request whose key or session was refused."""
+        """Remove the client of a request whose key or session was refused."""
         self._hashes.pop(hash(credential), None)

@@ -1,7 +1,7 @@
-"""The ASGI application: which request of the event loop runs where.
+"""The ASGI application, which decides where each request runs.
 
-The event loop receives each request whole before Django is called, so that a slow client holds up nobody. The API is
-called on the loop's own thread, in greenlets; pages, and whatever else may take long, on threads.
+The event loop receives each request completely before it calls Django, so that a slow client delays no other. API
+requests run in greenlets on the event loop's thread. Pages and other slow requests run on threads.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 from petservice.wsgi import application as wsgi_application
 
-# The import above sets Django up, which those below need.
+# The import above sets up Django for the following imports.
 # isort: split
 from django.conf import settings
 from django.urls import get_resolver
@@ -58,7 +58,7 @@ Receive = Callable[[], Awaitable[Message]]
 class Application:
     """The application of one worker process."""
 
-    # Set by the worker if requests are to be logged or counted.
+    # The worker sets it if requests are logged or counted.
     access_log: AccessLog | None = None
 
     def __init__(self, handler: Handler) -> None:
@@ -67,12 +67,12 @@ class Application:
         self._call_timeout = database.call_timeout
         self._writes_block = database.writes_block
         self._inserts = _insert_requests()
-        # Requests that read never queue behind requests that wait to write.
+        # Separate pools, so that reads never queue behind writes.
         self.greenlets = {
             "reads": GreenletPool(CONCURRENT_READS, database.call_timeout),
             "writes": GreenletPool(database.concurrent_writes, database.call_timeout),
         }
-        # Nor a page behind a request that waits to write on a thread, nor the readiness probe behind a page.
+        # Separate pools, so that pages never queue behind writes, nor the readiness check behind pages.
         self.threads = {
             "pages": ThreadPool("pages", PAGE_THREADS),
             "writes": ThreadPool("writes", WRITE_THREADS),
@@ -82,14 +82,14 @@ class Application:
         self._logins = Places(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
         self._login_threads = asyncio.Semaphore(CONCURRENT_LOGINS)
         self._known = KnownClients()
-        # Strangers of one kind never wait for a slow request of another kind.
+        # Separate queues, so that no kind of request waits for slow requests of another kind.
         self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "readiness", "health")}
         self._public = PublicResponses(handler)
-        # The health check touches nothing, so its response is always the same but for the request id.
+        # The response of the health check is always the same, except for the request id.
         self._health = {scheme: _health_response(handler, scheme) for scheme in ("http", "https")}
 
     def close(self) -> None:
-        """Close the connections to the database that calls of the API share; no request may follow."""
+        """Close the database connections of the greenlets. No request may follow."""
         for pool in self.greenlets.values():
             pool.close()
 
@@ -113,7 +113,7 @@ class Application:
             await send_response(send, scope["method"], whole(refusal), record)
             return
         own_id = request_id_of(request.META)
-        request_id.set(own_id)  # until the next request on the connection: also for what gunicorn logs of this one
+        request_id.set(own_id)  # until the connection's next request, so that gunicorn's log lines have the id as well
         if record is not None:
             record.client_is(request.META, own_id)
         try:
@@ -121,7 +121,7 @@ class Application:
         except RefusedBodyError as error:
             response = whole(with_standard_headers(error_response(400, str(error)), own_id))
             if isinstance(error, CutBodyError):
-                record = None  # nobody gets it, or the connection has noted what its client got instead
+                record = None  # the client has left, or the connection has recorded its own refusal
         except Exception as error:
             response = self._failed(request, error)
         finally:
@@ -131,7 +131,7 @@ class Application:
         try:
             await send_response(send, request.method, response, record)
         except Exception as error:
-            # Headers that the server refuses. It has sent nothing then, and would go on to answer in HTML.
+            # gunicorn refuses invalid headers before it sends anything, and would respond in HTML.
             await send_response(send, request.method, self._failed(request, error), record)
 
     async def _response(self, request: Request, receive: Receive) -> Response:
@@ -141,7 +141,7 @@ class Application:
         if not request.is_for_api and path != READINESS:
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
-        if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # then it can be a page
+        if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # DEBUG has a browsable API
             async with self._turns["health"].take(counted_address(request)):
                 return self._health_response(request)
         if request.is_for_api:
@@ -158,7 +158,7 @@ class Application:
         return KNOWN if request.credential in self._known else STRANGER
 
     def _turn(self, kind: str, request: Request) -> AbstractAsyncContextManager[None]:
-        """Return a context to handle a request in, which a client that is not known enters by turns with others."""
+        """Return a context for handling a request, in which strangers take turns and known clients do not wait."""
         if request.credential in self._known:
             return nullcontext()
         timeout = self._call_timeout if kind in self.greenlets else None
@@ -187,7 +187,7 @@ class Application:
         key = self._public.key_of(request)
         if key is None:
             return await self._private_response(request, receive)
-        # The kept response is whole, and a client that asks for a part must take the whole as well (RFC 9110).
+        # Cached responses are complete. A server may ignore the Range header (RFC 9110, section 14.2).
         request.META.pop("HTTP_RANGE", None)
         async with self._turn("public", request):
             response = self._public.get(key, request)
@@ -208,7 +208,7 @@ class Application:
                     except BusyError:
                         raise RefusedBodyError("Other uploads are under way: wait until they have ended.") from None
                     max_bytes = MAX_UPLOAD_BYTES
-                elif not request.is_chunked:  # no page takes so much of a stranger: let it say so at once
+                elif not request.is_chunked:  # no page accepts this from a stranger, so it can refuse immediately
                     request.leave_body()
             await request.receive_body(receive, max_bytes)
             if (request.method, request.path_info) == ("POST", LOGIN):
@@ -227,7 +227,7 @@ class Application:
     async def _on_page_thread(self, request: Request) -> Response:
         async with self._turn("pages", request):
             response = await self._on_thread("pages", request)
-        user = getattr(request, "_cached_user", None)  # as far as the page has looked for it
+        user = getattr(request, "_cached_user", None)  # only set if the page has used request.user
         if user is not None and user.is_active and user.is_staff:
             self._known.note(request.credential)
         elif user is not None:
@@ -235,7 +235,7 @@ class Application:
         return response
 
     async def _readiness(self, request: Request) -> Response:
-        # A database that is silent would keep the client waiting for as long as it is.
+        # Without a timeout, a database that does not respond would keep the client waiting.
         try:
             async with (
                 asyncio.timeout(self._call_timeout),
@@ -248,12 +248,12 @@ class Application:
     async def _current_readiness(self, request: Request) -> Response:
         known = known_response() if request.method in ("GET", "HEAD") else None
         if known is not None and readiness.is_due() and not self.threads["readiness"].is_busy:
-            # The next look is begun early, so that requests need not wait for it.
+            # Start the next check in the background, so that requests need not wait for it.
             self._renewal = asyncio.ensure_future(self.threads["readiness"].call(renew))
         response = None if known is None else self._public.get(self._readiness_key(request, known.content), request)
         if response is None:
             response = await self._on_thread("readiness", request)
-            # By its own body, as the state may have changed meanwhile.
+            # The key is that of the new body, because the state may have changed since the lookup above.
             self._public.keep(self._readiness_key(request, response[2]), request, response)
         return response
 
@@ -264,16 +264,16 @@ class Application:
         return encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))
 
     def _failed(self, request: Request, error: Exception) -> Response:
-        """Log an error of the server, and return the response to its request."""
-        # Where the database took too long, the place is the same each time.
+        """Log an error of the server, and return the error response."""
+        # A database timeout has no traceback, because it always comes from the same place.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
         return whole(error_response_for(500, request_id_of(request.META)))
 
 
 def _insert_requests() -> set[tuple[str, str]]:
-    """Return the method and path of each request that views declare to write by one insert only."""
-    # Views of viewsets have these two attributes.
+    """Return the method and path of each request that writes by inserts only, as its viewset declares."""
+    # Only views of viewsets have the attributes `actions` and `cls`.
     views = {pattern.pattern: getattr(pattern, "callback", None) for pattern in get_resolver().url_patterns}
     return {
         (method.upper(), f"/{address}")
@@ -284,7 +284,7 @@ def _insert_requests() -> set[tuple[str, str]]:
 
 
 def _health_response(handler: Handler, scheme: str) -> Response:
-    """Return the health check's response, without a request id."""
+    """Return the response of the health check, without a request id."""
     scope = {
         **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
         **{"server": None, "client": None, "headers": []},

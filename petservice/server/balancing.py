@@ -1,7 +1,7 @@
-"""How the worker processes accept connections, so that all have about as many.
+"""The balance of connections: a worker leaves a new connection to another worker that has fewer.
 
-Without it, both of two clients may come to one worker and wait there for each other, while the other worker is idle:
-the kernel gives a new connection to whichever worker asks first.
+Without this module, the kernel gives a new connection to the worker that asks first. So one worker may get both of two
+clients, which then wait for each other while the other worker is idle.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from typing import Any
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
 from petservice.server.priority import KNOWN, STRANGER
 
-# Workers are counted in this many slots, by their age: no two that run at the same time share one, save after many
-# restarts; then these two count wrongly.
+# Number of slots for worker processes. A worker's slot follows from its age, so two running workers share a slot only
+# after many restarts. They are then balanced less evenly.
 SLOTS = 64
-# Seconds between two looks of a worker that has more connections than another and leaves the next one to that.
+# Seconds between two checks of a worker that leaves the next connection to another worker.
 DEFERRAL_INTERVAL = 0.001
-# Seconds after which such a worker accepts all the same.
+# Maximum number of seconds that a worker leaves a connection to others.
 MAX_DEFERRAL = 0.02
-# Seconds for which it then accepts whatever comes.
+# Seconds for which it then accepts all connections.
 NO_DEFERRAL = 0.2
 
 
 class WorkerSlot:
-    """The number of connections that one worker has, in memory that all workers share."""
+    """The number of connections of one worker, in memory that all workers share."""
 
     def __init__(self, counts: memoryview, slot: int) -> None:
         self._counts = counts
         self._slot = slot
 
     def note(self, connections: int | None) -> None:
-        """Tell the other workers how many connections this one has, or None if it accepts no more."""
-        # Zero stands for a worker that accepts none, and for none at all.
+        """Publish this worker's number of connections, or None if it accepts no more."""
+        # 0 means that there is no worker, or that it accepts no connections.
         self._counts[self._slot] = 0 if connections is None else connections + 1
 
     def has_more_than_another(self) -> bool:
@@ -45,18 +45,18 @@ class WorkerSlot:
 
 
 class Balancer:
-    """The slots of all workers, made by the master process before the workers begin as copies of it."""
+    """The slots of all workers, which the master process creates before it forks them."""
 
     def __init__(self) -> None:
         self._counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
 
     def slot(self, age: int) -> WorkerSlot:
-        """Return the slot of the worker with this age, the number that the master has started before it."""
+        """Return the slot of the worker with this age: gunicorn's running number of the worker."""
         return WorkerSlot(self._counts, age % SLOTS)
 
 
 class Acceptor:
-    """Accepts the connections of one worker, up to a limit; further ones are left to other workers or to the kernel."""
+    """An acceptor of one worker's connections, up to a limit; others wait in the kernel or go to other workers."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class Acceptor:
         # The address of each connection, by its socket, and how many connections each address has.
         self._addresses: dict[int, str] = {}
         self._of_address: Counter[str] = Counter()
-        # Connections that have been accepted; a TLS handshake counts, too.
+        # Number of accepted connections, including those in their TLS handshake.
         self.open = 0
         self._is_stopped = False
         self._is_watching = False
-        # While this worker leaves connections to another: when it looks again, and since when.
+        # While this worker leaves connections to another: the timer of its next check, and the time of the first one.
         self._deferral: asyncio.TimerHandle | None = None
         self._deferring_since: float | None = None
         self._no_deferral_until = 0.0
@@ -99,7 +99,7 @@ class Acceptor:
             listener.setblocking(False)
 
     def listen(self) -> None:
-        """Accept connections if there is room for any."""
+        """Accept connections if the limit is not reached."""
         has_room = not self._is_stopped and self.open < self._limit
         self._slot.note(self.open if has_room else None)
         self._watch(has_room and self._deferral is None)
@@ -110,14 +110,14 @@ class Acceptor:
         self.listen()
 
     def connection_ended(self, descriptor: int) -> None:
-        """Make room for another connection, after the one with this socket."""
-        self._set_kind(descriptor, KNOWN)  # the number may be that of any other socket or file from now on
+        """Count the connection with this socket as ended."""
+        self._set_kind(descriptor, KNOWN)  # because the descriptor can be reused for any socket or file
         address = self._addresses.pop(descriptor, "")
         self._of_address[address] -= 1
         if self._of_address[address] <= 0:
             del self._of_address[address]
         self.open -= 1
-        if self._deferral is not None:  # this worker may be the one with the fewest by now
+        if self._deferral is not None:  # this worker may have the fewest connections now
             self._deferral.cancel()
             self._deferral = None
         self.listen()
@@ -135,16 +135,16 @@ class Acceptor:
         if self._defers():
             return
         try:
-            # One at a time: a worker that took all that wait would have more than its share.
+            # One at a time, because a worker that accepted all at the same time would get too many.
             accepted, peer = listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
-        except OSError as error:  # too many open files, for example; the worker listens again within a second
+        except OSError as error:  # for example too many open files; the worker tries again within a second
             self._log.error("No connection could be accepted: %s", error)
             self._slot.note(None)
             self._watch(False)
             return
-        address = peer[0] if isinstance(peer, tuple) else ""  # of a unix socket
+        address = peer[0] if isinstance(peer, tuple) else ""  # a unix socket has no address
         if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and address and not self._is_proxy(address):
             accepted.close()
             return
@@ -159,7 +159,7 @@ class Acceptor:
         handshake.add_done_callback(self._handshakes.discard)
 
     def _defers(self) -> bool:
-        """Leave the connection that waits to a worker that has fewer, for MAX_DEFERRAL at most."""
+        """Return whether to leave the next connection to a worker that has fewer, for MAX_DEFERRAL at most."""
         now = self._loop.time()
         if now < self._no_deferral_until or not self._slot.has_more_than_another():
             self._deferring_since = None
@@ -167,7 +167,7 @@ class Acceptor:
         if self._deferring_since is None:
             self._deferring_since = now
         elif now - self._deferring_since >= MAX_DEFERRAL:
-            # The other worker is too busy or hangs, so the next connections need not wait for it one by one.
+            # The other worker is too busy or blocked, so accept the next connections without waiting for it.
             self._no_deferral_until = now + NO_DEFERRAL
             self._deferring_since = None
             return False
@@ -185,6 +185,6 @@ class Acceptor:
             await self._loop.connect_accepted_socket(
                 self._connect, accepted, ssl=self._tls, ssl_handshake_timeout=self._tls_timeout
             )
-        except (OSError, asyncio.CancelledError):  # no TLS, or gone before the handshake
+        except (OSError, asyncio.CancelledError):  # not TLS, or disconnected before the handshake
             accepted.close()
             self.connection_ended(descriptor)

@@ -1,4 +1,4 @@
-"""System checks of the variables that gunicorn reads: `serve` refuses what it cannot use before anything else."""
+"""System checks of the variables that gunicorn reads. `serve` runs them before it starts."""
 
 import os
 import shlex
@@ -10,11 +10,11 @@ from django.core.checks import CheckMessage, Error, register
 
 @register("server")
 def check_gunicorn_variables(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """E010 to E012 for each variable of gunicorn that it cannot use, at which it would end with a traceback."""
+    """Return E010 to E012 for each variable that gunicorn could not use and would report with a traceback."""
     workers, port = os.environ.get("WEB_CONCURRENCY", "1"), os.environ.get("PORT", "8000")
     arguments = os.environ.get("GUNICORN_CMD_ARGS", "")
     has_workers = _is_integer(workers, most=9999)
-    # gunicorn.config converts the number of workers as it is imported.
+    # gunicorn.config converts WEB_CONCURRENCY when it is imported, so it is imported only if that is valid.
     problem = _problem_with_arguments(arguments) if arguments and has_workers else ""
     problems = [
         (
@@ -51,7 +51,7 @@ def _problem_with_arguments(arguments: str) -> str:
 
     config = Config()
     parser = config.parser()
-    parser.error = fail  # it would print how gunicorn is used, and end the process
+    parser.error = fail  # the original prints a usage message and ends the process
     try:
         options = vars(parser.parse_args(shlex.split(arguments)))
         if unknown := options.pop("args"):
@@ -59,6 +59,6 @@ def _problem_with_arguments(arguments: str) -> str:
         for name, value in options.items():
             if value is not None:
                 config.set(name, value)
-    except Exception as error:  # each option has a check of its own
+    except Exception as error:  # each option raises its own kind of error
         return str(error)
     return ""

@@ -1,7 +1,7 @@
-"""Calls of synchronous code on the event loop's own thread, which are suspended while they wait for the database.
+"""Greenlets that run API requests on the event loop's thread and are suspended while they wait for the database.
 
-Without it, on threads instead, a POST costs twice the CPU on SQLite, and any request up to half more with PostgreSQL on
-the same machine: two threads take the interpreter's lock from each other at every statement.
+With threads instead, a POST takes twice the CPU on SQLite. With PostgreSQL on the same machine, any request takes up to
+half more. Two threads compete for Python's global interpreter lock at every statement.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 class GreenletPool:
-    """A fixed number of greenlets, for as many calls at a time; further calls queue, up to MAX_QUEUED.
+    """A pool of a fixed number of greenlets. Further calls queue, up to MAX_QUEUED.
 
-    No call waits for the database for more than `timeout` seconds, neither in the queue nor once it has begun.
+    A call waits at most `timeout` seconds in the queue, and at most as long for the database once it runs.
     """
 
     def __init__(self, size: int, timeout: float = 5) -> None:
@@ -37,23 +37,23 @@ class GreenletPool:
         ]
         self._free = self._greenlets.copy()
         self._queue: deque[asyncio.Future[PooledGreenlet]] = deque()
-        # The timer of the calls that wait; one for all of them, as nearly all end long before they are overdue.
+        # One timer for all suspended calls, because nearly all end long before their deadline.
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def in_use(self) -> int:
-        """The number of greenlets in which a call runs or waits."""
+        """The number of greenlets that have a call."""
         return self.size - len(self._free)
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Return or raise what a function does, which runs to its end, even if the caller is cancelled meanwhile.
+        """Run a function and return its result or raise its error. It runs to its end even if the caller is cancelled.
 
         Raises TimeoutError if the database takes too long, or if so many calls wait that it would.
         """
         free = self._free.pop() if self._free else await self._next_free()
         outcome = free.begin(function)
         if outcome is None:
-            # The greenlet keeps the deadline, not the wait here: a caller may leave, and the call must still end.
+            # The deadline belongs to the greenlet, because the call must also end if its caller is cancelled.
             free.deadline = free.loop.time() + self._timeout
             if self._timer is None:
                 self._timer = free.loop.call_at(free.deadline, self._time_out_overdue)
@@ -64,7 +64,7 @@ class GreenletPool:
         return cast(T, value)
 
     async def _next_free(self) -> "PooledGreenlet":
-        """Wait until the calls that came before have their greenlets, and return the next one that is free."""
+        """Wait until earlier calls have their greenlets, and return the next free one."""
         if len(self._queue) >= MAX_QUEUED:
             raise TimeoutError(f"{MAX_QUEUED} calls wait for the database already.")
         turn: asyncio.Future[PooledGreenlet] = asyncio.get_running_loop().create_future()
@@ -73,17 +73,17 @@ class GreenletPool:
             async with asyncio.timeout(self._timeout):
                 return await turn
         except BaseException as error:
-            if turn.done() and not turn.cancelled():  # it came just as the wait for it ended
+            if turn.done() and not turn.cancelled():  # the greenlet came at the same time as the timeout
                 self.release(turn.result())
             else:
-                with suppress(ValueError):  # release has found it already
+                with suppress(ValueError):  # release has already removed it
                     self._queue.remove(turn)
             if isinstance(error, TimeoutError):
                 raise TimeoutError("The database has not answered earlier calls in time.") from None
             raise
 
     def release(self, released: "PooledGreenlet") -> None:
-        """Let the next call have a greenlet."""
+        """Give a greenlet to the next call in the queue."""
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
@@ -100,7 +100,7 @@ class GreenletPool:
         self._timer = loop.call_at(min(deadlines), self._time_out_overdue) if deadlines else None
 
     def close(self) -> None:
-        """Close the connections of the greenlets in which no call runs; no call may follow."""
+        """Close the connections of the free greenlets. No call may follow."""
         for free in self._free.copy():
             self._free.remove(free)
             free.begin(free.connection.close)
@@ -116,15 +116,15 @@ Outcome = tuple[Any, BaseException | None]
 
 
 class PooledGreenlet(greenlet):
-    """A greenlet that runs one call after the other, in one context and with one connection to the database.
+    """A greenlet that runs one call after the other, in one context and with one database connection.
 
-    For the code in it, it is the waiter of petservice.db.waiting.
+    It is the waiter (petservice.db.waiting) of the code that it runs.
     """
 
     loop: asyncio.AbstractEventLoop
-    # Gets the outcome of a call that has been suspended.
+    # The future for the outcome of a suspended call.
     ended: asyncio.Future[Outcome]
-    # When a call that is suspended has taken too long, on the loop's clock.
+    # The time at which a suspended call times out, on the loop's clock.
     deadline: float | None = None
 
     def __init__(self, pool: GreenletPool, connection: BaseDatabaseWrapper) -> None:
@@ -136,12 +136,12 @@ class PooledGreenlet(greenlet):
         self._pool = pool
         self._function: Callable[[], Any]
         self._outcome: Outcome | None = None
-        # The socket for which the call waits, and for what; None while it does not.
+        # The socket and the events that the call waits for, or None.
         self._socket: tuple[int, int] | None = None
         self.has_timed_out = False
 
     def begin(self, function: Callable[[], Any]) -> Outcome | None:
-        """Run a function and return its outcome, or None if it is suspended; then `ended` gets the outcome."""
+        """Run a function and return its outcome, or None if it is suspended and `ended` will get the outcome."""
         self.loop = asyncio.get_running_loop()
         self._function, self._outcome, self.has_timed_out = function, None, False
         if not self._step():
@@ -149,13 +149,13 @@ class PooledGreenlet(greenlet):
         return self._outcome
 
     def resume(self, *result: Any) -> None:
-        """Run a call that has been suspended until it is suspended again, or ends."""
+        """Run a suspended call until it is suspended again, or ends."""
         ended = self.ended
-        if self._step(*result) and not ended.done():  # or nobody waits for it any more
+        if self._step(*result) and not ended.done():  # the caller may have been cancelled
             ended.set_result(cast(Outcome, self._outcome))
 
     def time_out(self) -> None:
-        """End the call that is suspended with TimeoutError. What it waits for may still come; then it ends silently."""
+        """End a suspended call with TimeoutError, and ignore a response that comes later."""
         ended = self.ended
         self.deadline = None
         self.has_timed_out = True
@@ -165,7 +165,7 @@ class PooledGreenlet(greenlet):
             ended.set_exception(TimeoutError("The database has not answered in time."))
 
     def _step(self, *result: Any) -> bool:
-        # Django refuses to work in a thread whose loop runs. This one does not continue until the call is suspended.
+        # Django refuses to work in a thread with a running loop. The loop stands until the call is suspended or ends.
         asyncio._set_running_loop(None)
         connections[DEFAULT_DB_ALIAS] = self.connection
         try:
@@ -187,10 +187,10 @@ class PooledGreenlet(greenlet):
             self._suspend()
 
     def _suspend(self) -> Any:
-        """Let the loop continue until it resumes this greenlet; returns what that brings."""
-        return self.parent.switch()  # type: ignore[union-attr]  # it has begun, so it has a parent
+        """Let the loop continue until it resumes this greenlet, and return what it passes."""
+        return self.parent.switch()  # type: ignore[union-attr]  # a started greenlet has a parent
 
-    # Called by the code in the greenlet, as its waiter.
+    # The following methods are those of petservice.db.waiting.Waiter.
 
     def wait_for_socket(self, descriptor: int, wanted: int) -> int:
         if self.has_timed_out:

@@ -1,4 +1,4 @@
-"""Django's responses, as the server sends them."""
+"""The conversion of Django's responses into ASGI messages."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,7 +11,7 @@ from petservice.server.limits import RESPONSE_PIECE_BYTES
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
-# A response as it is sent: status, headers, body.
+# The status, headers and body of a response.
 Response = tuple[int, Headers, bytes]
 
 
@@ -22,7 +22,7 @@ def whole(response: HttpResponse) -> Response:
 def encoded(response: HttpResponseBase, body: bytes) -> Response:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
-    # That of a 304 would be read as the length of what it stands for.
+    # A 304 has no length, because clients would read it as the length of the cached response.
     if response.status_code != 304 and "Content-Length" not in response.headers:
         headers.append((b"Content-Length", str(len(body)).encode()))
     return response.status_code, headers, body

@@ -1,4 +1,4 @@
-"""The one way into the server."""
+"""The function that starts the server. Nothing else may be imported from outside this package."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from gunicorn.app.base import Application
 
 
 def run(bind: str | None) -> None:
-    """Become gunicorn, listening on `bind` or else where gunicorn's own settings say; ends the process."""
+    """Run gunicorn in this process until it ends, on the address `bind` or on the one of gunicorn's settings."""
     _WebServer(bind).run()
 
 
 class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn in this process, where Django is loaded already."""
+    """A gunicorn application that uses the already loaded Django."""
 
     def __init__(self, bind: str | None) -> None:
         self._bind = bind

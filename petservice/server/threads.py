@@ -1,4 +1,4 @@
-"""Threads for calls of Django that may take long: pages, the readiness probe, and transactions on SQLite."""
+"""Thread pools for slow requests: pages, the readiness check, and transactions on SQLite."""
 
 import asyncio
 import time
@@ -10,17 +10,17 @@ T = TypeVar("T")
 
 
 class ThreadPool:
-    """A ThreadPoolExecutor that tells how busy it is."""
+    """A ThreadPoolExecutor that reports how busy it is."""
 
     def __init__(self, name: str, size: int) -> None:
         self.size = size
         self._executor = ThreadPoolExecutor(size, thread_name_prefix=name)
-        # When each call that runs began, by the call, on the monotonic clock.
+        # The start time of each running call, on the monotonic clock.
         self._started: dict[object, float] = {}
         self._pending = 0
 
     async def call(self, function: Callable[[], T]) -> T:
-        """Return or raise what a function does on a thread.
+        """Run a function on a thread, and return its result or raise its error.
 
         If the caller is cancelled, a function that has not begun never does, and one that has begun runs to its end.
         """
@@ -31,7 +31,7 @@ class ThreadPool:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any call runs or waits for a thread."""
+        """Whether a call runs or waits for a thread."""
         return self._pending > 0
 
     @property
@@ -40,7 +40,7 @@ class ThreadPool:
         return len(self._started)
 
     def stalled_for(self) -> float:
-        """Return for how many seconds the oldest call has been running, 0 without one."""
+        """Return for how many seconds the oldest running call has been running, or 0."""
         now = time.monotonic()
         return max((now - started for started in list(self._started.values())), default=0.0)
 
