@@ -1,4 +1,4 @@
-"""For load balancers: does the process run, and can it work?"""
+"""The health check and the readiness check for load balancers."""
 
 import logging
 import mmap
@@ -42,7 +42,7 @@ class HealthSerializer(serializers.Serializer[dict[str, str]]):
     )
 )
 class HealthViewSet(APIViewSet):
-    """Open to all: the one view without a key."""
+    """The health check, the only view of the API that needs no key."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -52,13 +52,12 @@ class HealthViewSet(APIViewSet):
         return self.respond({"status": "ok"})
 
 
-# Whether the service is about to stop. Worker processes share it, since they begin as copies of the process that loads
-# this.
+# Whether the service is about to stop, in memory that the worker processes share with the process that forks them.
 _stopping = mmap.mmap(-1, 1)
 
 
 def announce_stop() -> None:
-    """Have `/ready` answer 503 from now on, in all worker processes that this process has started."""
+    """Make `/ready` return 503 in all worker processes from now on."""
     _stopping[0] = 1
 
 
@@ -67,42 +66,42 @@ def is_stopping() -> bool:
     return _stopping[0] == 1
 
 
-# Seconds between two looks at the database: each takes longer than all else about `/ready`, which anybody may ask for.
+# Seconds between two checks of the database, because a check is slow and strangers may request `/ready` at any rate.
 _INTERVAL = 1.0
-# Seconds for which the result of a look is answered while the next look is under way.
+# Maximum age in seconds of a result that is returned while the next check runs.
 _MAX_AGE = 2.0
 _STOPPING = "The service is about to stop."
 _NO_ANSWER = "The database does not answer."
 
 
 class Readiness:
-    """What this process knows of its database's readiness."""
+    """The cached result of this process's readiness check."""
 
     def __init__(self) -> None:
-        self._looking = Lock()
+        self._checking = Lock()
         self._obstacle = ""
-        self._looked_at = -inf
+        self._checked_at = -inf
         self._logged = ""
 
     def known_obstacle(self) -> str | None:
-        """Return the obstacle as the last look found it, None if that was more than _MAX_AGE ago."""
-        return self._obstacle if monotonic() - self._looked_at < _MAX_AGE else None
+        """Return the obstacle that the last check found, or None if the check is older than _MAX_AGE."""
+        return self._obstacle if monotonic() - self._checked_at < _MAX_AGE else None
 
     def is_due(self) -> bool:
-        """Return whether the last look was at least _INTERVAL ago."""
-        return monotonic() - self._looked_at >= _INTERVAL
+        """Return whether the last check is older than _INTERVAL."""
+        return monotonic() - self._checked_at >= _INTERVAL
 
     def obstacle(self) -> str:
-        """Return why the database cannot be used, or an empty string; looks at most once in _INTERVAL."""
-        with self._looking:  # requests that come during a look wait for its result
+        """Return why the database cannot be used, or an empty string. Checks at most once per _INTERVAL."""
+        with self._checking:  # requests during a check wait for its result
             if self.is_due():
                 self._obstacle = _obstacle()
-                self._looked_at = monotonic()
+                self._checked_at = monotonic()
                 self.log_change(self._obstacle)
             return self._obstacle
 
     def log_change(self, obstacle: str) -> None:
-        """Log why the database cannot be used, or that it can be again, unless that was the last thing logged."""
+        """Log a change: why the database cannot be used, or that it can be used again."""
         if obstacle != self._logged:
             self._logged = obstacle
             if obstacle:
@@ -123,20 +122,19 @@ def _obstacle() -> str:
 
 
 def unavailable() -> HttpResponse:
-    """What `/ready` answers while the database does not answer it."""
-    readiness.log_change(_NO_ANSWER)  # the look has not ended, and may never
+    """Return the response of `/ready` while its check gets no response from the database."""
+    readiness.log_change(_NO_ANSWER)  # because the check has not ended, and may never end
     return error_response(503, _NO_ANSWER)
 
 
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 when the database answers and has every migration and the service is to go on, else 503."""
-    # A stop is announced immediately, so it is asked for each time.
+    """Return 200 if the database responds and has all migrations and no stop is announced, or else 503."""
     return _response(_STOPPING if is_stopping() else readiness.obstacle())
 
 
 def renew() -> None:
-    """Look at the database if a look is due."""
+    """Check the database if a check is due."""
     try:
         readiness.obstacle()
     finally:
@@ -144,7 +142,7 @@ def renew() -> None:
 
 
 def known_response() -> HttpResponse | None:
-    """Return the response of `/ready` without its headers, None if the database must be asked first."""
+    """Return the cached response of `/ready` without its headers, or None if a check must run first."""
     obstacle = _STOPPING if is_stopping() else readiness.known_obstacle()
     return None if obstacle is None else _response(obstacle)
 

@@ -1,4 +1,4 @@
-"""gunicorn's settings. GUNICORN_CMD_ARGS, WEB_CONCURRENCY, PORT and FORWARDED_ALLOW_IPS go before these, as usual."""
+"""The settings of gunicorn. GUNICORN_CMD_ARGS and gunicorn's environment variables override them."""
 
 import faulthandler
 import gc
@@ -15,26 +15,26 @@ from petservice.server import limits
 from petservice.server.balancing import Balancer
 from petservice.server.drain import drain_first, stop_gracefully_on_interrupt
 
-# Two workers even on one core: while one starts or is replaced the other answers.
+# At least two workers, also on one core, so that one responds while the other starts or is replaced.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
 worker_class = "petservice.server.worker.EventLoopWorker"
-# Loaded once, and the memory shared by the workers. What a new release brings, a restart loads.
+# The master loads the application once, and workers share its memory. A new release needs a restart.
 preload_app = True
 worker_connections = limits.MAX_CONNECTIONS
-# gunicorn_h1c or nothing: the Python parser would cost more than everything else of gunicorn.
+# The C parser gunicorn_h1c. The parser in Python would take more CPU than the rest of gunicorn.
 http_parser = "fast"
-# Not uvloop where it happens to be installed: it saves nothing here that can be measured.
+# asyncio also where uvloop is installed, because uvloop had no measurable advantage.
 asgi_loop = "asyncio"
-# Django knows no start-up and shutdown messages.
+# Django does not handle ASGI's lifespan messages.
 asgi_lifespan = "off"
 
 keepalive = limits.KEEPALIVE
-# A worker whose loop, or one of whose calls of Django, stands still for this long is replaced.
+# Seconds without progress of the event loop or of a request, after which the worker is replaced.
 timeout = 30
 graceful_timeout = 30
-# A disk that hangs must not make a healthy worker look dead.
+# In memory, so that a slow disk does not make a healthy worker look dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  # memory, not a shared file name
-# An administration socket that nothing here uses.
+# Disables gunicorn's administration socket, which nothing here uses.
 control_socket_disable = True
 
 certfile = os.environ.get("TLS_CERTFILE") or None
@@ -42,7 +42,7 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 
 limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
-# Seconds in which a request may still run whose client has left: none. What has not begun is dropped.
+# A request whose client has disconnected is dropped immediately, unless it has started.
 asgi_disconnect_grace_period = 0
 
 errorlog = "-"
@@ -53,23 +53,23 @@ _exporter: Exporter | None = None
 
 
 def ssl_context(config: Any, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """TLS 1.2 and later, also where Python has been built to leave that to the machine's settings."""
+    """Return gunicorn's TLS context with TLS 1.2 as the minimum, also if the system allows older versions."""
     context = default()
     context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
     return context
 
 
 def when_ready(server: Any) -> None:
-    """Before the workers begin as copies of this process."""
-    from django.conf import settings  # which the application, loaded by now, has set up
+    """Prepare the master process, before it forks the workers."""
+    from django.conf import settings  # set up by the application, which is loaded by now
 
     stop_gracefully_on_interrupt(server)
     if settings.DRAIN_SECONDS:
         drain_first(server, settings.DRAIN_SECONDS)
     if settings.METRICS_ADDRESS is not None:
         _serve_metrics(server, *settings.METRICS_ADDRESS)
-    # What has been loaded stays, so no collector need look at it again and again, and writing to it would end that the
-    # memory is shared.
+    # Exclude all loaded objects from garbage collection. They stay anyway, and the collector would write to them, which
+    # copies their shared memory.
     gc.collect()
     gc.freeze()
 
@@ -89,39 +89,39 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 
 
 def pre_fork(server: Any, worker: Any) -> None:
-    """In the master, before a worker begins."""
+    """Prepare a new worker, in the master process."""
     worker.slot = _balancer.slot(worker.age)
     worker.signals_before = server.SIG_QUEUE.qsize()
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """In each worker, as it begins."""
-    # Until it has handlers of its own it has copies of the master's, which only note a signal: told to stop, it would
-    # serve on and be killed in the end, with whatever it serves by then. Nothing can be lost yet.
+    """Prepare a new worker, in its own process."""
+    # The worker still has the master's signal handlers, which would only record a signal. Without these handlers, a
+    # worker that is stopped now would continue, and would be killed in the end with all its requests.
     for stop in (signal.SIGTERM, signal.SIGQUIT):
         signal.signal(stop, lambda *_: sys.exit(0))
     if server.SIG_QUEUE.qsize() > worker.signals_before:
-        sys.exit(0)  # it came even before this; if it was meant for the master, another worker begins
+        sys.exit(0)  # a signal came before these handlers; if it was for the master, that starts another worker
     if _exporter is not None:
         _exporter.close_in_worker()
 
 
 def worker_abort(worker: Any) -> None:
-    """In a worker that hangs, before the master kills it: log where."""
+    """Log the stack traces of a blocked worker, before the master kills it."""
     with tempfile.TemporaryFile() as file:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
-        worker.log.error("The worker hangs:\n%s", file.read().decode(errors="replace"))
+        worker.log.error("Worker timed out; stack traces:\n%s", file.read().decode(errors="replace"))
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """In the master, when a worker has ended, in whatever way."""
+    """Clear the data of an ended worker, in the master process."""
     worker.slot.note(None)
     if _exporter is not None:
         _exporter.worker_ended(worker.pid)
 
 
 def on_exit(server: Any) -> None:
-    """In the master, at its end."""
+    """Close the metrics server when the master process ends."""
     if _exporter is not None:
         _exporter.close()

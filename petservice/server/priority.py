@@ -1,7 +1,7 @@
 """The order in which the event loop serves ready sockets: one of a stranger, one of each probe, and all others.
 
-Without this module, the event loop reads the requests of two hundred clients without a key before it reads that of a
-client with a key that arrives a moment later.
+Without this module, a client with a key waits for two hundred clients without a key whose requests arrive a moment
+earlier.
 """
 
 import selectors

@@ -1,8 +1,8 @@
-"""Clients' connections: gunicorn's, with deadlines, limits, and refusals in JSON.
+"""gunicorn's client connections with deadlines, limits, and error responses in JSON.
 
-Without it, a slow client holds its connection for ever, a stop resets connections under their clients, and what is no
-HTTP is answered in HTML. The class overrides methods that gunicorn does not promise to keep, hence the narrow pin in
-pyproject.toml; tests/server/test_private_members.py names them.
+Without this module, a slow client holds its connection forever, a stop resets open connections, and invalid HTTP gets
+an HTML response. The class overrides private methods of gunicorn, so pyproject.toml pins the minor version.
+tests/server/test_private_members.py names these methods.
 """
 
 import asyncio
@@ -20,29 +20,28 @@ from petservice.server.requests import sent_request_id
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
-    """A client's connection."""
+    """A connection of one client."""
 
-    # gunicorn's own: whether the connection has ended, or is to end; what reads its requests, the one whose head has
-    # arrived, and what serves them.
+    # Attributes of gunicorn: whether the connection is closed or closing, its parser, the request whose headers have
+    # arrived, and the task that handles requests.
     _closed: bool
     _callback_parser: Any
     _current_request: Any
     _task: asyncio.Task[None]
-    # When the request that is arriving began; None between requests. A client that connects and says nothing is
-    # as slow as one that stops in the middle.
+    # The time when the current request began to arrive; None between requests. A new connection counts from its start.
     began: float | None = None
     is_on_unix_socket = False
     received = 0
-    # Whether the request that is being handled has arrived whole.
+    # Whether the request in progress has arrived completely.
     is_whole = False
-    # The number of its socket.
+    # The file descriptor of the socket.
     descriptor: int
-    # Whether the response to the request that arrived last has begun.
+    # Whether the response to the latest request has begun.
     has_responded = False
-    # Since when the client has taken nothing of the response.
+    # The time since which the client has read nothing of the response.
     stalled_since: float | None = None
     lingering_since: float | None = None
-    # Of the request that is being handled.
+    # The scope of the request in progress.
     scope: dict[str, Any] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -52,8 +51,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         super().connection_made(transport)
         self.is_on_unix_socket = transport.get_extra_info("socket").family == socket.AF_UNIX
         if not self.is_on_unix_socket and transport.get_extra_info("peername") is None:
-            # The client reset the connection before it was accepted. It would take no response, and gunicorn takes a
-            # client without an address for a trusted proxy on a unix socket.
+            # The client reset the connection before it was accepted. gunicorn would take a client without an address
+            # for a trusted proxy on a unix socket.
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -61,7 +60,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.worker.connections.discard(self)
         self.worker.acceptor.connection_ended(self.descriptor)
         if self._awaiting_request:
-            self._request_ready.set()  # to end at once; gunicorn would wait for some seconds
+            self._request_ready.set()  # ends the task now; gunicorn would wait for some seconds
         self._task.add_done_callback(self._release_parser)
 
     def _release_parser(self, _: object) -> None:
@@ -104,17 +103,17 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def _build_http_scope(self, *args: Any) -> dict[str, Any]:
         self.scope = super()._build_http_scope(*args)
         if self.is_on_unix_socket:
-            self.scope["client"] = None  # a client there may have a name, which is no address
+            self.scope["client"] = None  # a client on a unix socket may have a path as its name
         return self.scope
 
     def _will_close(self, request: Any, response_requires_close: bool) -> bool:
-        # Not once the client has been told otherwise: it may have sent the next request already.
+        # Not after the response headers: they allowed a further request, which may be on its way.
         is_last = self.worker.is_stopping and not self.has_responded
-        # The rest of a request that has not arrived whole is nothing to begin the next one with.
+        # The rest of an incomplete request must not be read as the next request.
         return is_last or not self.is_whole or bool(super()._will_close(request, response_requires_close))
 
     def _is_websocket_upgrade(self, request: Any) -> bool:
-        return False  # answered as if it had not asked
+        return False  # so that the request is handled as an ordinary one
 
     def _send_response_start(self, *args: Any, **options: Any) -> None:
         self.has_responded = True
@@ -123,11 +122,11 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _send_error_response(self, status: int, message: str, extra_headers: Any = ()) -> None:
         request = self._current_request
-        if request is None:  # its head has not arrived whole; the scope is that of the request before
+        if request is None:  # the headers are incomplete, and the scope is that of the previous request
             self.scope = {}
         elif self.has_responded:
-            return  # a second response would be read as that to another request
-        elif REQUEST_ID not in self.scope:  # it is refused before the application was called
+            return  # a second response would be read as the response to another request
+        elif REQUEST_ID not in self.scope:  # the request is refused before the application is called
             self.scope = {REQUEST_ID: sent_request_id(request.headers_bytes)}
         self.has_responded = True
         self.log.debug("A request was refused with %s: %s", status, message)
@@ -140,7 +139,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def _log_refusal(self, status: int, request_id: str) -> None:
         access_log = self.worker.asgi.access_log
         record = self.scope.get(ACCESS_RECORD)
-        if record is not None:  # the application's, which it writes in the end
+        if record is not None:  # the application will write this record
             record.responded(status)
         elif access_log is not None:
             peer = self.transport.get_extra_info("peername")
@@ -151,7 +150,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             return
         self._closed = True
         if not self.received:
-            # Not gunicorn's own, which does not get to this if the client has reset the connection.
+            # Without gunicorn's method, which fails to close a connection that the client has reset.
             self.transport.close()
             return
         self.lingering_since = time.monotonic()
@@ -161,11 +160,11 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             if self.transport.can_write_eof():
                 self.transport.write_eof()
             self._resume_reading()
-        except OSError:  # the client has gone already
+        except OSError:  # the client has disconnected
             self.transport.abort()
 
     def close_overdue(self, now: float) -> None:
-        """End the connection if its client takes too long, with a response if there is something to respond to."""
+        """Close the connection if its client is too slow, with an error response if a request has begun."""
         if self.lingering_since is not None:
             if now - self.lingering_since > LINGER:
                 self.transport.abort()
@@ -179,6 +178,6 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self._closed = True
 
     def close_idle(self) -> None:
-        """End the connection if no request is under way on it."""
+        """Close the connection if no request is in progress."""
         if self._awaiting_request and not (self.began is not None and self.received):
             self._close_transport()

@@ -1,7 +1,7 @@
-"""Responses that are the same for every client, kept in memory: pages without a login, static files, unknown paths.
+"""A cache of responses that are the same for all clients: pages without login, static files, unknown paths.
 
-Without it, each response is made again on a thread, which takes several times as much CPU, and each client that reads a
-static file slowly holds a copy of the file.
+Without this module, each such response is made on a thread, which takes several times the CPU. Each client that reads a
+static file slowly holds its own copy of the file.
 """
 
 from collections import OrderedDict
@@ -16,18 +16,18 @@ from petservice.server.limits import MAX_PUBLIC_BYTES
 from petservice.server.requests import Request
 from petservice.server.responses import Headers, Response
 
-# The path, or UNKNOWN; the part of the query, or of the state, that matters; the scheme; and the Host header.
+# The path or UNKNOWN, the relevant part of the query or of the state, the scheme, and the Host header.
 Key = tuple[str, str, str, str]
 
 UNKNOWN = "unknown"
-# The statuses of responses that are kept, where these are others than 200.
+# Statuses of cached responses, where they are not just 200.
 _STATUSES = {UNKNOWN: (404,), READINESS: (200, 503)}
-# Bytes that a response takes besides its body.
+# Estimated size of a cached response without its body, in bytes.
 _OVERHEAD = 4096
 
 
 class Kept(NamedTuple):
-    """A response that is kept, without its request id, and the URL pattern of its request, for the access log."""
+    """A cached response without its request id, with the URL pattern of its request for the access log."""
 
     status: int
     headers: Headers
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 class PublicResponses:
-    """The responses that were used last, up to MAX_PUBLIC_BYTES."""
+    """A cache of the most recently used responses, up to MAX_PUBLIC_BYTES."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -48,7 +48,7 @@ class PublicResponses:
         self._size = 0
 
     def key_of(self, request: Request) -> Key | None:
-        """Return what all requests with the same response have in common; None if clients may get different ones."""
+        """Return the cache key of a request, or None if its response may depend on the client."""
         meta = request.META
         is_plain = request.method in ("GET", "HEAD") and not (request.declared_bytes or request.is_chunked)
         if settings.DEBUG or not is_plain or "CONTENT_TYPE" in meta or "*/*" not in meta.get("HTTP_ACCEPT", "*/*"):
@@ -63,7 +63,7 @@ class PublicResponses:
         return path, query, request.scheme or "", meta.get("HTTP_HOST", "")
 
     def get(self, key: Key, request: Request) -> Response | None:
-        """Return the response that is kept for a request, None if there is none."""
+        """Return the cached response to a request, or None."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -75,7 +75,7 @@ class PublicResponses:
         return kept.status, headers, kept.body
 
     def keep(self, key: Key, request: Request, response: Response) -> None:
-        """Keep the response to a request if it is the same for all requests with this key."""
+        """Add a response to the cache if it is the same for all requests with this key."""
         status, headers, body = response
         is_public = not any(name in (b"Set-Cookie", b"Vary") for name, _ in headers)
         if request.method != "GET" or not is_public or status not in _STATUSES.get(key[0], (200,)):
@@ -90,7 +90,7 @@ class PublicResponses:
 
 
 def _client_has(kept: Kept, request: Request) -> bool:
-    """Return whether the client says that it has the response already, as browsers do for static files."""
+    """Return whether the request's conditional headers say that the client has this response."""
     etag, modified = request.META.get("HTTP_IF_NONE_MATCH"), request.META.get("HTTP_IF_MODIFIED_SINCE")
     sent, own = (modified, b"Last-Modified") if etag is None else (etag, b"ETag")
     return sent is not None and (own, sent.encode("latin-1", "replace")) in kept.headers

@@ -1,4 +1,4 @@
-"""Django's requests, made from the scopes of ASGI and received whole before Django sees them."""
+"""Django requests that are built from ASGI scopes, and whose body is received completely before Django runs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,37 +19,37 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class UnreadableTargetError(ValueError):
-    """The target in the request line is no path and no URL."""
+    """The error that the target of a request line is neither a path nor a URL."""
 
 
 class RefusedBodyError(Exception):
-    """The body cannot be taken; the message tells the client why."""
+    """The error that a body cannot be accepted, with a message for the client."""
 
 
 class CutBodyError(RefusedBodyError):
-    """The end of the body did not arrive: its client has left, or the server has refused the rest."""
+    """The error that a body is incomplete, because the client has left or the server has refused the rest."""
 
 
 class Request(ASGIRequest):
-    """Django's request, of which path and query are read as under WSGI, and the body is received later."""
+    """A Django request that reads path and query as under WSGI, and receives its body later."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
         """Raise UnreadableTargetError if the target of the scope is neither a path nor a URL."""
         target, query = scope["raw_path"], scope["query_string"]
-        if b"#" in target:  # a fragment, which browsers keep to themselves
+        if b"#" in target:  # a fragment, which browsers never send
             target, query = target.partition(b"#")[0], b""
         path = unquote_to_bytes(_path(target)) if b"%" in target else _path(target)
         readable = {"path": repercent_broken_unicode(path).decode() or "/", "query_string": _text(query)}
         self.is_for_api = readable["path"].startswith(API)
-        # Django closes it with the request.
+        # Django closes this file with the request.
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
-        # For the connection, which may have to refuse the rest of the request.
+        # The connection needs the id if it refuses the rest of the request.
         scope[REQUEST_ID] = request_id_of(self.META)
 
     @property
     def credential(self) -> str | None:
-        """What says who the client is: the API key of a request to the API, the session of any other; unverified."""
+        """The unverified API key of an API request, or the session key of any other request."""
         if self.is_for_api:
             return self.META.get("HTTP_X_API_KEY")
         return self.COOKIES.get(settings.SESSION_COOKIE_NAME)
@@ -60,18 +60,18 @@ class Request(ASGIRequest):
 
     @property
     def declared_bytes(self) -> int:
-        """How long the body is said to be, 0 if nothing is said or it comes in chunks."""
+        """The length of the body by its Content-Length, or 0 without one."""
         return int(self.META.get("CONTENT_LENGTH", 0))
 
     def leave_body(self) -> None:
-        """Go on as if the request had no body. The server ends the connection, as it does with unread bodies."""
+        """Continue without the body. The server closes the connection after the response, because the body is unread."""
         self.META["CONTENT_LENGTH"] = "0"
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> None:
-        """Receive the body; raises RefusedBodyError for one whose end did not arrive, or that is too large for a page.
+        """Receive the body. Raises RefusedBodyError if it is incomplete, or too large for a page.
 
-        Of a body to the API no more is received than one byte beyond what its parser takes, and nothing of a body that
-        is declared to be larger; its client is not even told to continue.
+        For the API, at most one byte more than the parser's limit is received. If Content-Length is above that limit,
+        nothing is received, and the client gets no `100 Continue`. The parser refuses such bodies.
         """
         if not (self.is_chunked or self.declared_bytes) or (self.is_for_api and self.declared_bytes > max_bytes):
             return
@@ -97,14 +97,14 @@ class Request(ASGIRequest):
         size = self._received.tell() + len(part)
         if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
             raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
-        if size > UPLOAD_MEMORY_BYTES:  # a disk may be slow
+        if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
             await asyncio.to_thread(self._received.write, part)
         else:
             self._received.write(part)
 
 
 def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
-    """Return the id of a request of which Django gets to see nothing: that in its headers, or else a new one."""
+    """Return the id of a request that never reaches Django: the one in its headers if valid, or else a new one."""
     sent = [value.decode("latin-1") for name, value in headers if name == b"x-request-id"]
     return request_id_of({"HTTP_X_REQUEST_ID": ",".join(sent)})
 
@@ -113,7 +113,7 @@ def _path(target: bytes) -> bytes:
     if target.startswith(b"/"):
         return target
     try:
-        return urlsplit(target).path  # http://host/path, as to a proxy
+        return urlsplit(target).path  # an absolute URL, as in a request to a proxy
     except ValueError as error:
         raise UnreadableTargetError from error
 

@@ -1,14 +1,11 @@
-"""gunicorn's event-loop worker, with a limit of connections, a heartbeat that stops with a hanging call, and a polite
-stop.
+"""gunicorn's worker process with a connection limit, a heartbeat for blocked requests, and a graceful stop.
 
-Without it, a stop resets kept connections under their clients, and a call of Django that hangs is never noticed.
+Without this module, a stop resets idle connections while clients use them, and a blocked request is never noticed.
 
-At SIGTERM the master ends the drain first, if there is one (petservice.server.drain), closes its listeners and sends
-SIGTERM to the workers. A worker stops to accept, lets requests that run finish, and gives each response the header
-`Connection: close`. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when no connection and no call is
-left, or after gunicorn's `graceful_timeout`, at which the master kills what still runs.
-
-At SIGINT (Ctrl-C) the master does the same without a drain. At another, or at SIGQUIT, requests are cut off.
+The stop at SIGTERM: The master first waits for the drain, if there is one (petservice.server.drain). Then it closes its
+listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests finish, and adds
+`Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when it has no
+connection and no running request. After gunicorn's `graceful_timeout`, the master kills workers that still run.
 """
 
 import asyncio
@@ -33,37 +30,37 @@ from petservice.server.limits import LAST_REQUEST_TIMEOUT, REQUEST_TIMEOUT
 from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
 
-# Seconds after which a thread lets another run, the loop's for example, which asks several times in a request: with
-# Python's own 5 ms a page that is being made would hold up each for many times as long as it takes.
+# Seconds after which Python switches between threads. The event loop waits for this several times during a request.
+# With Python's default of 5 ms, a page on a thread would delay each API request by many times its duration.
 SWITCH_INTERVAL = 0.0001
-# Seconds between two looks at all connections.
+# Seconds between two checks of all connections.
 CHECK_INTERVAL = 1.0
 
 
 class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Serves petservice.server.asgi's application on one event loop."""
+    """A worker process that serves the application of petservice.server.asgi on one event loop."""
 
     connection_class = Connection
-    # Set by the master before the worker begins, see gunicorn_conf.
+    # The master sets it before the worker starts, see gunicorn_conf.
     slot: WorkerSlot
-    # Whether responses from now on are the last of their connections. gunicorn's own `alive` stays true meanwhile:
-    # without it a connection ends also after a response that has not said so.
+    # Whether each response is the last one of its connection. gunicorn's `alive` must stay true during the stop.
+    # Otherwise gunicorn would close connections after responses without `Connection: close`.
     is_stopping = False
 
     def init_process(self) -> None:
         self.connections: set[Connection] = set()
-        # Here, because a failure ends the start. Later gunicorn would go on without TLS.
+        # Here, because an error now ends the start. Later, gunicorn would continue without TLS.
         self._tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
-        # gunicorn keeps what it finds on the class that asks, and looks for it on its own one.
+        # On gunicorn's own class, because it stores the result on the class that runs the check.
         ASGIProtocol._check_h1c_protocol_available()
-        # Else all workers would continue the random numbers of the process that they are copies of.
+        # Otherwise all workers would generate the same random numbers as the process that was forked.
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
         super().init_process()
 
     def init_signals(self) -> None:
         super().init_signals()
-        # Ctrl-C in a terminal reaches the workers as well as the master, which alone decides how they stop.
+        # Ctrl-C in a terminal reaches the workers too, but only the master decides how they stop.
         self.loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -77,14 +74,14 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         self.asgi.access_log = self._access_log()
 
     def _access_log(self) -> AccessLog | None:
-        """Return the access log as far as one is configured, which only the loaded application can tell."""
+        """Return the access log, or None if neither request lines nor metrics are configured."""
         from django.conf import settings
 
         lines = metrics = None
         if settings.LOG_FORMAT == "json":
             lines = LineWriter(sys.stderr.fileno(), lost_lines)
             for handler in (*logging.root.handlers, *self.log.error_log.handlers):
-                # Only what goes there anyway: files are files.
+                # Only handlers that write to standard error.
                 if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                     handler.setStream(lines)
         if settings.METRICS_ADDRESS is not None:
@@ -110,8 +107,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
             is_proxy=settings.TRUSTED_PROXIES.trusts,
         )
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
-            # A call that hangs stops the heartbeat, so that gunicorn's `timeout` holds for it, too. Not the readiness
-            # probe: it hangs while the database is silent, and that is no reason to replace the worker.
+            # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
+            # exempt: it blocks while the database does not respond, and replacing the worker would not help.
             pools = [pool for name, pool in self.asgi.threads.items() if name != "readiness"]
             if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in pools):
                 self.notify()
@@ -135,12 +132,12 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
             )
 
     async def _stop(self) -> None:
-        """Let requests that run finish, and tell clients that come once more that the connection closes."""
+        """Let running requests finish, and respond to further ones with `Connection: close`."""
         self.is_stopping = True
         self.acceptor.stop()
         began = time.monotonic()
         while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
-            # The loop has not yet made connections of those that were accepted in the last moment.
+            # Connections that were accepted most recently may not be in `connections` yet.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
             if not has_clients and not self._has_calls():
                 break
@@ -155,7 +152,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
             listener.sock.close()
 
     def _has_calls(self) -> bool:
-        """Return whether any call runs, also one whose client has left."""
+        """Return whether a request is running, including those whose clients have left."""
         on_threads = (pool.is_busy for pool in self.asgi.threads.values())
         return any(on_threads) or any(pool.in_use for pool in self.asgi.greenlets.values())
 
