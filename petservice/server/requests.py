@@ -64,7 +64,7 @@ class Request(ASGIRequest):
         return int(self.META.get("CONTENT_LENGTH", 0))
 
     def leave_body(self) -> None:
-        """Continue without the body. The server closes the connection after the response, because the body is unread."""
+        """Continue without the body; the server closes the connection after the response, with the body unread."""
         self.META["CONTENT_LENGTH"] = "0"
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> None:

@@ -6,6 +6,8 @@ The stop at SIGTERM: The master first waits for the drain, if there is one (pets
 listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests finish, and adds
 `Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when it has no
 connection and no running request. After gunicorn's `graceful_timeout`, the master kills workers that still run.
+
+At SIGINT (Ctrl-C) the master does the same without a drain. A second SIGINT, or SIGQUIT, cuts off running requests.
 """
 
 import asyncio
