@@ -1,1 +1,1 @@
-"""Pet records: the API's operations, the admin's pages, and files to import and export."""
+"""Pets: the operations of the API, the pages of the admin, and files to import and export."""

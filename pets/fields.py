@@ -1,4 +1,4 @@
-"""The fields of a pet: its optional texts, named once, and its id as a model field."""
+"""The names of a pet's fields, and the model field for its id."""
 
 from typing import Any, TypedDict
 
@@ -10,27 +10,27 @@ from petservice.api.validators import is_id
 
 
 class OptionalTexts(TypedDict, total=False):
-    """The optional texts of a pet. The API, the admin and files show each, and clients, staff and imports write it.
+    """The optional texts of a pet, which the API, the admin and files both show and accept.
 
-    Models, serializers and rows of files declare each by hand: tests/pets/test_fields.py names a place that lacks one.
+    Models, serializers and rows of files declare each text themselves. tests/pets/test_fields.py finds missing ones.
     """
 
     tag: str | None
 
 
 OPTIONAL_TEXTS = tuple(OptionalTexts.__annotations__)
-# What the API shows of a pet, and what staff and imports change of one.
+# The fields that the API shows, and the fields that staff and imports can change.
 SHOWN = ("id", "name", *OPTIONAL_TEXTS)
 EDITABLE = ("name", *OPTIONAL_TEXTS, "status")
 
 
 def new_pet_id() -> str:
-    """A UUIDv7 (RFC 9562) as text: its beginning is the time, so ids sort by age."""
+    """Return a new UUIDv7 (RFC 9562) as text. It begins with the time, so ids sort by age."""
     return str(uuid_utils.uuid7())
 
 
 class PetIDField(models.CharField):
-    """A UUID that is text in Python, in the API and on SQLite, and a native `uuid` on PostgreSQL."""
+    """A UUID that is a string in Python, in the API and on SQLite, and a native `uuid` on PostgreSQL."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs["max_length"] = 36
@@ -45,11 +45,11 @@ class PetIDField(models.CharField):
         return "uuid" if connection.features.has_native_uuid_field else "char(36)"
 
     def get_db_converters(self, connection: Any) -> list[Any]:
-        # Elsewhere it is text already, and a list of pets need not call a function for each.
+        # Other databases return strings already. Without a converter, a list of pets saves one call for each pet.
         return [_as_text] if connection.features.has_native_uuid_field else []
 
     def to_python(self, value: Any) -> str | None:
-        # PostgreSQL refuses other text with an error, where a look-up should just find nothing.
+        # PostgreSQL rejects other text with an error, but a lookup of such text must find nothing.
         if value is not None and not (isinstance(value, str) and is_id(value)):
             raise ValidationError(f"{value!r} is not the id of a pet.", code="invalid")
         return value

@@ -1,4 +1,4 @@
-"""What the API reads of pets: the columns that it shows."""
+"""The queries of the API for pets, compiled once."""
 
 from typing import cast
 
@@ -8,10 +8,10 @@ from pets.fields import SHOWN
 from pets.models import Pet
 from petservice.db.compiled import CompiledQuery
 
-# The values of SHOWN.
+# The values of the fields in SHOWN.
 ShownPet = tuple[str | None, ...]
 
-# Of no pet: an id, and a limit, that occur in the queries for nothing else.
+# Placeholders for an id and a limit, with values that occur nowhere else in the queries.
 _ID, _LIMIT = "00000000-0000-7000-8000-000000000000", 987_654_321
 
 
@@ -33,12 +33,12 @@ _AFTER = CompiledQuery(_after, _ID, _LIMIT)
 
 
 def pet(pet_id: str) -> ShownPet | None:
-    """The pet with this id, or None."""
+    """Return the pet with this id, or None."""
     for row in _ONE.rows(pet_id):
         return cast(ShownPet, row)
     return None
 
 
 def pets_after(after: str | None, limit: int) -> list[ShownPet]:
-    """Pets with ids above `after`, by default all, oldest first; at most `limit`."""
+    """Return at most `limit` pets with ids above `after`, or from the first pet on, oldest first."""
     return cast(list[ShownPet], _FIRST.rows(limit) if after is None else _AFTER.rows(after, limit))

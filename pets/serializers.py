@@ -1,4 +1,4 @@
-"""What the API's pets look like, and what a client sends to create one."""
+"""The fields of a pet in requests and responses of the API."""
 
 from typing import Any
 
@@ -30,4 +30,4 @@ class CreatePetRequestSerializer(serializers.Serializer[Pet]):
     tag = TextField(required=False, help_text="Optional category, for example a kind of animal; kept exactly as sent.")
 
     def run_validators(self, value: Any) -> None:
-        """Nothing: there are no rules for several fields together, whose preparation costs more than both fields."""
+        """Do nothing: no rule concerns several fields, and preparing none costs more than checking both fields."""

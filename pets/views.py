@@ -9,7 +9,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
-from pets import origin, queries, schema, services
+from pets import creator, queries, schema, services
 from pets.fields import SHOWN
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
@@ -21,7 +21,7 @@ from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.authentication import Client
 from petservice.monitoring.redaction import echo
 
-# One for all: a serializer is made for a record otherwise, with all of its fields.
+# One serializer for all requests, because a new serializer copies all of its fields.
 _shown = PetSerializer().to_representation
 _shown_fields = attrgetter(*SHOWN)
 _requested = CreatePetRequestSerializer().run_validation
@@ -30,9 +30,9 @@ _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 
 @schema.pets
 class PetViewSet(APIViewSet):
-    """List pets, create one, fetch one."""
+    """The operations that list pets, create a pet and get a pet."""
 
-    queryset = Pet.objects.all()  # for the names in the document, and the rights that staff need
+    queryset = Pet.objects.all()  # for the names in the OpenAPI document, and the permissions that staff need
     insert_actions = frozenset({"create"})
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
@@ -48,9 +48,9 @@ class PetViewSet(APIViewSet):
         fields = _requested(request.data)
         client: Client | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only
         if client is None:  # staff, in the browsable API
-            pet, is_new = services.create_pet(**fields, created_by=origin.of_staff(str(request.user))), True
+            pet, is_new = services.create_pet(**fields, created_by=creator.of_staff(str(request.user))), True
         else:
-            fields["created_by"] = origin.of_key(client.prefix, client.name)
+            fields["created_by"] = creator.of_key(client.prefix, client.name)
             if idempotency_key is None:
                 pet, is_new = services.create_pet(**fields), True
             else:
@@ -60,7 +60,7 @@ class PetViewSet(APIViewSet):
             headers["Idempotency-Replayed"] = "true"
         return self.respond(_shown(_shown_fields(pet)), status=201, headers=headers)
 
-    # petId is the contract's name for it, which the document takes from here.
+    # The OpenAPI document takes the name of the parameter from here: petId.
     def retrieve(self, request: Request, petId: str) -> HttpResponse:  # noqa: N803
         pet = queries.pet(petId) if is_id(petId) else None
         if pet is None:

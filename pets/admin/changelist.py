@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.any_case import AnyCase, equals, ranges
+from pets.case_insensitive import CaseInsensitive, equals, ranges
 from pets.models import Pet
 
 # Pets beyond are not counted and have no page: to see them, staff narrow the list down.
@@ -145,12 +145,12 @@ def _day(text: object) -> date | None:
 def tags_starting_with(text: str) -> list[str]:
     """Some tags in use that begin with `text`, in any case, in order; each is one step in the index, not a scan."""
     tags: dict[str, str] = {}  # by what is the same in any case
-    field = AnyCase(F("tag"))
+    field = CaseInsensitive(F("tag"))
     for first, end in ranges(text):
         pets = Pet.objects.order_by(field).values_list("tag", flat=True).filter(LessThan(field, end))
         # One lower bound at a time: SQLite would begin each step at the first of two.
         tag = pets.filter(GreaterThanOrEqual(field, first)).first()
         while tag is not None and len(tags) < _MAX_SUGGESTIONS:
             tags.setdefault(tag.casefold(), tag)
-            tag = pets.filter(GreaterThan(field, AnyCase(Value(tag)))).first()
+            tag = pets.filter(GreaterThan(field, CaseInsensitive(Value(tag)))).first()
     return list(tags.values())

@@ -30,7 +30,7 @@ from import_export.forms import ExportForm
 from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
-from pets import origin
+from pets import creator
 from pets.fields import EDITABLE
 from pets.files.merging import Comparison, Difference, StaleError, compare, merge
 from pets.files.reading import read
@@ -268,7 +268,7 @@ def _uploaded(request: HttpRequest) -> Upload | None:
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Of the file, at most one more than is imported here."""
     # Whoever the file names: a pet that the user makes is the user's.
-    created_by = origin.of_staff(request.user.get_username())
+    created_by = creator.of_staff(request.user.get_username())
     lines = read(io.BytesIO(upload.content), upload.kind, now=timezone.now(), created_by=created_by)
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from pets import origin
+from pets import creator
 from pets.admin.changelist import (
     MAX_COUNTED,
     BoundedPaginator,
@@ -24,7 +24,7 @@ from pets.admin.changelist import (
 )
 from pets.admin.forms import PetForm
 from pets.admin.import_export import PetImportExport
-from pets.any_case import AnyCase, starts_with
+from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
@@ -34,7 +34,7 @@ MAX_DELETED = 500
 _BATCH = 1000
 
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
-_BY_NAME = (AnyCase("name").asc(), "pk")
+_BY_NAME = (CaseInsensitive("name").asc(), "pk")
 
 
 def count_of_pets(number: int) -> str:
@@ -155,16 +155,16 @@ class PetPages(admin.ModelAdmin):
 
     @admin.display(description="created by", empty_value="unknown")
     def created_by_api(self, pet: Pet) -> str | None:
-        made = origin.read(pet.created_by)
-        return made and ("API" if made.key_prefix else made.name)
+        created_by = creator.read(pet.created_by)
+        return created_by and ("API" if created_by.key_prefix else created_by.name)
 
     @admin.display(description="created by", empty_value="unknown")
     def created_by_key(self, pet: Pet) -> str | None:
-        made = origin.read(pet.created_by)
-        if made is None or not made.key_prefix:
-            return made and made.name
+        created_by = creator.read(pet.created_by)
+        if created_by is None or not created_by.key_prefix:
+            return created_by and created_by.name
         keys = reverse("admin:apikeys_apikey_changelist")
-        return format_html('<a href="{}?q={}">{}</a>', keys, made.key_prefix, made.name)
+        return format_html('<a href="{}?q={}">{}</a>', keys, created_by.key_prefix, created_by.name)
 
     @admin.display(description="history")
     def history(self, pet: Pet) -> str:
@@ -240,7 +240,7 @@ class PetAdmin(PetImportExport, PetPages):
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
         if not change:
-            obj.created_by = origin.of_staff(request.user.get_username())
+            obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
 
     @admin.action(description="Delete selected pets", permissions=["delete"])

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from pets.any_case import AnyCase
+from pets.case_insensitive import CaseInsensitive
 
 
 class Migration(migrations.Migration):
@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
         migrations.AddField("pet", "created_through", models.CharField(editable=False, max_length=255, null=True)),
         migrations.AddIndex("pet", models.Index(fields=["created_at", "id"], name="pets_pet_created")),
         migrations.AddIndex("pet", models.Index(fields=["status", "created_at", "id"], name="pets_pet_status")),
-        migrations.AddIndex("pet", models.Index(AnyCase("tag"), "created_at", "id", name="pets_pet_tag")),
-        migrations.AddIndex("pet", models.Index(AnyCase("name"), "id", name="pets_pet_name")),
+        migrations.AddIndex("pet", models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag")),
+        migrations.AddIndex("pet", models.Index(CaseInsensitive("name"), "id", name="pets_pet_name")),
     ]

@@ -6,10 +6,10 @@ from petservice.apikeys.models import APIKey
 
 
 class IdempotencyRecord(models.Model):
-    """That a client's `Idempotency-Key` has created a pet, and what was answered then.
+    """A record that a client's `Idempotency-Key` created a pet, with the fields of the response.
 
-    The pet may have changed or gone since, so the members of the answer are kept here; they are also what the
-    client sent, by which a later request with the same key is compared.
+    The pet may change or be deleted later, so the record has its own copy of the fields. The fields are equal to those
+    of the request, so later requests with the same key are compared with them.
     """
 
     api_key = models.ForeignKey(APIKey, on_delete=models.CASCADE)

@@ -2,23 +2,23 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from pets.any_case import AnyCase
+from pets.case_insensitive import CaseInsensitive
 from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
 from petservice.api.validators import NOT_BLANK
 
 
 def validate_not_blank(value: str) -> None:
-    """Refuse text of white space only."""
+    """Raise ValidationError if the text is only white space."""
     if not NOT_BLANK.search(value):
         raise ValidationError("Enter at least one character that is not white space.", code="blank")
 
 
 class Pet(models.Model):
-    """A pet. The API shows its id and its texts (pets.fields); its status is the store's own business."""
+    """A pet. The API shows its id and its texts (pets.fields), and only counts its status."""
 
     class Status(models.TextChoices):
-        # The API shows a count of each (store.serializers), so one more is a change of the contract. It needs a
-        # migration of `pets`, with KeepTriggers (petservice.db.operations), and one of `store`.
+        # The API shows a count of each status (store.serializers), so a new status changes the API's contract. It needs
+        # a migration of `pets`, with KeepTriggers (petservice.db.operations), and a migration of `store`.
         AVAILABLE = "available"
         PENDING = "pending"
         SOLD = "sold"
@@ -27,23 +27,23 @@ class Pet(models.Model):
     name = models.CharField(max_length=255, validators=[validate_not_blank])
     tag = models.CharField(
         max_length=255,
-        null=True,  # without a tag the API shows no such member, which is not an empty one
+        null=True,  # the API omits the field of a pet without a tag; an empty tag does not exist
         blank=True,
         validators=[validate_not_blank],
         help_text="A category, for example the kind of animal. Optional.",
     )
     status = models.CharField(max_length=9, choices=Status, default=Status.AVAILABLE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    # See pets.origin. The column has the name that earlier versions know it by.
+    # See pets.creator. The column keeps its first name, because earlier versions use it during an upgrade.
     created_by = models.CharField(max_length=255, null=True, editable=False, db_column="created_through")
 
     class Meta:
-        # What staff look for, so that each of the admin's lists reads no more of the table than it shows.
+        # For the searches and filters of staff: each list of the admin reads only the pets that it shows.
         indexes = [
             models.Index(fields=["created_at", "id"], name="pets_pet_created"),
             models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
-            models.Index(AnyCase("tag"), "created_at", "id", name="pets_pet_tag"),
-            models.Index(AnyCase("name"), "id", name="pets_pet_name"),
+            models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag"),
+            models.Index(CaseInsensitive("name"), "id", name="pets_pet_name"),
         ]
         constraints = [
             *(

@@ -7,22 +7,23 @@ from django.utils import timezone
 
 
 class Upload(models.Model):
-    """A file of pets between its preview and its import: two requests, which may reach different machines."""
+    """A file of pets between its preview and its import, two requests that may reach different machines."""
 
+    # Uploads that are not confirmed within this time are deleted.
     LIFETIME = timedelta(days=1)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-    kind = models.CharField(max_length=5)
+    kind = models.CharField(max_length=5)  # the file format: csv or json
     content = models.BinaryField()
-    digest = models.CharField(max_length=64)  # of what the preview compared the file with; see pets.files.merging
+    digest = models.CharField(max_length=64)  # of the pets before the import; see pets.files.import_diff
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:
         return str(self.pk)
 
     def keep(self, *, digest: str, now: datetime | None = None) -> None:
-        """Store it, or the digest of another preview; those that nobody has confirmed in time go."""
+        """Store the upload with the digest of its latest preview, and delete expired uploads."""
         self.digest = digest
         self.created_at = now or timezone.now()
         self.save()

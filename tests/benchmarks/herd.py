@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, transaction
 
-from pets import origin
+from pets import creator
 from pets.models import Pet
 
 _SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
@@ -57,7 +57,7 @@ def _rows(number: int, now: datetime) -> Iterator[tuple[str, str, str | None, st
         name = "".join(choose.choices(syllables, k=choose.randrange(2, 5))).capitalize()
         tag = f"Tag {int(choose.paretovariate(0.5)) % _TAGS}" if choose.random() < 0.8 else None
         status = choose.choices(Pet.Status.values, (70, 10, 20))[0]
-        yield _id(created_at, choose), name, tag, status, created_at, origin.of_key("pets_test_Ab12Cd34", "Acme")
+        yield _id(created_at, choose), name, tag, status, created_at, creator.of_key("pets_test_Ab12Cd34", "Acme")
 
 
 def _id(created_at: datetime, choose: random.Random) -> str:

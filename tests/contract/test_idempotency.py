@@ -175,12 +175,12 @@ def test_old_records_go_as_new_ones_come(api: Client) -> None:
         services.create_pet_once(api_key_id=api_key.pk, idempotency_key=f"old {number}", **REX, now=then)
     assert IdempotencyRecord.objects.count() == 30
 
-    for number in range(services._SWEEP_INTERVAL):
+    for number in range(services._DELETION_INTERVAL):
         create(api, key=f"new {number}")
 
     assert not IdempotencyRecord.objects.filter(key__startswith="old").exists()
-    assert IdempotencyRecord.objects.count() == services._SWEEP_INTERVAL
-    assert Pet.objects.count() == 30 + services._SWEEP_INTERVAL
+    assert IdempotencyRecord.objects.count() == services._DELETION_INTERVAL
+    assert Pet.objects.count() == 30 + services._DELETION_INTERVAL
 
 
 def test_reading_ignores_the_header(api: Client) -> None:

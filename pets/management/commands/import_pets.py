@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError
 from django.utils import timezone
 
-from pets import origin
+from pets import creator
 from pets.files.bulk import BATCH, CheckedRows, Problem, existing, insert
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, KINDS
@@ -55,7 +55,7 @@ class Command(DatabaseCommand):
 
     def _check(self, source: IO[bytes], kind: str, checked: CheckedRows) -> None:
         """Read everything, far from the database, so that its writers wait for no file."""
-        lines = read(source, kind, now=timezone.now(), created_by=origin.of_command("import_pets"))
+        lines = read(source, kind, now=timezone.now(), created_by=creator.of_command("import_pets"))
         problems: list[Problem] = []
         with closing(lines), progress("Checking") as bar:
             while len(problems) < _MAX_PROBLEMS and (batch := list(islice(lines, BATCH))):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
-from pets import origin
+from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.backoffice import groups
@@ -19,7 +19,7 @@ from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
 
 def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     markup = "<script>alert(1)</script>"
-    pet = create_pet(name=markup, tag=markup, created_by=origin.of_key("pets_test_Ab12Cd34", markup))
+    pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
     submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
 
     for address in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):

@@ -1,6 +1,6 @@
-"""Text compared without regard to case, by what an index can find.
+"""Case-insensitive text conditions that an index supports.
 
-Without it, staff wait for a scan of all pets at each search, or find no name beyond ASCII in another case on SQLite.
+Django's own conditions scan all pets at each search, and on SQLite ignore the case of ASCII letters only.
 """
 
 import itertools
@@ -11,16 +11,16 @@ from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
-# Sorts after all that follows a prefix: the last code point, which Unicode keeps free.
+# The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
 _LAST = chr(0x10FFFF)
-# How many letters beyond ASCII are looked up in both cases, each of which doubles the number of ranges.
+# Maximum number of non-ASCII letters that are looked up in both cases. Each letter doubles the number of ranges.
 _MAX_LETTERS = 3
 
 
-class AnyCase(Func):
-    """A text so that "Rex" and "rEX" are equal, and so that texts with a common beginning are neighbours.
+class CaseInsensitive(Func):
+    """A text in a form in which "Rex" equals "rEX" and texts with a common prefix are neighbours in the index.
 
-    SQLite knows the case of ASCII letters only, which `starts_with` and `equals` make up for.
+    SQLite ignores the case of ASCII letters only. `starts_with` and `equals` look up other letters in both cases.
     """
 
     arity = 1
@@ -30,48 +30,49 @@ class AnyCase(Func):
         return self.as_sql(compiler, connection, template="%(expressions)s COLLATE NOCASE", **context)
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        # In "C" a range of code points is a range of the index, whatever the database's language.
+        # With the collation "C", a range of code points is a range of the index in a database of any language.
         return self.as_sql(compiler, connection, template='UPPER(%(expressions)s) COLLATE "C"', **context)
 
 
 def starts_with(field: str, text: str) -> Q:
-    """The condition that `field` begins with `text`, which is not empty."""
+    """Return the condition that `field` begins with `text`, which must not be empty."""
     found = Q()
     for first, end in ranges(text):
-        found |= Q(GreaterThanOrEqual(AnyCase(F(field)), first)) & Q(LessThan(AnyCase(F(field)), end))
+        found |= Q(GreaterThanOrEqual(CaseInsensitive(F(field)), first)) & Q(LessThan(CaseInsensitive(F(field)), end))
     if not _is_all_indexed(text):
         found &= Q(**{f"{field}__iregex": f"^{re.escape(text)}"})
     return found
 
 
 def equals(field: str, text: str) -> Q:
-    """The condition that `field` is `text`, which is not empty."""
+    """Return the condition that `field` equals `text`, which must not be empty."""
     if not _is_all_indexed(text):
         return starts_with(field, text) & Q(**{f"{field}__iregex": rf"^{re.escape(text)}\Z"})
     found = Q()
     for spelling in _spellings(text):
-        found |= Q(Exact(AnyCase(F(field)), AnyCase(Value(spelling))))
+        found |= Q(Exact(CaseInsensitive(F(field)), CaseInsensitive(Value(spelling))))
     return found
 
 
-def ranges(text: str) -> list[tuple[AnyCase, AnyCase]]:
-    """Where to look for what begins with `text`: from each first value on, below each second.
+def ranges(text: str) -> list[tuple[CaseInsensitive, CaseInsensitive]]:
+    """Return ranges, each as (first value, end), that contain all texts with the prefix `text`.
 
-    With many letters beyond ASCII, on SQLite, it is what begins like them.
+    On SQLite, the ranges of a prefix with many non-ASCII letters contain other texts as well.
     """
     return [
-        (AnyCase(Value(spelling)), AnyCase(Value(spelling + _LAST))) for spelling in _spellings(text[: _indexed(text)])
+        (CaseInsensitive(Value(spelling)), CaseInsensitive(Value(spelling + _LAST)))
+        for spelling in _spellings(text[: _indexed(text)])
     ]
 
 
 def _cases(character: str) -> list[str]:
-    """A letter beyond ASCII in both cases; anything else as it is."""
+    """Return a non-ASCII letter in both cases, and any other character unchanged."""
     cases = {character, character.lower(), character.upper()} if not character.isascii() else {character}
     return sorted(case for case in cases if len(case) == 1)
 
 
 def _indexed(text: str) -> int:
-    """The length of the beginning of `text` that is looked up in all its spellings."""
+    """Return the length of the prefix of `text` that is looked up in all its spellings."""
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
@@ -81,7 +82,7 @@ def _indexed(text: str) -> int:
 
 
 def _knows_case_of_ascii_only() -> bool:
-    features: Any = connection.features  # of petservice.db, which has more of them than Django
+    features: Any = connection.features  # petservice.db adds features to those of Django
     return bool(features.knows_case_of_ascii_only)
 
 
@@ -90,7 +91,7 @@ def _is_all_indexed(text: str) -> bool:
 
 
 def _spellings(text: str) -> list[str]:
-    """`text` in the cases that the database does not see as one."""
+    """Return the spellings of `text` that differ only in the case of letters for which the database respects case."""
     if not _knows_case_of_ascii_only():
         return [text]
     return ["".join(characters) for characters in itertools.product(*map(_cases, text))]

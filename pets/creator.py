@@ -1,0 +1,36 @@
+"""The creator of a pet, stored as one line of text that stays valid when the account or key is deleted."""
+
+from typing import NamedTuple
+
+
+class Creator(NamedTuple):
+    """The name of a member of staff, a command or an API key when it created a pet; only a key has a prefix."""
+
+    name: str
+    key_prefix: str = ""
+
+
+def of_key(prefix: str, name: str) -> str:
+    """Return the text to store for a pet that a client creates through the API."""
+    return f"key {prefix} {name}"
+
+
+def of_staff(username: str) -> str:
+    """Return the text to store for a pet that a member of staff creates in the admin."""
+    return f"staff {username}"
+
+
+def of_command(name: str) -> str:
+    """Return the text to store for a pet that a management command creates."""
+    return f"command {name}"
+
+
+def read(text: str | None) -> Creator | None:
+    """Return the creator that a stored text names, or None if the creator is unknown."""
+    if not text:
+        return None
+    kind, _, name = text.partition(" ")
+    if kind != "key":
+        return Creator(name)
+    key_prefix, _, name = name.partition(" ")
+    return Creator(name, key_prefix)
