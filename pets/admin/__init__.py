@@ -1,3 +1,3 @@
-"""The admin's pages of pets: finding, editing, importing and exporting."""
+"""The pages of the admin that list, edit, import and export pets."""
 
-from pets.admin import pages as pages  # Django looks here for what to register
+from pets.admin import pages as pages  # Django imports this package to register its pages

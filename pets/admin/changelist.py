@@ -1,4 +1,4 @@
-"""A list of pets that costs the same however many there are: its order, its count, and its filters."""
+"""The order, count and filters of the lists of pets, whose cost does not grow with the number of pets."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,24 +12,31 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 
 from pets.case_insensitive import CaseInsensitive, equals, ranges
 from pets.models import Pet
 
-# Pets beyond are not counted and have no page: to see them, staff narrow the list down.
+# Maximum number of pets that a list counts and shows, so that a page stays fast. Staff filter longer lists.
 MAX_COUNTED = 10_000
+# Maximum number of tags that the filter suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20
 
 
 class MoreThan(int):
-    """A number that stands for any greater one as well."""
+    """A count that was stopped at a maximum; the real number is greater."""
 
     def __str__(self) -> str:
         return f"more than {int(self):,}"
 
 
+def count_of_pets(number: int) -> str:
+    """Return a number of pets in words."""
+    return "1 pet" if number == 1 else f"{number:,} pets"
+
+
 class BoundedPaginator(Paginator):
-    """Pages without a full count."""
+    """A paginator that counts at most MAX_COUNTED rows."""
 
     @cached_property
     def count(self) -> int:
@@ -39,14 +46,18 @@ class BoundedPaginator(Paginator):
 
 
 class PetChangeList(ChangeList):
-    """In the order that the admin says, which has an index, whatever an address asks for."""
+    """A list with a title of one word, in the order of the admin class, which has an index, not of the URL."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = capfirst(str(self.opts.verbose_name_plural))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
 
 class Input(NamedTuple):
-    """A field of a filter as its template shows it."""
+    """A field of a filter, as the template needs it."""
 
     name: str
     label: str
@@ -55,10 +66,10 @@ class Input(NamedTuple):
 
 
 class InputFilter(ListFilter):
-    """A filter that staff type into. What cannot be meant is told, and finds nothing."""
+    """A filter with text fields. An invalid value shows an error and an empty list."""
 
     template = "admin/pets/input_filter.html"
-    labels: dict[str, str]  # of the inputs, by parameter
+    labels: dict[str, str]  # by the parameters of the URL
     input_type = "text"
     error = ""
 
@@ -76,7 +87,7 @@ class InputFilter(ListFilter):
         return True
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        """Nothing to choose, but what the template needs to keep the rest of the address."""
+        """Yield the context of the template: the fields, and the other parameters of the URL."""
         in_use = any(self.used_parameters.values())
         yield {
             "inputs": [
@@ -89,12 +100,12 @@ class InputFilter(ListFilter):
         }
 
     def links(self, changelist: ChangeList) -> Iterator[tuple[str, str]]:
-        """(text, address) of what is often asked for."""
+        """Yield the texts and URLs of frequent filters."""
         yield from ()
 
 
 class TagFilter(InputFilter):
-    """The pets with one tag, in any case; the page suggests tags while it is typed."""
+    """A case-insensitive filter by one tag; a script suggests tags while staff type."""
 
     title = "tag"
     labels = {"tag": "Tag"}
@@ -107,13 +118,13 @@ class TagFilter(InputFilter):
         tag = str(self.used_parameters.get("tag", ""))
         if not tag:
             return queryset
-        if "\0" in tag:  # which PostgreSQL does not take
+        if "\0" in tag:  # PostgreSQL rejects this character
             return queryset.none()
         return queryset.filter(equals("tag", tag))
 
 
 class CreatedFilter(InputFilter):
-    """The pets created from one day (UTC) to another, both included."""
+    """A filter by the day of creation (UTC), from one day to another, both included."""
 
     title = "day of creation (UTC)"
     labels = {"created_from": "From", "created_to": "To"}
@@ -143,12 +154,12 @@ def _day(text: object) -> date | None:
 
 
 def tags_starting_with(text: str) -> list[str]:
-    """Some tags in use that begin with `text`, in any case, in order; each is one step in the index, not a scan."""
-    tags: dict[str, str] = {}  # by what is the same in any case
+    """Return some tags in use with the prefix `text`, in any case, in order. Each takes one step in the index."""
+    tags: dict[str, str] = {}  # by their case-insensitive form
     field = CaseInsensitive(F("tag"))
     for first, end in ranges(text):
         pets = Pet.objects.order_by(field).values_list("tag", flat=True).filter(LessThan(field, end))
-        # One lower bound at a time: SQLite would begin each step at the first of two.
+        # A query has one lower bound, because SQLite would begin each step at the first of two bounds.
         tag = pets.filter(GreaterThanOrEqual(field, first)).first()
         while tag is not None and len(tags) < _MAX_SUGGESTIONS:
             tags.setdefault(tag.casefold(), tag)

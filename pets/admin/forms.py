@@ -1,4 +1,4 @@
-"""How staff edit a pet without overwriting what someone else has just written."""
+"""The forms that edit pets without overwriting the changes of other people."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from pets.models import Pet
 
 
 class PetForm(forms.ModelForm):
-    """A pet's texts and its status; each field also sends what it showed, and is compared with what is there now.
+    """A form of a pet's texts and status, whose hidden fields detect the changes of other people.
 
-    Texts are taken as they are: a form that trims would change what a client sent when staff edit something
-    else.
+    Texts keep their white space, because a form that strips it would change a client's text when staff edit another
+    field.
     """
 
     class Meta:
@@ -28,38 +28,38 @@ class PetForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        for name in self._shown_before():
+        for name in self._fields_with_initial():
             current, shown = self.initial[name], self.data.get(self[name].html_initial_name)
-            # A program that sends no more than it wants to have makes no claim of what was there before.
+            # Programs may omit the hidden fields, and then overwrite the current value.
             if shown is not None and _as_browsers_send(current) != _as_browsers_send(shown):
-                self._refuse_once(name, current)
+                self._add_conflict(name, current)
             elif name in cleaned and cleaned[name] == _in_one_line(current):
-                cleaned[name] = current  # an input has no line breaks to show, and so cannot send them
+                cleaned[name] = current  # a text input removes line breaks
         return cleaned
 
     @property
     def changed_data(self) -> list[str]:
-        """The fields that are to get another value."""
+        """Return the names of the fields whose values change."""
         return [name for name in self.fields if self.cleaned_data.get(name) != self.initial.get(name)]
 
-    def _shown_before(self) -> list[str]:
+    def _fields_with_initial(self) -> list[str]:
         return [name for name, field in self.fields.items() if field.show_hidden_initial]
 
-    def _refuse_once(self, name: str, current: Any) -> None:
-        """Tell of a change by someone else, which the form shows from now on: sent again, it knows what it does."""
+    def _add_conflict(self, name: str, current: Any) -> None:
+        """Add an error about a change by someone else, and update the hidden field so that the next save succeeds."""
         value = f"“{current}”" if current else "nothing"
         self.add_error(
             name,
-            f"While this page was open, someone else changed this to {value}. Save again to overwrite that, or open "
-            "the page again to keep it.",
+            f"Someone else changed this to {value} while this page was open. Save again to overwrite it, or reload the "
+            "page to keep it.",
         )
         data: Any = self.data
         self.data = data.copy()
-        self.data[self[name].html_initial_name] = "" if current is None else current  # type: ignore[index]  # a copy
+        self.data[self[name].html_initial_name] = "" if current is None else current  # type: ignore[index]  # the copy is mutable
 
 
 class StatusForm(forms.ModelForm):
-    """The status of a row in a list, and what it was when the list was shown."""
+    """A form of the status of a row in a list, with the status that the list showed in a hidden field."""
 
     class Meta:
         model = Pet
@@ -68,11 +68,11 @@ class StatusForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["status"].show_hidden_initial = True
-        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # a cell has no label
+        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # table cells have no labels
 
 
 def _as_browsers_send(text: str | None) -> str:
-    """Forms send each kind of line break as the same; no text and an empty one look alike in them."""
+    """Return a text as browsers send it: one kind of line break, and an empty string for None."""
     return (text or "").replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,8 +1,8 @@
-"""Files of pets in the admin: uploaded, looked at and imported, or exported from the list.
+"""The import and export of pets in the admin.
 
-django-import-export has the addresses, the buttons, the page frames and the export. Its way from an upload to the
-database is ours: it keeps the upload on one machine's disk, for whoever knows its name, and looks for no change between
-the preview and the import; and its preview is a write that is rolled back, which on SQLite keeps the API's writers out.
+django-import-export provides the URLs, the buttons, the page layout and the export. This module replaces its import,
+which stores the upload on the disk of one machine, for any user who knows its name. The library does not detect changes
+between preview and import. Its preview is a write that is rolled back, which on SQLite blocks the API's writers.
 """
 
 import io
@@ -31,32 +31,34 @@ from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
 from pets import creator
+from pets.admin.changelist import count_of_pets
 from pets.fields import EDITABLE
-from pets.files.merging import Comparison, Difference, StaleError, compare, merge
+from pets.files import import_diff
+from pets.files.import_diff import ImportPreview, RowChange, StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
 from pets.models import Pet, Upload
 
-# Pets that are previewed, imported and exported well within the time that a worker has for a request.
+# Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
 # An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
 MAX_BYTES = MAX_ROWS * 4 * 1024
-# Pets of a preview, and errors, that a page shows; the preview counts the others.
+# Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
-KINDS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-# Who made a pet may name an API key, and is recorded rather than imported.
+FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+# All columns except the creator, which may contain the prefix of an API key.
 EXPORTED = COLUMNS[:-1]
-# Without it spreadsheets take UTF-8 for something else.
+# Spreadsheets recognize UTF-8 by this mark.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class UploadForm(forms.Form):
-    """A file of pets, of which the name tells the format."""
+    """A form for a file of pets, whose extension determines the format."""
 
     file = forms.FileField(
-        widget=forms.FileInput(attrs={"accept": ",".join(KINDS)}),
+        widget=forms.FileInput(attrs={"accept": ",".join(FORMATS_BY_SUFFIX)}),
         help_text=f"CSV or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_ROWS:,} pets.",
     )
 
@@ -68,9 +70,10 @@ class UploadForm(forms.Form):
                 f"The file is {filesizeformat(size)}; the limit is {filesizeformat(MAX_BYTES)}. Split it, or ask your "
                 "administrator to use the import_pets command."
             )
-        if _suffix(file) not in KINDS:
+        if _suffix(file) not in FORMATS_BY_SUFFIX:
             raise ValidationError(
-                f"The name must end with {', '.join(KINDS)}. In a spreadsheet, save as “CSV UTF-8 (comma delimited)”."
+                f"The file name must end with {', '.join(FORMATS_BY_SUFFIX)}. In a spreadsheet, save as “CSV UTF-8 "
+                "(comma delimited)”."
             )
         return file
 
@@ -80,7 +83,7 @@ def _suffix(file: UploadedFile) -> str:
 
 
 class FormatForm(ExportForm):  # type: ignore[misc]  # the library has no types
-    """CSV or JSON, CSV unless another is chosen."""
+    """A form to choose CSV or JSON, with CSV selected."""
 
     def _init_formats(self, formats: Any) -> None:
         super()._init_formats(formats)
@@ -88,55 +91,58 @@ class FormatForm(ExportForm):  # type: ignore[misc]  # the library has no types
 
 
 class PetResource(ModelResource):  # type: ignore[misc]  # the library has no types
-    """Pets as rows."""
+    """The pets, for django-import-export."""
 
     class Meta:
         model = Pet
         fields = EXPORTED
 
     def import_data(self, dataset: list[Line], dry_run: bool = False, **kwargs: Any) -> Result:
-        """What the rows do to the pets, or with `dry_run` would do: then nothing is written, and no transaction begun.
+        """Import the rows, or with `dry_run` compare them with the pets, without a write or a transaction.
 
-        Raises StaleError if they would do something else than the comparison with the given digest.
+        Raises StaleError if the pets have changed since the preview with the given digest.
         """
         if dry_run:
-            return _result(compare(dataset))
-        return _result(merge(dataset, digest=kwargs["digest"], user_id=kwargs["user"].pk))
+            return _result(import_diff.preview(dataset))
+        return _result(import_diff.apply(dataset, digest=kwargs["digest"], user_id=kwargs["user"].pk))
 
 
-def _result(comparison: Comparison) -> Result:
+def _result(preview: ImportPreview) -> Result:
     result = Result()
     result.diff_headers = list(EDITABLE)
-    result.digest = comparison.digest
-    result.total_rows = len(comparison.differences)
-    for number, problem in comparison.problems:
-        result.append_invalid_row(number, {}, ValidationError(problem))
-    for difference in comparison.differences:
+    result.digest = preview.digest
+    result.total_rows = len(preview.changes)
+    for number, error in preview.errors:
+        result.append_invalid_row(number, {}, ValidationError(error))
+    for change in preview.changes:
         row = RowResult()
-        row.number = difference.line
-        row.import_type = _import_type(difference)
-        row.diff = [_marked(difference, field) for field in EDITABLE]
+        row.number = change.line
+        row.import_type = _import_type(change)
+        row.diff = [_marked(change, field) for field in EDITABLE]
         result.increment_row_result_total(row)
         result.append_row_result(row)
     return result
 
 
-def _import_type(difference: Difference) -> Any:
-    if difference.before is None:
+def _import_type(change: RowChange) -> Any:
+    if change.before is None:
         return RowResult.IMPORT_TYPE_NEW
-    return RowResult.IMPORT_TYPE_UPDATE if difference.changed else RowResult.IMPORT_TYPE_SKIP
+    return RowResult.IMPORT_TYPE_UPDATE if change.changed_fields else RowResult.IMPORT_TYPE_SKIP
 
 
-def _marked(difference: Difference, field: str) -> str:
-    """The value of a field; a changed one with what it was. The library marks with styles, which the policy forbids."""
-    before, after = getattr(difference.before, field, None) or "", getattr(difference.after, field) or ""
-    if difference.before is None or before == after:
+def _marked(change: RowChange, field: str) -> str:
+    """Return the value of a field, after its old value if it changes.
+
+    The library marks changes with inline styles, which the Content-Security-Policy forbids.
+    """
+    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
+    if change.before is None or before == after:
         return after
     return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
 class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  # the library has no types
-    """Import and export for a ModelAdmin of pets."""
+    """A mixin that adds the import and export of pets to a ModelAdmin."""
 
     resource_classes = [PetResource]
     formats = [base_formats.CSV, base_formats.JSON]
@@ -152,15 +158,15 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     # Importing: upload, preview, confirmation.
 
     def import_action(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """The form for a file, and its preview; or what is wrong with it."""
+        """Show the form for a file, and then the preview of the file or its errors."""
         if not self.has_import_permission(request):
             raise PermissionDenied
         form = UploadForm(request.POST or None, request.FILES or None)
         if not form.is_valid():
             return self._page(request, form=form)
         file = form.cleaned_data["file"]
-        upload = Upload(kind=KINDS[_suffix(file)], content=file.read())
-        upload.owner = request.user  # type: ignore[assignment]  # who is not anonymous here
+        upload = Upload(kind=FORMATS_BY_SUFFIX[_suffix(file)], content=file.read())
+        upload.owner = request.user  # type: ignore[assignment]  # staff are never anonymous
         lines = _lines(request, upload)
         if not lines:
             form.add_error("file", "There are no pets in this file.")
@@ -180,11 +186,11 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         return self._page(request, result=result, upload=upload)
 
     def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Imports what the preview has shown, once; shows another preview if it would be something else by now."""
+        """Import the previewed file once, or show a new preview if the pets have changed since."""
         if not self.has_import_permission(request):
             raise PermissionDenied
-        if request.method != "POST":  # whoever had to log in again, which leads here without the form
-            messages.warning(request, "Nothing was imported: choose the file once more.")
+        if request.method != "POST":  # the login page redirects here without the form
+            messages.warning(request, "Nothing was imported. Upload the file again.")
             return HttpResponseRedirect(reverse("admin:pets_pet_import"))
         upload = _uploaded(request)
         if upload is None:
@@ -192,18 +198,22 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         lines = _lines(request, upload)
         try:
             with transaction.atomic():
-                # Of a form that is sent twice, the second waits here for the first to end, and then deletes nothing.
+                # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
                 resource = PetResource()
                 result = resource.import_data(lines, digest=upload.digest, user=request.user) if is_first else None
         except StaleError:
-            messages.warning(request, "Nothing was imported: some of the pets have been changed since. Look again.")
+            messages.warning(
+                request,
+                "Nothing was imported, because some of these pets were changed after the preview. Check the new "
+                "preview and confirm again.",
+            )
             return self._preview(request, upload, lines)
         return self._back_to_the_list(request, result)
 
     def _back_to_the_list(self, request: HttpRequest, result: Result | None) -> HttpResponse:
         if result:
-            messages.success(request, f"Imported {_totals(result)}.")
+            messages.success(request, f"Imported: {_totals(result)}.")
         else:
             messages.warning(
                 request,
@@ -221,7 +231,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             "confirm_form": context.get("upload"),
             "shown_rows": result and result.rows[:MAX_SHOWN],
             "has_more_rows": result and len(result.rows) > MAX_SHOWN,
-            "totals": result and _totals(result),
+            "totals": result and result.totals,
             "invalid_rows": result and result.invalid_rows[:MAX_ERRORS],
             "more_errors": result and len(result.invalid_rows) > MAX_ERRORS,
         }
@@ -232,15 +242,15 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     def get_export_data(
         self, file_format: base_formats.Format, request: HttpRequest, queryset: QuerySet[Pet], **kwargs: Any
     ) -> bytes:
-        """The pets of the list, without those who made them; the page shows the text of a ValueError."""
+        """Return the file of the listed pets, without their creators. The page shows the text of a ValueError."""
         if not self.has_export_permission(request):
             raise PermissionDenied
-        # One more than is exported tells whether there are too many, without a count.
+        # Fetch one row more than the limit, which detects too many pets without a count.
         values = list(queryset.values_list(*COLUMNS)[: MAX_ROWS + 1])
         if len(values) > MAX_ROWS:
             raise ValueError(
-                f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask whoever runs the service to export "
-                "all pets with the command export_pets."
+                f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask your administrator to use the "
+                "export_pets command."
             )
         rows = (Row(*row) for row in values)
         return _csv(rows) if isinstance(file_format, base_formats.CSV) else _json(rows)
@@ -251,12 +261,12 @@ def _csv(rows: Iterable[Row]) -> bytes:
 
 
 def _json(rows: Iterable[Row]) -> bytes:
-    """A JSON array with a pet a line."""
+    """Return a JSON array with one pet per line."""
     return b"[\n" + b",\n".join(line.rstrip() for line in write(rows, "jsonl", EXPORTED)) + b"\n]\n"
 
 
 def _uploaded(request: HttpRequest) -> Upload | None:
-    """The upload that the form names, if it is still there, has not expired and is the user's own."""
+    """Return the upload that the form names, if it exists, has not expired and belongs to the user."""
     try:
         pk = UUID(request.POST.get("upload", ""))
     except ValueError:
@@ -266,8 +276,8 @@ def _uploaded(request: HttpRequest) -> Upload | None:
 
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
-    """Of the file, at most one more than is imported here."""
-    # Whoever the file names: a pet that the user makes is the user's.
+    """Return the lines of the file, at most one more than the limit."""
+    # The creator of a new pet is the user who imports it, not the creator that the file names.
     created_by = creator.of_staff(request.user.get_username())
     lines = read(io.BytesIO(upload.content), upload.kind, now=timezone.now(), created_by=created_by)
     return [
@@ -276,7 +286,5 @@ def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
 
 
 def _totals(result: Result) -> str:
-    return (
-        f"{result.totals[RowResult.IMPORT_TYPE_NEW]} new, {result.totals[RowResult.IMPORT_TYPE_UPDATE]} changed and "
-        f"{result.totals[RowResult.IMPORT_TYPE_SKIP]} unchanged"
-    )
+    totals = result.totals
+    return f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"

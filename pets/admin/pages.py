@@ -1,4 +1,4 @@
-"""The admin's pages of pets, and what those of the inventory have in common with them."""
+"""The pages of pets in the admin, and the base class of the pages of the inventory."""
 
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from pets.admin.changelist import (
     CreatedFilter,
     PetChangeList,
     TagFilter,
+    count_of_pets,
     tags_starting_with,
 )
 from pets.admin.forms import PetForm
@@ -29,28 +30,25 @@ from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
 
-# One page asks whether to delete the selected pets; it lists them all.
+# Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
+# Number of pets that one statement changes.
 _BATCH = 1000
 
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
 _BY_NAME = (CaseInsensitive("name").asc(), "pk")
 
 
-def count_of_pets(number: int) -> str:
-    """A number of pets in words."""
-    return "1 pet" if number == 1 else f"{number:,} pets"
-
-
 def _marking_as(status: Pet.Status) -> Any:
-    """The admin action that gives the selected pets `status`."""
+    """Return the admin action that sets the status of the selected pets."""
 
     @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
     def mark(pages: "PetPages", request: HttpRequest, queryset: QuerySet[Any]) -> None:
         selected = list(queryset.exclude(status=status).values_list("pk", flat=True)[: MAX_COUNTED + 1])
         if len(selected) > MAX_COUNTED:
             message = (
-                f"More than {count_of_pets(MAX_COUNTED)} are selected: narrow the list down. Nothing has been changed."
+                f"You selected more than {count_of_pets(MAX_COUNTED)}. Filter the list and try again. Nothing was "
+                "changed."
             )
             pages.message_user(request, message, messages.ERROR)
             return
@@ -64,21 +62,21 @@ def _marking_as(status: Pet.Status) -> Any:
 
 
 class PetPages(admin.ModelAdmin):
-    """What the pages of pets and of the inventory have in common: the same rows, found and changed the same way.
+    """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
-    Every list reads a part of one index, however many pets there are; see pets.admin.changelist.
+    Each list reads only a part of one index; see pets.admin.changelist.
     """
 
     form = PetForm
     readonly_fields: ClassVar[Any] = ("id", "created_at", "created_by_api", "created_by_key")
     list_display: Any = (*EDITABLE, "created", "created_by_api", "history")
     list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
-    search_fields = ("name",)  # turns the search box on; get_search_results does the searching
-    search_help_text = "A whole id, or the beginning of a name, in upper or lower case."
+    search_fields = ("name",)  # shows the search box; get_search_results searches
+    search_help_text = "Search by full ID or by the start of a name."
     actions: Any = tuple(map(_marking_as, Pet.Status))
     paginator = BoundedPaginator
     show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER  # they count the whole table
+    show_facets = admin.ShowFacets.NEVER  # facets count the whole table
     sortable_by = ()
     list_per_page = 50
 
@@ -86,13 +84,13 @@ class PetPages(admin.ModelAdmin):
         css = {"all": ["pets/admin.css"]}
         js = ("pets/suggestions.js",)
 
-    # Finding.
+    # Searching and filtering.
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Newest first; what has been searched for by its name comes in the order of names."""
+        """Order search results by name, and other lists from the newest pet to the oldest."""
         return _BY_NAME if request.GET.get("q", "").strip() else ("-created_at", "-pk")
 
     def get_search_results(
@@ -102,23 +100,23 @@ class PetPages(admin.ModelAdmin):
             return queryset, False
         if is_id(search_term.lower()):
             by_id = queryset.filter(pk=search_term.lower())
-            if by_id.exists():  # asked for apart: together with the name no single index would do
+            if by_id.exists():  # a separate query, because no single index supports both id and name
                 return by_id, False
         by_name = starts_with("name", search_term)
         if any(request.GET.get(name) for name in _FILTERS):
-            # Else all that begin so would be looked at for what the filters leave, which may be next to nothing.
+            # Without this limit, the query would read all pets with this prefix, even if the filters leave few of them.
             first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MAX_COUNTED + 1]
             if request.method == "GET" and first.count() > MAX_COUNTED:
                 message = (
-                    f"More than {count_of_pets(MAX_COUNTED)} have names that begin with “{search_term}”. The filters "
-                    "look at the first of them only: search for more of the name, or for no name."
+                    f"More than {count_of_pets(MAX_COUNTED)} have names starting with “{search_term}”. The filters "
+                    f"check only the first {MAX_COUNTED:,}. Type more of the name, or clear the search."
                 )
                 self.message_user(request, message, messages.WARNING)
             by_name = Q(pk__in=first[:MAX_COUNTED])
         return queryset.filter(by_name), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """What the filters use, and none of the conditions that Django would take from an address."""
+        """Allow only the parameters of the filters, not the other conditions that Django accepts in a URL."""
         return lookup in _FILTERS
 
     def get_urls(self) -> list[URLPattern]:
@@ -129,16 +127,16 @@ class PetPages(admin.ModelAdmin):
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_tags")
 
     def tags_view(self, request: HttpRequest) -> HttpResponse:
-        """Tags that begin with what is typed into the filter."""
+        """Return tags that begin with the text in the filter, as JSON."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         text = request.GET.get("q", "").replace("\0", "")
         return JsonResponse({"suggestions": tags_starting_with(text)})
 
-    # Showing.
+    # Columns and fields.
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Who may see keys sees which of them created a pet."""
+        """Show the API key that created a pet only to users with the permission to view keys."""
         if not request.user.has_perm("apikeys.view_apikey"):
             return self.list_display
         return tuple("created_by_key" if name == "created_by_api" else name for name in self.list_display)
@@ -171,16 +169,16 @@ class PetPages(admin.ModelAdmin):
         address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
         return format_html('<a href="{}" aria-label="History of {}">History</a>', address, pet.name)
 
-    # Changing.
+    # Changes.
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         if request.method == "POST" and is_id(object_id) and connection.in_atomic_block:
-            # Until the transaction ends nobody else changes what the form is compared with.
+            # Lock the pet until the transaction ends, so that the form is compared with its latest values.
             Pet.objects.select_for_update().filter(pk=object_id).first()
         return super().get_object(request, object_id, from_field)
 
     def change_status(self, request: HttpRequest, wanted: dict[str, str]) -> list[Pet]:
-        """Give pets another status, by id, in one transaction with their history; returns those that had another."""
+        """Set statuses by pet id in one transaction with the history, and return the pets that changed."""
         changed: list[Pet] = []
         ids = sorted(wanted)
         with transaction.atomic():
@@ -198,9 +196,9 @@ class PetPages(admin.ModelAdmin):
             batch = pets[start : start + _BATCH]
             Pet.objects.filter(pk__in=[pet.pk for pet in batch]).update(status=new)
             message = f"Status changed from {old} to {new}."
-            LogEntry.objects.log_actions(request.user.pk, batch, CHANGE, message)  # type: ignore[arg-type]  # staff have one
+            LogEntry.objects.log_actions(request.user.pk, batch, CHANGE, message)  # type: ignore[arg-type]  # staff have an id
 
-    # One history for a pet, whichever pages it was changed on.
+    # The history of a pet, which includes the changes on all pages.
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
         return super().log_change(request, Pet(pk=obj.pk, name=obj.name), message)
@@ -214,9 +212,9 @@ class PetPages(admin.ModelAdmin):
         )
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        if not self.has_view_or_change_permission(request):  # Django looks first whether there is such a pet, and tells
+        if not self.has_view_or_change_permission(request):  # Django would first reveal whether the pet exists
             raise PermissionDenied
-        pk = object_id if is_id(object_id) else None  # PostgreSQL does not take any text
+        pk = object_id if is_id(object_id) else None  # PostgreSQL accepts no other text
         entries = LogEntry.objects.filter(object_id=pk, content_type=ContentType.objects.get_for_model(Pet))
         pages = self.get_paginator(request, entries.select_related("user").order_by("pk"), 100)
         page = pages.get_page(request.GET.get("p", 1))
@@ -234,7 +232,7 @@ def _quoted(value: Any) -> str:
 
 @admin.register(Pet)
 class PetAdmin(PetImportExport, PetPages):
-    """List, find, add, edit and delete pets."""
+    """The pages that list, add, edit, delete, import and export pets."""
 
     actions = (*PetPages.actions, "delete_selected")
 
@@ -246,7 +244,7 @@ class PetAdmin(PetImportExport, PetPages):
     @admin.action(description="Delete selected pets", permissions=["delete"])
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
         if queryset[: MAX_DELETED + 1].count() > MAX_DELETED:
-            message = f"More than {count_of_pets(MAX_DELETED)} are selected: select fewer. Nothing has been deleted."
+            message = f"You selected more than {count_of_pets(MAX_DELETED)}. Select fewer. Nothing was deleted."
             self.message_user(request, message, messages.ERROR)
             return None
         return delete_selected(self, request, queryset)

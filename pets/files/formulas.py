@@ -1,22 +1,22 @@
-"""Text in the cells of a CSV file, which a spreadsheet would run as a formula if it begins like one.
+"""The protection of texts in CSV files that a spreadsheet would otherwise run as formulas.
 
-An apostrophe before it makes it text. Taken away on the way back, so that a file that is exported and imported again
-has every text as it was; an apostrophe that was there before gets another one for that.
+An export adds an apostrophe before such a text, and an import removes it. An apostrophe that the text itself has gets
+another one, so that an exported and imported text is unchanged.
 """
 
 import re
 
-# As OWASP has it ("CSV Injection"): the signs, their full-width forms, and the white space that spreadsheets skip.
+# The list of OWASP ("CSV Injection"): the signs, their full-width forms, and white space that spreadsheets skip.
 _FORMULA = "[=+\\-@＝＋－＠\t\r\n]"  # noqa: RUF001  # full-width on purpose
 _DANGEROUS = re.compile(f"'*{_FORMULA}")
 _ESCAPED = re.compile(f"'+{_FORMULA}")
 
 
 def escape(text: str) -> str:
-    """`text` as the cell of a CSV file has it."""
+    """Return the text as it is written to a cell of a CSV file."""
     return f"'{text}" if _DANGEROUS.match(text) else text
 
 
 def unescape(cell: str) -> str:
-    """The text of which `escape` has made `cell`."""
+    """Return the text from which `escape` made this cell."""
     return cell[1:] if _ESCAPED.match(cell) else cell

@@ -1,4 +1,4 @@
-"""The rows of a file of pets, and the check of their values."""
+"""The rows of a file of pets, and the checks of their values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from petservice.monitoring.redaction import echo
 
 
 class Row(NamedTuple):
-    """A pet in a file; one without an id is new."""
+    """A pet in a file; a pet without an id is new."""
 
     id: str | None
     name: str
@@ -25,43 +25,42 @@ class Row(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The line of the file on which a row begins, the first being 1; and the row, or what is wrong with it."""
+    """A row of the file, or its errors, and the number of the line on which it begins, counted from 1."""
 
     number: int
     row: Row | None
-    problems: list[str]
-    values: Mapping[str, Any] = {}  # as they are in the file
+    errors: list[str]
+    values: Mapping[str, Any] = {}  # unchanged, as the file has them
 
 
 COLUMNS = Row._fields
 _CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
-KINDS = ("csv", "jsonl")
-# The columns in which anything may be written, a formula too.
+FORMATS = ("csv", "jsonl")
+# The columns that may contain any text, formulas included.
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
-# Unknown columns that a message names; there may be any number in a file that is not one of pets.
+# Maximum number of unknown columns in a message, because a file with other contents may have any number.
 _MAX_NAMED = 5
 
 
 def clean(values: Mapping[str, Any], *, now: datetime, created_by: str) -> tuple[Row | None, list[str]]:
-    """The row with these values, or a sentence about each that is wrong.
+    """Return the row with these values, or None and one sentence for each error.
 
-    A pet of which the values tell no time was created at `now`, and one whose maker they pass over in silence through
-    `created_by`.
+    A row without a time gets `now`, and a row without a column for the creator gets `created_by`.
     """
     value = values.get
     try:
         cells = [check(value(column)) for column, check in _CHECKS.items()]
     except ValueError:
-        return None, list(_problems(values))
+        return None, list(_errors(values))
     cells[_CREATED_AT] = cells[_CREATED_AT] or now
     if "created_by" not in values:
         cells[_CREATED_BY] = created_by
     return Row._make(cells), []
 
 
-def _problems(values: Mapping[str, Any]) -> Iterator[str]:
+def _errors(values: Mapping[str, Any]) -> Iterator[str]:
     for column, check in _CHECKS.items():
         try:
             check(values.get(column))
@@ -69,7 +68,7 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
             yield str(error)
 
 
-# Each takes the value of a column, or None or an empty cell where there is none, and returns what is stored for it.
+# Each check takes the value of a column, which may be None or empty, and returns the value to store.
 
 
 def _id(value: Any) -> str | None:
@@ -90,7 +89,7 @@ def _text(column: str) -> Callable[[Any], str | None]:
         try:
             return field.to_internal_value(value)
         except ValidationError as error:
-            raise ValueError(error.detail[0]) from None  # type: ignore[index]  # of a field it is a list
+            raise ValueError(error.detail[0]) from None  # type: ignore[index]  # a field's errors are a list
 
     return check
 
@@ -117,9 +116,9 @@ def _created_at(value: Any) -> datetime | None:
     if value is None or value == "":
         return None
     try:
-        moment = datetime.fromisoformat(value)
-        if moment.tzinfo is not None:
-            return moment.astimezone(UTC)
+        time = datetime.fromisoformat(value)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
@@ -133,5 +132,6 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _
 
 
 def unknown_columns(columns: Iterable[str]) -> str:
+    """Return the names of the unknown columns among these, for a message."""
     unknown = [echo(column) for column in columns if column not in _CHECKS]
     return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")

@@ -1,4 +1,4 @@
-"""Files of pets written, as pets.files.reading reads them."""
+"""The writer of files of pets, in the formats that pets.files.reading reads."""
 
 import csv
 import io
@@ -10,16 +10,16 @@ import orjson
 from pets.files.formulas import escape
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
 
-# The places of columns in a row.
+# The positions of columns in a row.
 _CREATED_AT = COLUMNS.index("created_at")
-_FREE_TEXT = [place for place, column in enumerate(COLUMNS) if column in FREE_TEXT]
-# Characters that are written at a time.
-_PART = 1 << 16
+_FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in FREE_TEXT]
+# Number of characters that are written together, because few large writes take less time than many small ones.
+_PART_LENGTH = 1 << 16
 
 
-def write(rows: Iterable[Row], kind: str, columns: Sequence[str] = COLUMNS) -> Iterator[bytes]:
-    """A file of one of KINDS, in parts, as `read` takes it."""
-    return _WRITERS[kind](rows, columns)
+def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Iterator[bytes]:
+    """Yield the parts of a file of one of FORMATS with these columns."""
+    return _WRITERS[file_format](rows, columns)
 
 
 def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
@@ -28,7 +28,7 @@ def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
     writer.writerow(columns)
     for row in rows:
         writer.writerow(_cells(row)[: len(columns)])
-        if part.tell() > _PART:
+        if part.tell() > _PART_LENGTH:
             yield part.getvalue().encode()
             part.seek(0)
             part.truncate()
@@ -38,8 +38,8 @@ def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
 def _cells(row: Row) -> list[str | None]:
     cells: list[Any] = list(row)
     cells[_CREATED_AT] = row.created_at.isoformat()
-    for place in _FREE_TEXT:
-        cells[place] = cells[place] and escape(cells[place])
+    for position in _FREE_TEXT:
+        cells[position] = cells[position] and escape(cells[position])
     return cells
 
 

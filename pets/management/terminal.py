@@ -1,4 +1,4 @@
-"""What the commands that read and write files of pets have in common."""
+"""File formats, progress bars and messages of the commands that import and export pets."""
 
 from pathlib import Path
 from typing import Any
@@ -6,31 +6,31 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from pets.files.rows import KINDS
+from pets.files.rows import FORMATS
 
 STANDARD_STREAM = "-"
-_KINDS_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_FORMATS_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 
 
-def kind_of(file: str, chosen: str | None) -> str:
-    """The kind of file that is chosen, or else told by its name; raises CommandError."""
-    kind = chosen or _KINDS_BY_SUFFIX.get(Path(file).suffix.lower())
-    if kind is None:
-        raise CommandError(f"{file} may be CSV or JSON lines: add --format {' or --format '.join(KINDS)}.")
-    return kind
+def format_of(file: str, chosen: str | None) -> str:
+    """Return the chosen file format, or else the format for the file's extension. Raises CommandError."""
+    file_format = chosen or _FORMATS_BY_SUFFIX.get(Path(file).suffix.lower())
+    if file_format is None:
+        raise CommandError(f"The format of {file} is unknown: add --format {' or --format '.join(FORMATS)}.")
+    return file_format
 
 
 def progress(description: str, total: int | None = None) -> "tqdm[Any]":
-    """A bar that counts pets, on standard error if that is a terminal, and that leaves no trace."""
+    """Return a progress bar that counts pets, shown while standard error is a terminal and erased at the end."""
     return tqdm(desc=description, total=total, unit=" pets", unit_scale=True, disable=None, leave=False)
 
 
 def throughput(verb: str, count: int, seconds: float) -> str:
-    """How many pets, in which time, and how many a second to three figures."""
+    """Return a sentence with the number of pets, the time, and the pets per second to three digits."""
     rate = float(f"{count / max(seconds, 0.001):.3g}")
-    return f"{verb} {count:,} {'pet' if count == 1 else 'pets'} in {seconds:.1f} s ({rate:,.0f} a second)."
+    return f"{verb} {count:,} {'pet' if count == 1 else 'pets'} in {seconds:.1f} s ({rate:,.0f} per second)."
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, and with which file where the system tells."""
+    """Return the message of an error, with the name of the file if the error has one."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)

@@ -1,4 +1,4 @@
-"""Staff at work on pets, in a real browser."""
+"""The pages of pets and of the inventory in a real browser."""
 
 from playwright.sync_api import Page, expect
 
@@ -6,12 +6,12 @@ from tests.service import Service
 
 
 def make(site: Service, *pets: dict[str, str]) -> list[str]:
-    """Create pets through the API; their ids."""
+    """Create pets through the API and return their ids."""
     with site.client(site.create_key()) as client:
         return [client.post("/v1/pets", json=pet).json()["id"] for pet in pets]
 
 
-def test_a_pet_is_edited_and_its_history_tells(staff_page: Page, site: Service) -> None:
+def test_an_edited_pet_has_the_change_in_its_history(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": " Rex\nthe second ", "tag": "dog"})
     staff_page.goto(f"/admin/pets/pet/{pet}/change/")
     staff_page.get_by_label("Tag:").fill("hound")
@@ -25,7 +25,7 @@ def test_a_pet_is_edited_and_its_history_tells(staff_page: Page, site: Service) 
     expect(staff_page.get_by_text("Tag changed from “dog” to “hound”.")).to_be_visible()
 
 
-def test_the_second_of_two_editors_is_told_and_may_then_overwrite(staff_page: Page, site: Service) -> None:
+def test_the_second_of_two_editors_sees_the_conflict_and_can_overwrite(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": "Rex", "tag": "dog"})
     second = staff_page.context.new_page()
     for page, tag in ((staff_page, "hound"), (second, "wolf")):
@@ -43,7 +43,7 @@ def test_the_second_of_two_editors_is_told_and_may_then_overwrite(staff_page: Pa
         assert client.get(f"/v1/pets/{pet}").json()["tag"] == "wolf"
 
 
-def test_a_status_that_someone_else_changed_is_left_as_it_is(staff_page: Page, site: Service) -> None:
+def test_a_status_that_someone_else_changed_is_kept(staff_page: Page, site: Service) -> None:
     make(site, {"name": "Contested"})
     second = staff_page.context.new_page()
     for page, status in ((staff_page, "sold"), (second, "pending")):
@@ -52,7 +52,7 @@ def test_a_status_that_someone_else_changed_is_left_as_it_is(staff_page: Page, s
     for page in (staff_page, second):
         page.get_by_role("button", name="Save").click()
 
-    expect(second.get_by_text("someone else has changed it to sold meanwhile")).to_be_visible()
+    expect(second.get_by_text("someone else set it to sold in the meantime")).to_be_visible()
     expect(second.locator("select[name=form-0-status]")).to_have_value("sold")
 
 
@@ -72,7 +72,7 @@ def test_the_filter_by_tag_suggests_tags_and_keeps_the_search(staff_page: Page, 
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(4)
 
 
-def test_pets_of_today_are_one_click_away(staff_page: Page, site: Service) -> None:
+def test_one_click_shows_the_pets_of_today(staff_page: Page, site: Service) -> None:
     make(site, {"name": "Daily"})
     staff_page.goto("/admin/pets/pet/?q=daily")
     staff_page.get_by_role("link", name="Today", exact=True).click()

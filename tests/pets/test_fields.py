@@ -1,4 +1,4 @@
-"""An optional text of a pet is named once (pets.fields), and is everywhere: these name a place that lacks one."""
+"""Each optional text of a pet (pets.fields) is present in all models, serializers, files and pages."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def test_each_place_has_all_fields(place: str, fields: Any, expected: Any) -> No
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
-def test_an_optional_text_is_kept_and_compared_by_the_api(api: Client, field: str) -> None:
+def test_the_api_stores_and_compares_an_optional_text(api: Client, field: str) -> None:
     def create(body: dict[str, str]) -> Any:
         return api.post("/v1/pets", body, content_type="application/json", headers={"Idempotency-Key": "key"})
 
@@ -52,13 +52,13 @@ def test_an_optional_text_is_kept_and_compared_by_the_api(api: Client, field: st
 
     assert create(TEXTS).json() == created.json() == {"id": created.json()["id"]} | TEXTS
     assert api.get(created["Location"]).json() == api.get("/v1/pets").json()[0] == created.json()
-    refused = create({name: text for name, text in TEXTS.items() if name != field})
-    assert refused.status_code == 422
-    assert field in refused.json()["error"]["message"]
+    rejected = create({name: text for name, text in TEXTS.items() if name != field})
+    assert rejected.status_code == 422
+    assert field in rejected.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
-def test_an_optional_text_is_edited_by_staff_and_shown_by_the_inventory(admin_client: Client, field: str) -> None:
+def test_staff_edit_an_optional_text_and_the_inventory_shows_it(admin_client: Client, field: str) -> None:
     pet = Pet.objects.create(**TEXTS)
 
     submit(admin_client, reverse("admin:pets_pet_change", args=[pet.pk]), "pet_form", {field: "another"})
@@ -70,7 +70,7 @@ def test_an_optional_text_is_edited_by_staff_and_shown_by_the_inventory(admin_cl
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
-def test_an_optional_text_is_exported_and_an_import_without_its_column_keeps_it(
+def test_an_optional_text_is_exported_and_kept_by_an_import_without_its_column(
     admin_client: Client, field: str
 ) -> None:
     pet = Pet.objects.create(**TEXTS)

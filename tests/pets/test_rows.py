@@ -8,7 +8,7 @@ import pytest
 from pets.files import reading
 from pets.files.json_array import BrokenArrayError, elements
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, KINDS, Line, Row
+from pets.files.rows import COLUMNS, FORMATS, Line, Row
 from pets.files.writing import write
 
 pytestmark = pytest.mark.once
@@ -17,23 +17,23 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
-def lines(text: str | bytes, kind: str = "csv") -> list[Line]:
+def lines(text: str | bytes, file_format: str = "csv") -> list[Line]:
     content = text.encode() if isinstance(text, str) else text
-    return list(read(io.BytesIO(content), kind, now=NOW, created_by="command x"))
+    return list(read(io.BytesIO(content), file_format, now=NOW, created_by="command x"))
 
 
-def rows(text: str | bytes, kind: str = "csv") -> list[Row | None]:
-    return [line.row for line in lines(text, kind)]
+def rows(text: str | bytes, file_format: str = "csv") -> list[Row | None]:
+    return [line.row for line in lines(text, file_format)]
 
 
-def problems(text: str | bytes, kind: str = "csv") -> list[tuple[int, str]]:
-    return [(line.number, problem) for line in lines(text, kind) for problem in line.problems]
+def errors(text: str | bytes, file_format: str = "csv") -> list[tuple[int, str]]:
+    return [(line.number, error) for line in lines(text, file_format) for error in line.errors]
 
 
-def broken(text: str | bytes, kind: str = "csv") -> str:
-    """The last problem, after which nothing is read."""
-    number, problem = problems(text, kind)[-1]
-    return f"line {number}: {problem}"
+def broken(text: str | bytes, file_format: str = "csv") -> str:
+    """Return the last error, after which the reader stops."""
+    number, error = errors(text, file_format)[-1]
+    return f"line {number}: {error}"
 
 
 def row_with(**values: Any) -> Row:
@@ -44,13 +44,13 @@ NEW = row_with(name="Rex", status="available", created_at=NOW, created_by="comma
 WHOLE = row_with(id=ID, name="Rex", tag="dog", status="sold", created_at=NOW, created_by="staff jo")
 
 
-def test_only_the_name_is_needed() -> None:
+def test_only_the_name_is_required() -> None:
     assert rows("name\nRex\n") == rows('{"name": "Rex"}', "jsonl") == [NEW]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_written_is_read(kind: str) -> None:
-    assert rows(b"".join(write([WHOLE, WHOLE._replace(tag=None, created_by=None)], kind)), kind) == [
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_written_rows_are_read_back(file_format: str) -> None:
+    assert rows(b"".join(write([WHOLE, WHOLE._replace(tag=None, created_by=None)], file_format)), file_format) == [
         WHOLE,
         WHOLE._replace(tag=None, created_by=None),
     ]
@@ -62,19 +62,19 @@ def test_columns_come_in_any_order() -> None:
     assert rows(text) == [WHOLE]
 
 
-def test_empty_cells_are_as_good_as_none() -> None:
+def test_empty_cells_are_read_like_missing_ones() -> None:
     assert rows("id,name,tag,status,created_at\n,Rex,,,\n") == [NEW]
     assert rows('{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}', "jsonl") == [NEW]
 
 
-def test_an_empty_maker_is_kept_as_nothing_known() -> None:
+def test_an_empty_creator_means_that_the_creator_is_unknown() -> None:
     unknown = [NEW._replace(created_by=None)]
 
     assert rows("name,created_by\nRex,\n") == unknown
     assert rows('{"name": "Rex", "created_by": null}', "jsonl") == unknown
 
 
-def test_a_time_is_understood_with_any_offset() -> None:
+def test_a_time_may_have_any_offset() -> None:
     (row,) = rows("name,created_at\nRex,2026-03-01T14:00:00+02:00\n")
 
     assert row is not None
@@ -82,20 +82,20 @@ def test_a_time_is_understood_with_any_offset() -> None:
     assert row.created_at.tzinfo is UTC
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     assert rows("\ufeffname\nRex\n") == rows('\ufeff{"name": "Rex"}', "jsonl") == [NEW]
 
 
-def test_empty_lines_are_passed_over() -> None:
+def test_empty_lines_are_ignored() -> None:
     assert rows("name\n\nRex\n\n") == rows('\n{"name": "Rex"}\n\n', "jsonl") == [NEW]
 
 
-def test_lines_are_counted_as_an_editor_does() -> None:
+def test_lines_are_counted_like_in_a_text_editor() -> None:
     assert [line.number for line in lines('name,tag\r\n"Rex\nthe\rfirst",dog\r\nTom,\r\n')] == [2, 5]
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "problem"),
+    ("column", "value", "error"),
     [
         ("id", "1", "id must be a UUID in lower case with hyphens, or empty for a new pet; got '1'."),
         ("id", ID.upper(), "id must be a UUID"),
@@ -111,68 +111,68 @@ def test_lines_are_counted_as_an_editor_does() -> None:
         ("created_by", "x" * 256, "created_by must have at most 255 characters; got 256."),
     ],
 )
-def test_a_wrong_value_is_named_with_its_column_and_line(column: str, value: str, problem: str) -> None:
+def test_the_error_for_an_invalid_value_has_its_column_and_line(column: str, value: str, error: str) -> None:
     header = "name" if column == "name" else f"name,{column}"
     row = f'"{value}"' if column == "name" else f'Rex,"{value}"'
 
-    ((number, found),) = problems(f"{header}\n{row}\n")
+    ((number, found),) = errors(f"{header}\n{row}\n")
 
     assert number == 2
-    assert found.startswith(problem)
+    assert found.startswith(error)
 
 
 @pytest.mark.parametrize("value", ["1", "true", "[]", '{"a": 1}', "1.5"])
 @pytest.mark.parametrize("column", COLUMNS)
-def test_json_of_another_type_is_refused(column: str, value: str) -> None:
+def test_a_json_value_of_another_type_is_rejected(column: str, value: str) -> None:
     others = "" if column == "name" else '"name": "Rex", '
 
-    ((_, found),) = problems(f'{{{others}"{column}": {value}}}', "jsonl")
+    ((_, found),) = errors(f'{{{others}"{column}": {value}}}', "jsonl")
 
     assert found.startswith(f"{column} must be ")
 
 
-def test_all_that_is_wrong_with_a_row_is_told_at_once() -> None:
-    assert [number for number, _ in problems("name,tag,status\n  ,  ,gone\nRex,,\n,,\n")] == [2, 2, 2, 4]
+def test_all_errors_of_a_row_are_reported_together() -> None:
+    assert [number for number, _ in errors("name,tag,status\n  ,  ,gone\nRex,,\n,,\n")] == [2, 2, 2, 4]
 
 
 def test_a_name_is_required() -> None:
-    assert problems("name,tag\n,dog\n") == [(2, "name is required.")]
-    assert problems('{"tag": "dog"}\n{"name": null}', "jsonl") == [(1, "name is required."), (2, "name is required.")]
+    assert errors("name,tag\n,dog\n") == [(2, "name is required.")]
+    assert errors('{"tag": "dog"}\n{"name": null}', "jsonl") == [(1, "name is required."), (2, "name is required.")]
 
 
 def test_unknown_columns_are_named() -> None:
     assert broken("name,tagg\nRex,dog\n") == (
         f"line 1: the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}; not 'tagg'."
     )
-    assert problems('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
+    assert errors('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
         (1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")
     ]
 
 
-def test_of_many_unknown_columns_the_first_are_named() -> None:
+def test_only_the_first_unknown_columns_are_named() -> None:
     assert broken("a,b,c,d,e,f,name\n").endswith("; not 'a', 'b', 'c', 'd', 'e' and more.")
 
 
 @pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,\n", "name;tag\n", "\n"])
-def test_a_header_that_is_none_is_answered_with_the_columns(header: str) -> None:
+def test_the_error_for_an_invalid_header_lists_the_columns(header: str) -> None:
     assert "must name the columns, separated by commas, out of id, name," in broken(header)
 
 
 @pytest.mark.parametrize("row", ["Rex", "Rex,dog,brown", "Rex, the dog,dog"])
-def test_a_row_with_too_few_or_too_many_cells_is_refused(row: str) -> None:
-    ((number, problem),) = problems(f"name,tag\nTom,cat\n{row}\n")
+def test_a_row_with_too_few_or_too_many_cells_is_rejected(row: str) -> None:
+    ((number, error),) = errors(f"name,tag\nTom,cat\n{row}\n")
 
     assert number == 3
-    assert problem.endswith("cells, where the first line has 2: text with a comma in it must be in quotes.")
+    assert error.endswith("cells, where the first line has 2: text with a comma in it must be in quotes.")
 
 
 @pytest.mark.parametrize("rest", ['"Rex', '"Rex\nTom\n', '"Rex"x\n', "x" * 200_000])
-def test_broken_csv_is_refused_with_the_line_on_which_the_row_begins(rest: str) -> None:
+def test_broken_csv_is_rejected_with_the_line_on_which_the_row_begins(rest: str) -> None:
     assert broken(f"name\nTom\n{rest}").startswith("line 3: the CSV is broken (")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "cp1252"])
-def test_another_encoding_is_told_from_utf_8(encoding: str) -> None:
+def test_another_encoding_than_utf_8_is_rejected(encoding: str) -> None:
     assert "Save the file".lower() in broken("name\nTom\nRené\n".encode(encoding)).lower()
 
 
@@ -181,18 +181,18 @@ def test_the_line_that_is_not_utf_8_is_named() -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "Rex", '{"name": "\\ud800"}', '{"name": NaN}', b'{"name": "\xe9"}'])
-def test_a_line_that_is_not_json_is_refused(line: str | bytes) -> None:
+def test_a_line_that_is_not_json_is_rejected(line: str | bytes) -> None:
     line = line.encode() if isinstance(line, str) else line
 
-    ((number, problem),) = problems(b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl")
+    ((number, error),) = errors(b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl")
 
     assert number == 2
-    assert problem.startswith("not JSON (")
+    assert error.startswith("not JSON (")
 
 
 @pytest.mark.parametrize("line", ["[]", '"Rex"', "null", '[{"name": "Rex"}]'])
-def test_a_line_that_is_no_object_is_refused(line: str) -> None:
-    assert problems(line, "jsonl") == [
+def test_a_line_that_is_no_object_is_rejected(line: str) -> None:
+    assert errors(line, "jsonl") == [
         (1, 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.')
     ]
 
@@ -223,12 +223,12 @@ def test_a_json_array_is_read_with_the_lines_on_which_its_elements_begin() -> No
         *('[{"name": "Rex"}', '[{"name": Rex}]', "[NaN]", '[{"name": "\\ud800"}]', f"[{'1' * 5000}]", "[{},,{}]"),
     ],
 )
-def test_a_json_array_that_is_none_is_broken(array: str) -> None:
+def test_a_broken_json_array_is_rejected(array: str) -> None:
     assert re.match(r"line \d: not JSON \(", broken(array, "json"))
 
 
 @pytest.mark.parametrize("array", ["[" * 1024 + "]" * 1024, "[" * 100_000])
-def test_a_json_array_as_deep_as_can_be_is_refused(array: str) -> None:
+def test_a_deeply_nested_json_array_is_rejected(array: str) -> None:
     assert broken(array, "json").startswith("line 1: ")
 
 
@@ -239,7 +239,7 @@ def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
 
     assert [line.number for line in found] == list(range(1, 9002))
     assert [line.row.name for line in found if line.row][-1] == "Pet 8999"
-    assert found[-1].problems[0].startswith("not JSON (Expecting property name")
+    assert found[-1].errors[0].startswith("not JSON (Expecting property name")
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 65536])
@@ -255,7 +255,7 @@ def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytes
     ]
 
 
-def test_an_element_without_end_is_not_read_into_the_memory() -> None:
+def test_an_endless_element_is_not_read_into_memory() -> None:
     parts = iter([b'["', *[b"x" * 65536] * 1000])
 
     with pytest.raises(BrokenArrayError, match="a pet of more than 1,048,576 characters"):
@@ -264,12 +264,12 @@ def test_an_element_without_end_is_not_read_into_the_memory() -> None:
     assert len(list(parts)) > 900
 
 
-def test_a_json_array_that_is_not_utf_8_is_broken() -> None:
-    assert "the text is not UTF-8" in "".join(problem for _, problem in problems(b'[{"name": "Ren\xe9"}]', "json"))
+def test_a_json_array_in_another_encoding_is_rejected() -> None:
+    assert "the text is not UTF-8" in "".join(error for _, error in errors(b'[{"name": "Ren\xe9"}]', "json"))
 
 
 @pytest.mark.parametrize("blank", ["", "\ufeff", "\n \n"])
-def test_the_first_character_tells_an_array_from_lines(blank: str) -> None:
+def test_the_first_character_distinguishes_an_array_from_lines(blank: str) -> None:
     assert [line.row and line.row.name for line in lines(blank + '{"name": "Rex"}\n{"name": "Tom"}', "json")] == [
         "Rex",
         "Tom",
@@ -280,8 +280,8 @@ def test_the_first_character_tells_an_array_from_lines(blank: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "json"])
-def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
+@pytest.mark.parametrize("file_format", [*FORMATS, "json"])
+def test_an_endless_line_is_not_read_into_memory(file_format: str) -> None:
     class Endless(io.RawIOBase):
         left = 64 << 20
 
@@ -296,13 +296,13 @@ def test_a_line_without_end_is_not_read_into_the_memory(kind: str) -> None:
 
     source = Endless()
 
-    (line,) = read(io.BufferedReader(source), kind, now=NOW, created_by="command x")
+    (line,) = read(io.BufferedReader(source), file_format, now=NOW, created_by="command x")
 
-    assert line.problems
+    assert line.errors
     assert source.left > 60 << 20
 
 
-def test_formulas_are_escaped_in_csv_and_in_nothing_else() -> None:
+def test_formulas_are_escaped_only_in_csv() -> None:
     formula = WHOLE._replace(name="=1+1", tag="-", created_by="@x")
 
     written = b"".join(write([formula], "csv"))
@@ -311,6 +311,6 @@ def test_formulas_are_escaped_in_csv_and_in_nothing_else() -> None:
     assert b'"=1+1"' in b"".join(write([formula], "jsonl"))
 
 
-def test_columns_can_be_left_out() -> None:
+def test_columns_can_be_omitted() -> None:
     assert b"".join(write([WHOLE], "csv", ("id", "name"))) == f"id,name\r\n{ID},Rex\r\n".encode()
     assert b"".join(write([WHOLE], "jsonl", ("id", "name"))) == f'{{"id":"{ID}","name":"Rex"}}\n'.encode()

@@ -36,7 +36,7 @@ def _write_at_random(seed: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_concurrent_writers_neither_fail_nor_miscount() -> None:
+def test_concurrent_writers_succeed_and_the_counts_stay_exact() -> None:
     failures: list[Exception] = []
     start = threading.Barrier(WRITERS)
 
@@ -62,7 +62,7 @@ def test_concurrent_writers_neither_fail_nor_miscount() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_writer_does_not_wait_for_another_status_writer_to_end() -> None:
+def test_a_writer_does_not_wait_for_another_writer_of_the_same_status() -> None:
     """On SQLite all writers queue; what counts there is that the second is let in once the first has ended."""
     Pet.objects.create(name="Rex")
     done = threading.Event()

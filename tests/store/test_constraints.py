@@ -9,13 +9,13 @@ from store.models import InventoryCounter
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("field", "value"), [("status", "lost"), ("status", ""), ("name", ""), ("tag", "")])
-def test_the_database_refuses_a_pet_that_cannot_be(field: str, value: str) -> None:
+def test_the_database_rejects_an_invalid_pet(field: str, value: str) -> None:
     with pytest.raises(IntegrityError):
         Pet.objects.create(**{"name": "Rex"} | {field: value})
 
 
 @pytest.mark.django_db
-def test_the_database_refuses_to_make_a_pet_impossible() -> None:
+def test_the_database_rejects_an_invalid_change_of_a_pet() -> None:
     Pet.objects.create(name="Rex")
 
     with pytest.raises(IntegrityError):
@@ -23,6 +23,6 @@ def test_the_database_refuses_to_make_a_pet_impossible() -> None:
 
 
 @pytest.mark.django_db
-def test_the_database_refuses_a_counter_of_an_unknown_status() -> None:
+def test_the_database_rejects_a_counter_with_an_unknown_status() -> None:
     with pytest.raises(IntegrityError):
         InventoryCounter.objects.create(status="lost", count=1)

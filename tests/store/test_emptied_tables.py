@@ -21,7 +21,7 @@ def _empty(*tables: str) -> None:
     ids=["pets first", "counters first", "only pets"],
 )
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
-def test_emptied_tables_count_nothing_and_count_on(order: list[str], at_once: bool) -> None:
+def test_counts_of_emptied_tables_are_zero_and_counting_continues(order: list[str], at_once: bool) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
 
     for tables in [order] if at_once else [[table] for table in order]:
@@ -34,7 +34,7 @@ def test_emptied_tables_count_nothing_and_count_on(order: list[str], at_once: bo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_flush_leaves_nothing_and_counting_works_afterwards() -> None:
+def test_counts_are_zero_after_flush_and_counting_continues() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
 
     call_command("flush", interactive=False, verbosity=0)

@@ -23,7 +23,7 @@ transactions = st.tuples(st.booleans(), st.lists(writes, min_size=1, max_size=4)
 @pytest.mark.django_db(transaction=True)
 @settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(writes | transactions, max_size=8))
-def test_any_sequence_of_writes_leaves_the_counts_equal_to_a_full_count(steps: list[tuple]) -> None:
+def test_the_counts_equal_a_full_count_after_any_sequence_of_writes(steps: list[tuple]) -> None:
     Pet.objects.all().delete()
     for step in steps:
         if len(step) == 4:
@@ -79,7 +79,7 @@ def test_the_inventory_always_has_all_three_counts(status: str) -> None:
 
 
 @pytest.mark.django_db
-def test_reading_the_counts_does_not_look_at_the_pets(django_assert_num_queries) -> None:
+def test_reading_the_counts_does_not_read_the_pets(django_assert_num_queries) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 10)
 
     with django_assert_num_queries(1) as queries:
@@ -89,7 +89,7 @@ def test_reading_the_counts_does_not_look_at_the_pets(django_assert_num_queries)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_with_pets_of_the_first_version_counts_on_after_its_migration() -> None:
+def test_counts_are_exact_after_the_migration_of_a_database_of_the_first_version() -> None:
     """As in an upgrade; in a new database the pets' later migrations run before the triggers are there."""
     call_command("migrate", "store", "0002", verbosity=0)
     call_command("migrate", "pets", "0001", verbosity=0)

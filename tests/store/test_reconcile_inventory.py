@@ -18,7 +18,7 @@ def reconcile() -> str:
 
 
 @pytest.mark.django_db
-def test_reconcile_finds_an_error_corrects_it_and_says_so() -> None:
+def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     InventoryCounter.objects.filter(status="available").delete()
     InventoryCounter.objects.create(status="pending", count=5)
@@ -32,7 +32,7 @@ def test_reconcile_finds_an_error_corrects_it_and_says_so() -> None:
 
 
 @pytest.mark.django_db
-def test_reconcile_has_nothing_to_correct_when_nothing_is_wrong() -> None:
+def test_reconcile_changes_nothing_if_the_counts_are_correct() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     before = list(InventoryCounter.objects.order_by("pk").values())
 
@@ -41,7 +41,7 @@ def test_reconcile_has_nothing_to_correct_when_nothing_is_wrong() -> None:
 
 
 @pytest.mark.django_db
-def test_counting_works_on_after_a_correction() -> None:
+def test_counting_continues_after_a_correction() -> None:
     Pet.objects.create(name="Rex")
     InventoryCounter.objects.all().delete()
     reconcile_inventory()

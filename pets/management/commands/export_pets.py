@@ -10,28 +10,31 @@ from typing import IO, Any
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from pets.files.rows import COLUMNS, KINDS, Row
+from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
-from pets.management.terminal import STANDARD_STREAM, kind_of, progress, reason, throughput
+from pets.management.terminal import STANDARD_STREAM, format_of, progress, reason, throughput
 from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
 
-# Rows that the database sends at a time.
+# Number of rows that the database sends together.
 _BATCH = 2000
 
 
 class Command(DatabaseCommand):
-    help = "Write all pets to a file, as they are when it begins, oldest first; import_pets reads it."
+    help = "Export all pets to a file, oldest first. The file is a snapshot that import_pets can read."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", help=".csv, or JSON lines: .jsonl, .ndjson, .json; replaced if it is there; - for standard output"
+            "file",
+            help=".csv, or JSON lines: .jsonl, .ndjson, .json. An existing file is replaced. - for standard output.",
         )
-        parser.add_argument("--format", choices=KINDS, help="for standard output, and if the name does not tell")
+        parser.add_argument(
+            "--format", choices=FORMATS, help="File format; required for standard output or an unknown extension."
+        )
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        kind = kind_of(file, options["format"])
+        file_format = format_of(file, options["format"])
         started = time.monotonic()
         try:
             with (
@@ -39,10 +42,10 @@ class Command(DatabaseCommand):
                 _opened(file) as target,
                 backend().read_consistently(),
             ):
-                for part in write(self._rows(bar), kind):
+                for part in write(self._rows(bar), file_format):
                     target.write(part)
         except BrokenPipeError:
-            # Whoever reads has enough. Python would complain when it closes the stream.
+            # The reader has closed the pipe. Python would report an error when it closes standard output.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
         except KeyboardInterrupt:
@@ -50,7 +53,7 @@ class Command(DatabaseCommand):
         except OSError as error:
             raise CommandError(f"{reason(error)}. Nothing was exported.") from None
         except DatabaseError as error:
-            raise CommandError(f"The database refuses: {str(error).strip()}. Nothing was exported.") from None
+            raise CommandError(f"Database error: {str(error).strip()}. Nothing was exported.") from None
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
 
     def _rows(self, bar: Any) -> Iterator[Row]:
@@ -64,17 +67,17 @@ class Command(DatabaseCommand):
 
 @contextmanager
 def _opened(file: str) -> Iterator[IO[bytes]]:
-    """Where to write to: standard output, or a file that takes the place of `file` once it is whole."""
+    """Yield standard output, or a temporary file that replaces `file` once it is complete."""
     if file == STANDARD_STREAM:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = Path(file).resolve()
-    # Root might rename the file over a device, /dev/stdout for example.
+    # As root, the rename at the end would replace a device, for example /dev/stdout.
     if path.exists() and not path.is_file():
-        raise CommandError(f"{file} is not a file: to write to standard output, give -.")
+        raise CommandError(f"{file} is not a regular file. Use - for standard output.")
     if not path.parent.is_dir():
-        raise CommandError(f"{file}: there is no such folder.")
+        raise CommandError(f"{file}: the folder does not exist.")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("xb") as target:

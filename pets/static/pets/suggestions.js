@@ -1,12 +1,12 @@
-// Fills the list of suggestions of an input with what the service knows to begin with its text.
+// Suggests texts that begin with the text of an input.
 "use strict";
 
 const suggest = async ({target: input}) => {
     if (!(input instanceof HTMLInputElement && input.dataset.suggestions)) return;
     const text = input.value;
-    const answer = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({q: text})}`);
-    if (!answer.ok || input.value !== text) return; // typed on meanwhile
-    const {suggestions} = await answer.json();
+    const response = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({q: text})}`);
+    if (!response.ok || input.value !== text) return; // the text has changed since the request
+    const {suggestions} = await response.json();
     input.list.replaceChildren(...suggestions.map((suggestion) => new Option(suggestion, suggestion)));
 };
 

@@ -18,6 +18,6 @@ def names(client: Client, **query: str) -> list[str]:
 
 
 def histories(client: Client, pet: Pet, model: str = "pets_pet") -> list[tuple[str, str]]:
-    """Who did what to the pet, as the page of its history tells."""
+    """Return the users and messages of the page of the pet's history."""
     entries = client.get(reverse(f"admin:{model}_history", args=[pet.pk])).context["action_list"]
     return [(entry.user.username, entry.get_change_message()) for entry in entries]

@@ -1,4 +1,4 @@
-"""The list of pets: search, filters, order and suggestions."""
+"""The search, filters, order and suggestions of the list of pets."""
 
 from datetime import UTC, datetime
 
@@ -25,7 +25,7 @@ from tests.pets.admin.pet_pages import LIST, names
         ("😀cat", ["😀CAT"]),
     ],
 )
-def test_a_pet_is_found_by_the_beginning_of_its_name_in_any_case(staff: Client, name: str, terms: list[str]) -> None:
+def test_a_search_finds_the_start_of_a_name_in_any_case(staff: Client, name: str, terms: list[str]) -> None:
     create_pet(name=name)
     for other in ("Tom", f"T-{name}", "50 off", "abc(", "Жук", "まり"):
         create_pet(name=other)
@@ -34,27 +34,27 @@ def test_a_pet_is_found_by_the_beginning_of_its_name_in_any_case(staff: Client, 
     assert names(staff, q=name) == [name]
 
 
-def test_a_longer_name_is_not_found_by_a_text_that_only_begins_alike(staff: Client) -> None:
+def test_a_search_does_not_find_a_name_that_only_begins_like_the_text(staff: Client) -> None:
     create_pet(name="Константинополь")
 
     assert names(staff, q="Константинов") == []
     assert names(staff, q="Константинополь и") == []
 
 
-def test_a_pet_is_found_by_its_id(staff: Client) -> None:
+def test_a_search_finds_an_id(staff: Client) -> None:
     pet = create_pet(name="Rex")
     create_pet(name="Tom")
 
     assert names(staff, q=pet.pk) == names(staff, q=pet.pk.upper()) == ["Rex"]
 
 
-def test_a_pet_is_found_by_a_name_that_looks_like_an_id(staff: Client) -> None:
+def test_a_search_finds_a_name_that_looks_like_an_id(staff: Client) -> None:
     create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
 
     assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
 
 
-def test_what_was_searched_for_comes_in_the_order_of_names_and_else_the_newest_first(staff: Client) -> None:
+def test_search_results_are_ordered_by_name_and_other_lists_by_age(staff: Client) -> None:
     for name in ("rex b", "Rex C", "REX a", "Tom"):
         create_pet(name=name)
 
@@ -62,11 +62,11 @@ def test_what_was_searched_for_comes_in_the_order_of_names_and_else_the_newest_f
     assert names(staff) == ["Tom", "REX a", "Rex C", "rex b"]
 
 
-def test_the_search_box_says_what_it_finds(staff: Client) -> None:
-    assert "A whole id, or the beginning of a name" in staff.get(LIST).content.decode()
+def test_the_search_box_has_a_help_text(staff: Client) -> None:
+    assert "Search by full ID or by the start of a name." in staff.get(LIST).content.decode()
 
 
-def test_pets_are_filtered_by_status_by_tag_in_any_case_and_by_their_day(staff: Client) -> None:
+def test_pets_are_filtered_by_status_tag_and_day(staff: Client) -> None:
     for name, tag, status, day in (
         ("Rex", "Dog", "sold", 1),
         ("Tom", "cat", "sold", 2),
@@ -100,7 +100,7 @@ def test_a_filter_keeps_the_search_and_the_other_filters(staff: Client) -> None:
 @pytest.mark.parametrize(
     "query", [{"created_from": "yesterday"}, {"created_to": "2026-13-01"}, {"tag": "\0"}, {"tag": "x" * 300}]
 )
-def test_a_filter_that_cannot_be_meant_finds_nothing(staff: Client, query: dict[str, str]) -> None:
+def test_an_invalid_filter_finds_nothing(staff: Client, query: dict[str, str]) -> None:
     create_pet(name="Rex", tag="dog")
 
     page = staff.get(LIST, query)
@@ -111,19 +111,19 @@ def test_a_filter_that_cannot_be_meant_finds_nothing(staff: Client, query: dict[
 
 
 @pytest.mark.parametrize("query", ["name__regex=(a%2B)%2B$", "name__contains=e", "created_at__year=2026", "id=1"])
-def test_conditions_that_no_filter_offers_are_refused(staff: Client, query: str) -> None:
+def test_conditions_that_no_filter_offers_are_rejected(staff: Client, query: str) -> None:
     assert staff.get(f"{LIST}?{query}").status_code == 400
 
 
 @pytest.mark.parametrize("query", [{"o": "1"}, {"o": "-4.2"}, {"_facets": "True"}])
-def test_an_address_does_not_ask_for_an_order_or_a_count_without_an_index(staff: Client, query: dict[str, str]) -> None:
+def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client, query: dict[str, str]) -> None:
     for name in ("Tom", "Max"):
         create_pet(name=name)
 
     assert names(staff, **query) == ["Max", "Tom"]
 
 
-def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
+def test_a_filter_checks_a_limited_number_of_names_and_shows_a_warning(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "MAX_COUNTED", 2)
@@ -132,7 +132,7 @@ def test_a_filter_looks_at_a_bounded_number_of_names_and_says_so(
 
     page = staff.get(LIST, {"q": "rex", "status__exact": "sold"})
     assert [pet.name for pet in page.context["cl"].result_list] == ["rex b"]
-    assert ["names that begin with “rex”" in message for message in messages(page)] == [True]
+    assert ["names starting with “rex”" in message for message in messages(page)] == [True]
 
     page = staff.get(LIST, {"q": "rex c", "status__exact": "sold"})
     assert [pet.name for pet in page.context["cl"].result_list] == ["Rex c"]
@@ -154,7 +154,7 @@ def test_tags_are_suggested_from_those_in_use(staff: Client) -> None:
     assert suggestions("x\0") == []
 
 
-def test_the_suggestions_end_somewhere(staff: Client) -> None:
+def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", tag=f"tag {number:03}") for number in range(50))
 
     suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
@@ -162,7 +162,7 @@ def test_the_suggestions_end_somewhere(staff: Client) -> None:
     assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
 
 
-def test_pets_beyond_what_is_counted_are_said_to_be_there(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNTED", 300)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(300))
     assert "300 pets" in staff.get(LIST).content.decode()

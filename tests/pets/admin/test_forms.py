@@ -1,4 +1,4 @@
-"""The forms of a pet: adding, editing and deleting it, and two people at the same pet."""
+"""The forms that add, edit and delete a pet, also when two people edit the same pet."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def test_staff_add_a_pet(staff: Client) -> None:
     assert histories(staff, pet) == [("admin", "Added.")]
 
 
-def test_staff_delete_a_pet_and_the_inventory_follows(staff: Client) -> None:
+def test_staff_delete_a_pet_and_the_inventory_counts_one_less(staff: Client) -> None:
     pet = create_pet(name="Rex")
 
     staff.post(reverse("admin:pets_pet_delete", args=[pet.pk]), {"post": "yes"})
@@ -34,7 +34,7 @@ def test_staff_delete_a_pet_and_the_inventory_follows(staff: Client) -> None:
 @pytest.mark.parametrize("name", [" Rex ", "Rex\nthe second", "Rex\r\n", "a\rb"])
 def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> None:
     pet = create_pet(name=name, tag="dog")
-    # What browsers do to the text of an input, and to that of a hidden one.
+    # Browsers remove line breaks from a text input, and send those of a hidden input as CR LF.
     shown = name.replace("\r", "").replace("\n", "")
     hidden = name.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
 
@@ -46,7 +46,7 @@ def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> Non
 
 
 @pytest.mark.parametrize(("field", "value"), [("name", ""), ("name", "   "), ("name", "x" * 256), ("tag", "x" * 300)])
-def test_a_form_with_text_that_the_api_refuses_is_refused(staff: Client, field: str, value: str) -> None:
+def test_a_form_with_text_that_the_api_rejects_is_rejected(staff: Client, field: str, value: str) -> None:
     response = submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex", "tag": "dog", field: value})
 
     assert field in response.context["adminform"].form.errors
@@ -60,7 +60,7 @@ def test_the_page_of_a_pet_that_does_not_exist_says_so(staff: Client, odd: str) 
     assert ["Perhaps it was deleted?" in message for message in messages(response)] == [True]
 
 
-def test_a_forged_post_without_the_csrf_token_changes_nothing(admin_user: object) -> None:
+def test_a_post_without_the_csrf_token_changes_nothing(admin_user: object) -> None:
     pet = create_pet(name="Rex")
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin_user)  # type: ignore[arg-type]
@@ -72,11 +72,11 @@ def test_a_forged_post_without_the_csrf_token_changes_nothing(admin_user: object
     assert list(Pet.objects.values_list("name", "status")) == [("Rex", "available")]
 
 
-# Two people at the same pet.
+# Two people edit the same pet.
 
 
 @pytest.mark.parametrize(
-    ("before", "meanwhile", "mine"),
+    ("before", "theirs", "mine"),
     [
         ({"tag": "dog"}, {"tag": "hound"}, {"tag": "wolf"}),
         ({"tag": "dog"}, {"tag": None}, {"tag": "wolf"}),
@@ -86,32 +86,32 @@ def test_a_forged_post_without_the_csrf_token_changes_nothing(admin_user: object
         ({"name": "Rex"}, {"name": "Max"}, {"tag": "dog"}),
     ],
 )
-def test_a_change_by_someone_else_meanwhile_is_told_and_not_overwritten(
-    staff: Client, before: dict[str, Any], meanwhile: dict[str, Any], mine: dict[str, Any]
+def test_a_change_by_someone_else_is_reported_and_not_overwritten(
+    staff: Client, before: dict[str, Any], theirs: dict[str, Any], mine: dict[str, Any]
 ) -> None:
     pet = Pet.objects.create(**{"name": "Rex", **before})
     fields = read(staff, page_of(pet), "pet_form")
-    Pet.objects.filter(pk=pet.pk).update(**meanwhile)
+    Pet.objects.filter(pk=pet.pk).update(**theirs)
     stored = Pet.objects.values("name", "tag", "status").get()
 
     response = send(staff, page_of(pet), fields | mine)
 
-    (field,) = meanwhile
+    (field,) = theirs
     assert list(response.context["adminform"].form.errors) == [field]
     assert (
-        f"someone else changed this to {pages._quoted(meanwhile[field])}".replace("to sold", "to “sold”")
+        f"Someone else changed this to {pages._quoted(theirs[field])}".replace("to sold", "to “sold”")
         in (response.context["adminform"].form.errors[field][0])
     )
     assert Pet.objects.values("name", "tag", "status").get() == stored
 
 
-def test_whoever_was_told_of_the_change_may_overwrite_it(staff: Client) -> None:
+def test_a_second_save_overwrites_the_change_by_someone_else(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
     fields = read(staff, page_of(pet), "pet_form") | {"tag": "wolf"}
     Pet.objects.filter(pk=pet.pk).update(tag="hound")
-    told = send(staff, page_of(pet), fields)
+    rejected = send(staff, page_of(pet), fields)
 
-    hidden = told.context["adminform"].form["tag"].as_hidden(only_initial=True)
+    hidden = rejected.context["adminform"].form["tag"].as_hidden(only_initial=True)
     assert 'value="hound"' in hidden
     send(staff, page_of(pet), fields | {"initial-tag": "hound"})
 
@@ -119,7 +119,7 @@ def test_whoever_was_told_of_the_change_may_overwrite_it(staff: Client) -> None:
     assert pet.tag == "wolf"
 
 
-def test_a_program_that_sends_only_what_it_wants_is_taken_at_its_word(staff: Client) -> None:
+def test_a_form_without_the_hidden_fields_overwrites_the_current_values(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
 
     send(staff, page_of(pet), {"name": "Tom", "tag": "cat", "status": "sold"})

@@ -1,4 +1,4 @@
-"""What the pages show of a pet: texts with markup, and who created it."""
+"""The texts and the creator of a pet on the pages."""
 
 import re
 from collections.abc import Callable
@@ -29,8 +29,8 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
 
 
 @pytest.fixture
-def pets_of_all_origins(create_key: Callable[..., str], staff: Client) -> str:
-    """A pet by a client's key, one by staff, and one of which nothing is known; the key's prefix."""
+def pets_of_all_creators(create_key: Callable[..., str], staff: Client) -> str:
+    """Create pets by an API key, by staff and by an unknown creator, and return the prefix of the key."""
     key = create_key(name="Acme's web shop")
     client = Client(headers={"X-API-Key": key})
     client.post("/v1/pets", {"name": "By client"}, content_type="application/json")
@@ -40,28 +40,28 @@ def pets_of_all_origins(create_key: Callable[..., str], staff: Client) -> str:
     return key[:18]
 
 
-def origins(client: Client) -> dict[str, str]:
-    """What the list says each pet was created by."""
+def creators(client: Client) -> dict[str, str]:
+    """Return the creators that the list shows, by the names of the pets."""
     shown = client.get(LIST).content.decode()
     cells = [cell.split("</td>")[0].partition(">")[2] for cell in shown.split('<td class="field-created_by_')[1:]]
     return dict(zip(names(client), cells, strict=True))
 
 
-def test_staff_see_who_created_a_pet(staff: Client, pets_of_all_origins: str) -> None:
-    link = f'<a href="/admin/apikeys/apikey/?q={pets_of_all_origins}">Acme&#x27;s web shop</a>'
-    assert origins(staff) == {"By client": link, "By retry": link, "By staff": "admin", "By SQL": "unknown"}
+def test_staff_see_who_created_a_pet(staff: Client, pets_of_all_creators: str) -> None:
+    link = f'<a href="/admin/apikeys/apikey/?q={pets_of_all_creators}">Acme&#x27;s web shop</a>'
+    assert creators(staff) == {"By client": link, "By retry": link, "By staff": "admin", "By SQL": "unknown"}
 
 
-def test_staff_who_may_not_see_keys_see_that_the_api_created_a_pet(pets_of_all_origins: str) -> None:
+def test_staff_without_permission_for_keys_see_only_that_the_api_created_a_pet(pets_of_all_creators: str) -> None:
     user = get_user_model().objects.create_user("ada", is_staff=True)
     user.groups.add(Group.objects.get(name=groups.PETS_AND_INVENTORY))
     client = Client()
     client.force_login(user)
 
-    assert origins(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
+    assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
     for pet in Pet.objects.all():
         for address in (LIST, INVENTORY, page_of(pet)):
             page = client.get(address).content.decode()
             assert "Acme" not in page
-            without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token, which may spell anything
+            without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token is random
             assert "key" not in without_chance.replace("keyboard", "").lower()

@@ -38,7 +38,7 @@ def rows(client: Client, statuses: dict[str, str]) -> dict[str, str]:
     return fields | chosen
 
 
-def test_in_the_list_what_someone_else_changed_meanwhile_is_kept_and_told(staff: Client) -> None:
+def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client) -> None:
     for name in ("Rex", "Tom", "Max"):
         create_pet(name=name)
     fields = rows(staff, {"Rex": "sold", "Tom": "pending"})
@@ -54,7 +54,7 @@ def test_in_the_list_what_someone_else_changed_meanwhile_is_kept_and_told(staff:
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "pending", "Tom": "pending", "Max": "sold"}
 
 
-def test_in_the_list_pets_that_came_meanwhile_do_not_shift_the_rows(staff: Client) -> None:
+def test_in_the_list_new_pets_do_not_shift_the_rows(staff: Client) -> None:
     create_pet(name="Rex")
     fields = rows(staff, {"Rex": "sold"})
     create_pet(name="Tom")
@@ -64,7 +64,7 @@ def test_in_the_list_pets_that_came_meanwhile_do_not_shift_the_rows(staff: Clien
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "sold", "Tom": "available"}
 
 
-def test_in_the_list_a_pet_that_was_deleted_meanwhile_is_told_and_the_others_are_saved(staff: Client) -> None:
+def test_in_the_list_a_deleted_pet_is_reported_and_the_others_are_saved(staff: Client) -> None:
     create_pet(name="Rex")
     create_pet(name="Tom")
     fields = rows(staff, {"Rex": "sold", "Tom": "sold"})
@@ -109,7 +109,7 @@ def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: C
         ]
 
 
-def test_the_pets_of_all_pages_are_changed_at_once(staff: Client) -> None:
+def test_the_pets_of_all_pages_are_changed_together(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
 
     selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
@@ -121,7 +121,7 @@ def test_the_pets_of_all_pages_are_changed_at_once(staff: Client) -> None:
 
 
 @pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected"])
-def test_too_many_pets_for_one_action_are_refused_and_left_alone(
+def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     monkeypatch.setattr(pages, "MAX_COUNTED", 3)

@@ -1,4 +1,4 @@
-"""Calls of the commands import_pets and export_pets."""
+"""Functions that call the commands import_pets and export_pets."""
 
 from io import StringIO
 from typing import Any
@@ -10,7 +10,7 @@ from pets.models import Pet
 
 
 def run(command: str, *arguments: object) -> str:
-    """What a command writes to standard error; it must not write to standard output."""
+    """Run a command and return its standard error. The command must not write to standard output."""
     output, errors = StringIO(), StringIO()
     call_command(command, *map(str, arguments), stdout=output, stderr=errors, no_color=True)
     assert not output.getvalue()

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a file of pets."""
+    """Return a function that writes a file of pets."""
 
     def make(content: str | bytes, name: str = "pets.csv") -> Path:
         path = tmp_path / name

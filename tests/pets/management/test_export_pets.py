@@ -1,4 +1,4 @@
-"""Exports to files by the command export_pets."""
+"""The command export_pets with files."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def test_the_oldest_pet_is_exported_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_an_export_replaces_the_file_that_is_there_and_leaves_no_other(file: Callable[..., Path]) -> None:
+def test_an_export_replaces_an_existing_file_and_leaves_no_other_file(file: Callable[..., Path]) -> None:
     path = file("x" * 10_000)
 
     run("export_pets", path)
@@ -46,7 +46,7 @@ def test_an_export_follows_a_link_to_the_file_that_it_replaces(file: Callable[..
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["/dev/null", "{folder}", "{folder}/gone/pets.csv"])
-def test_an_export_to_what_is_no_file_is_refused_and_leaves_it_there(tmp_path: Path, name: str) -> None:
+def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path, name: str) -> None:
     name = name.format(folder=tmp_path)
 
     with pytest.raises(CommandError, match=name):

@@ -1,4 +1,4 @@
-"""import_pets and export_pets as processes of their own: pipes, terminals, signals and memory."""
+"""The commands import_pets and export_pets as separate processes: pipes, terminals, signals and memory."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ from tests.service import ROOT, Service
 
 
 class Shell(Service):
-    """Runs management commands on a database of their own."""
+    """A runner of management commands with a database that no other test uses."""
 
     def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
         command = [sys.executable, "manage.py", *map(str, arguments)]
@@ -48,13 +48,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
 
 @pytest.fixture
 def shell(database: Shell) -> Shell:
-    """On a database without pets."""
+    """Return a runner whose database has no pets."""
     database.execute("DELETE FROM pets_pet")
     return database
 
 
 @pytest.mark.once
-def test_pets_go_through_pipes(shell: Shell) -> None:
+def test_pets_are_imported_and_exported_through_pipes(shell: Shell) -> None:
     content = b'{"name": "\xe7\x8b\x97 \\n=1"}\n{"name": "Rex"}\n'
     imported = shell.run("import_pets", "-", "--format", "jsonl", input=content)
     assert imported.returncode == 0
@@ -71,11 +71,11 @@ def test_pets_go_through_pipes(shell: Shell) -> None:
 
 
 @pytest.mark.once
-def test_a_bad_row_in_a_pipe_is_refused_with_status_1(shell: Shell) -> None:
-    refused = shell.run("import_pets", "-", "--format", "csv", input=b"name\nRex\n \n")
+def test_an_invalid_row_in_a_pipe_ends_the_command_with_status_1(shell: Shell) -> None:
+    failed = shell.run("import_pets", "-", "--format", "csv", input=b"name\nRex\n \n")
 
-    assert refused.returncode == 1
-    assert refused.stderr.splitlines() == [
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines() == [
         b"line 3: name must not be blank.",
         b"CommandError: Nothing was imported.",
     ]
@@ -88,13 +88,13 @@ def many_pets(count: int) -> bytes:
 
 @pytest.fixture
 def filled(shell: Shell, django_db_blocker: DjangoDbBlocker) -> Shell:
-    """On a database with 5,000 pets."""
+    """Return a runner whose database has 5,000 pets."""
     with django_db_blocker.unblock(), shell.models():
         Pet.objects.bulk_create(Pet(name=f"Pet {number}", tag="dog") for number in range(5000))
     return shell
 
 
-def test_a_reader_who_has_enough_ends_an_export_quietly(filled: Shell) -> None:
+def test_an_export_ends_quietly_when_the_reader_closes_the_pipe(filled: Shell) -> None:
     process = filled.start("export_pets", "-", "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
         assert process.stdout is not None
@@ -107,7 +107,7 @@ def test_a_reader_who_has_enough_ends_an_export_quietly(filled: Shell) -> None:
 
 
 @pytest.mark.once
-def test_an_export_that_breaks_leaves_the_old_file_and_no_half_one(filled: Shell, tmp_path: Path) -> None:
+def test_a_failed_export_keeps_the_old_file_and_leaves_no_temporary_file(filled: Shell, tmp_path: Path) -> None:
     path = tmp_path / "pets.csv"
     path.write_text("old")
 
@@ -123,7 +123,7 @@ def test_an_export_that_breaks_leaves_the_old_file_and_no_half_one(filled: Shell
 
 
 class Terminal:
-    """What a command writes to standard error when that is a terminal."""
+    """A terminal that records the standard error of a command."""
 
     def __init__(self) -> None:
         self.seen = b""
@@ -131,7 +131,7 @@ class Terminal:
         termios.tcsetwinsize(self._master, (25, 80))
 
     def read(self) -> bytes:
-        """What has come since; nothing once the command has ended."""
+        """Return the output since the last call, or nothing once the command has ended."""
         try:
             part = os.read(self._master, 1024)
         except OSError:
@@ -169,15 +169,15 @@ def test_progress_is_shown_on_a_terminal(shell: Shell, terminal: Terminal, tmp_p
     assert b"Imported 2,000 pets in " in terminal.seen
 
 
-def test_ctrl_c_in_the_middle_leaves_nothing(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
+def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "pets.jsonl"
     path.write_bytes(many_pets(20_000))
 
-    def heed() -> None:
-        """Programs in the background are started so that they do not."""
+    def accept_interrupts() -> None:
+        """Reset the handler, because shells start background programs so that they ignore SIGINT."""
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with shell.start("import_pets", path, stderr=terminal.slave, preexec_fn=heed) as process:
+    with shell.start("import_pets", path, stderr=terminal.slave, preexec_fn=accept_interrupts) as process:
         terminal.started()
         while b"\rImporting: " not in terminal.seen:
             assert terminal.read()
@@ -191,7 +191,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(shell: Shell, terminal: Terminal, t
 
 
 def peak(shell: Shell, *arguments: object) -> int:
-    """Of a management command, in KiB."""
+    """Return the peak memory of a management command in KiB."""
     command = [sys.executable, "manage.py", *map(str, arguments)]
     return peak_memory(command, cwd=ROOT, env=shell.environment)[0]
 
@@ -213,5 +213,5 @@ def test_memory_does_not_grow_with_the_number_of_pets(shell: Shell, tmp_path: Pa
         peaks["json"].append(peak(shell, "import_pets", tmp_path / "pets.json"))
         peaks["export"].append(peak(shell, "export_pets", tmp_path / "out.csv"))
 
-    # In KiB. The rows of the larger files would take at least twice as much.
-    assert {what: many - few for what, (few, many) in peaks.items() if many - few > 4096} == {}
+    # In KiB. The additional rows of the larger files would take at least twice the limit.
+    assert {operation: many - few for operation, (few, many) in peaks.items() if many - few > 4096} == {}

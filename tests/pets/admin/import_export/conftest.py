@@ -9,7 +9,7 @@ from tests.pets.admin.import_export.import_pages import MakeStaff
 
 @pytest.fixture
 def make_staff(db: None, django_user_model: Any) -> MakeStaff:
-    """Makes a member of staff with these permissions on pets; returns their browser."""
+    """Return a function that creates a member of staff with these permissions on pets and returns a client."""
 
     def make(*permissions: str, username: str = "jo") -> Client:
         user = django_user_model.objects.create_user(username, is_staff=True)

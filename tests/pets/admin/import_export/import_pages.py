@@ -33,7 +33,7 @@ def hidden_fields(page: Any) -> dict[str, str]:
 
 
 def cells(page: Any) -> list[list[str]]:
-    """The preview's rows, with the markup in their cells."""
+    """Return the cells of the preview's rows, with their markup."""
     rows = re.findall(r'<tr class="(?:new|update|skip)">.*?</tr>', page.content.decode(), re.DOTALL)
     return [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Exports of the list of pets."""
+"""The export of the list of pets."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from pets.services import create_pet
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
 
 
-def test_the_list_is_exported_as_csv_that_spreadsheets_open(staff: Client) -> None:
+def test_the_list_is_exported_as_csv_for_spreadsheets(staff: Client) -> None:
     pet = create_pet(name="狗 =1", tag="=1+1", created_by="key pets_live_1 Acme")
 
     answer = exported(staff)
@@ -52,13 +52,13 @@ def test_the_list_is_exported_as_json(staff: Client) -> None:
 
 
 @pytest.mark.parametrize(("file_format", "name"), [(CSV, "pets.csv"), (JSON, "pets.json")])
-def test_what_is_exported_is_imported_without_a_change(staff: Client, file_format: str, name: str) -> None:
+def test_importing_an_export_changes_nothing(staff: Client, file_format: str, name: str) -> None:
     for text in ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗"):
         create_pet(name=text, tag=text)
 
     page = upload(staff, exported(staff, file_format).content, name)
 
-    assert "0 new, 0 changed and 5 unchanged" in page.content.decode()
+    assert "adds 0 pets, changes 0\nand leaves 5 as they are" in page.content.decode()
 
 
 @pytest.mark.parametrize("file_format", [CSV, JSON])
@@ -75,10 +75,10 @@ def test_as_many_pets_as_are_exported_are_imported(staff: Client) -> None:
 
     page = upload(staff, exported(staff).content)
 
-    assert f"0 new, 0 changed and {MAX_ROWS} unchanged" in page.content.decode()
+    assert f"adds 0 pets, changes 0\nand leaves {MAX_ROWS:,} as they are" in page.content.decode()
 
 
-def test_an_export_has_what_the_list_shows(staff: Client) -> None:
+def test_an_export_has_the_pets_of_the_filtered_list(staff: Client) -> None:
     create_pet(name="Rex")
     create_pet(name="Tom")
     Pet.objects.create(name="Rexi", status="sold")
@@ -93,7 +93,7 @@ def test_an_empty_list_is_exported(staff: Client) -> None:
     assert exported(staff).content.decode("utf-8-sig") == ",".join(EXPORTED) + "\r\n"
 
 
-def test_a_list_that_is_too_long_is_not_exported_and_not_counted(staff: Client) -> None:
+def test_a_list_over_the_limit_is_neither_exported_nor_counted(staff: Client) -> None:
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS + 1))
 
     with CaptureQueriesContext(connection) as queries:

@@ -1,4 +1,4 @@
-"""Imports of files on the admin's page: the preview, and what is stored."""
+"""The import of files in the admin: the preview and the stored pets."""
 
 from datetime import UTC, datetime
 from unittest.mock import ANY
@@ -21,19 +21,19 @@ def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
     page = upload(staff, "name,tag,status\nRex,dog,sold\n Tom ,,\n")
 
     assert cells(page) == [["2", "New", "Rex", "dog", "sold"], ["3", "New", " Tom ", "", "available"]]
-    assert "This file has 2 new, 0 changed and 0 unchanged." in page.content.decode()
+    assert "This file adds 2 pets, changes 0\nand leaves 0 as they are." in page.content.decode()
 
     answer = confirm(staff, page)
 
     assert answer.request["PATH_INFO"] == LIST
-    assert "Imported 2 new, 0 changed and 0 unchanged." in answer.content.decode()
+    assert "Imported: 2 pets added, 0 changed, 0 unchanged." in answer.content.decode()
     assert stored() == [(ANY, "Rex", "dog", "sold"), (ANY, " Tom ", None, "available")]
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
     assert not Upload.objects.exists()
 
 
-def test_a_preview_writes_nothing_but_the_upload_and_begins_no_transaction(staff: Client) -> None:
-    """On SQLite a transaction would keep the API's writers out."""
+def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Client) -> None:
+    """On SQLite a transaction would block the API's writers."""
     pet = create_pet(name="Rex")
 
     with CaptureQueriesContext(
@@ -74,7 +74,7 @@ def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> Non
 
     assert len(cells(page)) == MAX_SHOWN
     assert "Only the first 200 of 1,234 pets are shown; all are imported." in page.content.decode()
-    assert "This file has 1234 new, 0 changed and 0 unchanged." in page.content.decode()
+    assert "This file adds 1,234 pets, changes 0\nand leaves 0 as they are." in page.content.decode()
     confirm(staff, page)
     assert Pet.objects.count() == 1234
 
@@ -87,7 +87,7 @@ def test_columns_that_are_not_in_the_file_change_nothing(staff: Client) -> None:
     assert stored() == [(pet.pk, "Max", "dog", "sold")]
 
 
-def test_the_times_of_a_pet_that_is_there_stay(staff: Client) -> None:
+def test_an_import_keeps_the_creation_time_of_an_existing_pet(staff: Client) -> None:
     pet = create_pet(name="Rex")
 
     confirm(staff, upload(staff, f"id,name,created_at\n{pet.pk},Max,2001-01-01T00:00:00Z\n"))
@@ -96,7 +96,7 @@ def test_the_times_of_a_pet_that_is_there_stay(staff: Client) -> None:
     assert Pet.objects.get().name == "Max"
 
 
-def test_new_pets_are_made_by_who_imports_them_whatever_the_file_says(staff: Client) -> None:
+def test_the_importing_user_is_the_creator_of_new_pets(staff: Client) -> None:
     pet_id = new_pet_id()
     page = upload(staff, f"id,name,created_at,created_by\n{pet_id},Rex,2026-03-01T12:00:00Z,key pets_live_1 Acme\n")
 
@@ -106,14 +106,14 @@ def test_new_pets_are_made_by_who_imports_them_whatever_the_file_says(staff: Cli
     assert (pet.id, pet.created_at, pet.created_by) == (pet_id, datetime(2026, 3, 1, 12, tzinfo=UTC), "staff jo")
 
 
-def test_a_file_without_ids_makes_new_pets_each_time(staff: Client) -> None:
+def test_a_file_without_ids_adds_new_pets_at_each_import(staff: Client) -> None:
     for _ in range(2):
         confirm(staff, upload(staff, "id,name\n,Rex\n"))
 
     assert Pet.objects.count() == 2
 
 
-def test_every_import_is_in_the_history(staff: Client) -> None:
+def test_imported_changes_are_in_the_history(staff: Client) -> None:
     pet, unchanged = Pet.objects.create(name="Rex", tag="dog"), create_pet(name="Mia")
 
     confirm(staff, upload(staff, f"id,name,tag,status\n,Tom,,\n{pet.pk},Rex,,sold\n{unchanged.pk},Mia,,\n"))
@@ -126,7 +126,7 @@ def test_every_import_is_in_the_history(staff: Client) -> None:
     assert "Imported: tag from dog to none, status from available to sold." in history
 
 
-def test_json_is_imported_as_an_array_or_by_the_line(staff: Client) -> None:
+def test_a_json_array_and_json_lines_are_imported(staff: Client) -> None:
     confirm(staff, upload(staff, '[{"name": "Rex"},\n {"name": "Tom", "tag": null}]', "pets.json"))
     confirm(staff, upload(staff, '{"name": "Mia"}\n', "pets.JSONL"))
 

@@ -1,4 +1,4 @@
-"""Who may import and export pets in the admin."""
+"""The permissions to import and export pets in the admin."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from tests.pets.admin.import_export.import_pages import (
         ((), False, False),
     ],
 )
-def test_permissions_are_asked_for(
+def test_import_and_export_need_permissions(
     make_staff: MakeStaff, permissions: tuple[str, ...], may_import: bool, may_export: bool
 ) -> None:
     client = make_staff(*permissions)
@@ -45,7 +45,7 @@ def test_permissions_are_asked_for(
         assert 'class="export_link"' in page
 
 
-def test_permission_that_is_lost_after_the_preview_is_missed(staff: Client, django_user_model: Any) -> None:
+def test_import_needs_the_permission_at_the_confirmation_as_well(staff: Client, django_user_model: Any) -> None:
     page = upload(staff, "name\nRex\n")
     django_user_model.objects.get(username="jo").user_permissions.clear()
 
@@ -55,13 +55,13 @@ def test_permission_that_is_lost_after_the_preview_is_missed(staff: Client, djan
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", [IMPORT, CONFIRM, EXPORT])
-def test_a_stranger_is_sent_to_the_login(address: str) -> None:
+def test_an_anonymous_user_is_redirected_to_the_login(address: str) -> None:
     for answer in (Client().get(address), Client().post(address)):
         assert answer.status_code == 302
         assert answer["Location"].startswith(reverse("admin:login"))
 
 
-def test_a_forged_upload_without_the_csrf_token_is_refused(admin_user: object) -> None:
+def test_an_upload_without_the_csrf_token_is_rejected(admin_user: object) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin_user)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Files that the admin's import page rejects."""
+"""The files that the import page of the admin rejects."""
 
 import re
 from typing import Any
@@ -36,13 +36,13 @@ def errors(page: Any) -> list[str]:
         ('[{"name": "Rex"}', "pets.json", "Line 1: not JSON ("),
         ("[" * 900 + "]" * 900, "pets.json", "Line 1: "),
         ("[" * 100_000, "pets.json", "Line 1: the JSON is nested too deeply."),
-        ("PK\x03\x04", "pets.xlsx", "The name must end with .csv, .json, .jsonl, .ndjson."),
-        ("name\nRex\n", "pets", "The name must end with"),
+        ("PK\x03\x04", "pets.xlsx", "The file name must end with .csv, .json, .jsonl, .ndjson."),
+        ("name\nRex\n", "pets", "The file name must end with"),
         ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 10,000 pets."),
         ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB."),
     ],
 )
-def test_a_bad_file_is_answered_on_the_page_and_changes_nothing(
+def test_a_file_with_errors_is_rejected_on_the_page_and_changes_nothing(
     staff: Client, content: str | bytes, name: str, said: str
 ) -> None:
     page = upload(staff, content, name)
@@ -54,28 +54,28 @@ def test_a_bad_file_is_answered_on_the_page_and_changes_nothing(
     assert not Upload.objects.exists()
 
 
-def test_a_file_of_50_mb_is_answered_on_the_page(staff: Client) -> None:
+def test_a_file_of_50_mb_is_rejected_on_the_page(staff: Client) -> None:
     page = upload(staff, b"name\n" + b"Rex\n" * 12_500_000)
 
     assert "The file is 47.7\xa0MB; the limit is 39.1\xa0MB. Split it" in errors(page)[0]
     assert "import_pets" in errors(page)[0]
 
 
-def test_an_id_that_is_in_the_file_twice_is_refused(staff: Client) -> None:
+def test_a_duplicate_id_in_the_file_is_rejected(staff: Client) -> None:
     pet_id = new_pet_id()
 
     assert errors(upload(staff, f"id,name\n{pet_id},Rex\n,Tom\n{pet_id},Mia\n")) == [
-        "Line 4: the id is on line 2 already."
+        "Line 4: Duplicate ID: also on line 2."
     ]
 
 
-def test_of_many_errors_the_first_hundred_are_told(staff: Client) -> None:
-    told = errors(upload(staff, "name\n" + " \n" * 1000))
+def test_only_the_first_hundred_errors_are_shown(staff: Client) -> None:
+    shown = errors(upload(staff, "name\n" + " \n" * 1000))
 
-    assert len(told) == 101
-    assert told[0].startswith("Line 2: ")
-    assert told[-1] == "There are more."
+    assert len(shown) == 101
+    assert shown[0].startswith("Line 2: ")
+    assert shown[-1] == "Only the first 100 errors are shown."
 
 
-def test_no_file_at_all_is_asked_for(staff: Client) -> None:
+def test_a_form_without_a_file_is_rejected(staff: Client) -> None:
     assert errors(staff.post(IMPORT, {"x": "y"})) == ["This field is required."]

@@ -1,0 +1,131 @@
+"""The changes that an uploaded file makes to the pets: previewed first, then applied exactly as previewed."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import IntegrityError, transaction
+
+from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
+from pets.files.rows import Line, Row
+from pets.models import Pet
+
+
+class StaleError(Exception):
+    """The pets have changed since the preview."""
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """The pet of one row before and after the import; a new pet has no `before`."""
+
+    line: int
+    before: Pet | None
+    after: Pet
+
+    @property
+    def changed_fields(self) -> list[str]:
+        """Return the names of the fields whose values change."""
+        return [field for field in EDITABLE if getattr(self.before, field, None) != getattr(self.after, field)]
+
+
+@dataclass(frozen=True)
+class ImportPreview:
+    """The errors of a file with their line numbers, or else the changes that it makes."""
+
+    errors: list[tuple[int, str]]
+    changes: list[RowChange]
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of the affected pets, which differs if one of them is changed, created or deleted."""
+        before = [
+            [change.line, change.before and [getattr(change.before, field) for field in ("id", *EDITABLE)]]
+            for change in self.changes
+        ]
+        return sha256(orjson.dumps(before)).hexdigest()
+
+
+def preview(lines: Sequence[Line], *, lock: bool = False) -> ImportPreview:
+    """Compare the lines with the pets; `lock` keeps the pets locked until the current transaction ends."""
+    errors = [(line.number, error) for line in lines for error in line.errors] + _repeated(lines)
+    if errors:
+        return ImportPreview(sorted(errors), [])
+    pets = Pet.objects.select_for_update() if lock else Pet.objects.all()
+    # All imports lock pets in the same order, so that two imports of the same pets do not deadlock.
+    existing = pets.order_by("pk").in_bulk(sorted(line.row.id for line in lines if line.row and line.row.id))
+    changes = [
+        RowChange(line.number, before, _after(line.row, line.values, before))
+        for line in lines
+        if line.row is not None
+        for before in [existing.get(line.row.id or "")]
+    ]
+    return ImportPreview([], changes)
+
+
+def _repeated(lines: Sequence[Line]) -> list[tuple[int, str]]:
+    first: dict[str, int] = {}
+    return [
+        (line.number, f"Duplicate ID: also on line {first[line.row.id]}.")
+        for line in lines
+        if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number
+    ]
+
+
+def _after(row: Row, values: Any, before: Pet | None) -> Pet:
+    if before is None:
+        return Pet(**row._asdict() | {"id": row.id or new_pet_id()})
+    after = copy(before)
+    for field in EDITABLE:
+        # A missing column changes nothing. An empty cell removes an optional text and keeps a status.
+        if values.get(field) or (field in OPTIONAL_TEXTS and field in values):
+            setattr(after, field, getattr(row, field))
+    return after
+
+
+@transaction.atomic
+def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
+    """Write the changes of the preview with this digest, and record each in the history of its pet.
+
+    Raises StaleError if the pets have changed since the preview.
+    """
+    current = preview(lines, lock=True)
+    if current.digest != digest:
+        raise StaleError
+    new = [change for change in current.changes if change.before is None]
+    changed = [change for change in current.changes if change.before and change.changed_fields]
+    try:
+        Pet.objects.bulk_create(change.after for change in new)
+    except IntegrityError:  # a pet that another writer created after the preview, so that it could not be locked
+        raise StaleError from None
+    # Few statements, because other writers on SQLite wait until the transaction ends.
+    after = (change.after for change in changed)
+    Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
+    content_type = ContentType.objects.get_for_model(Pet)
+    LogEntry.objects.bulk_create(
+        LogEntry(
+            user_id=user_id,
+            content_type=content_type,
+            object_id=change.after.pk,
+            object_repr=str(change.after)[:200],
+            action_flag=CHANGE if change.before else ADDITION,
+            change_message=_message(change),
+        )
+        for change in new + changed
+    )
+    return current
+
+
+def _message(change: RowChange) -> str:
+    if change.before is None:
+        return "Imported."
+    fields = (
+        f"{field} from {getattr(change.before, field) or 'none'} to {getattr(change.after, field) or 'none'}"
+        for field in change.changed_fields
+    )
+    return f"Imported: {', '.join(fields)}."
