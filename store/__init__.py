@@ -1,1 +1,1 @@
-"""The inventory: statuses of pets, and how many pets have each."""
+"""The inventory: the statuses of pets, and the number of pets with each status."""

@@ -1,4 +1,4 @@
-"""The admin's pages of the inventory, in which staff change statuses."""
+"""The pages of the inventory in the admin, where staff change statuses."""
 
 import re
 from typing import Any
@@ -10,24 +10,25 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 
+from pets.admin.changelist import count_of_pets
 from pets.admin.forms import StatusForm
-from pets.admin.pages import PetPages, count_of_pets
+from pets.admin.pages import PetPages
 from pets.models import Pet
 from petservice.api.validators import is_id
 from store.models import InventoryItem
 
-# The fields of one row begin with its number.
+# The names of the fields of one row begin with the number of the row.
 _ROW = re.compile(r"form-[0-9]+(?=-id$)", re.ASCII)
 
 
 @admin.register(InventoryItem)
 class InventoryItemAdmin(PetPages):
-    """See and change the statuses; pets come and go in the pets' own pages."""
+    """The pages that show pets and change their statuses; the pages of pets add and delete pets."""
 
     list_editable = ("status",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: InventoryItem | None = None) -> list[str]:
-        """All but the status."""
+        """Return all fields except the status."""
         return [field for field in self.get_fields(request, obj) if field != "status"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -36,8 +37,8 @@ class InventoryItemAdmin(PetPages):
     def has_delete_permission(self, request: HttpRequest, obj: InventoryItem | None = None) -> bool:
         return False
 
-    # Changing statuses in the list. Django's own way compares nothing with what the list showed, and has others' rows
-    # in the places of these once the list has moved on.
+    # Changes of statuses in the list. Django does not compare them with the statuses that the list showed. It would
+    # also change the wrong rows if the list has changed since.
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
         return super().get_changelist_form(request, **{"form": StatusForm} | kwargs)
@@ -52,7 +53,7 @@ class InventoryItemAdmin(PetPages):
         return super().changelist_view(request, extra_context)
 
     def _save_rows(self, request: HttpRequest) -> None:
-        """Change the statuses that were chosen, save those that someone else has changed meanwhile, and tell of all."""
+        """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
         shown, wanted = _chosen(request.POST)
         with transaction.atomic():
             pets = Pet.objects.select_for_update().filter(pk__in=wanted).order_by("pk").in_bulk()
@@ -60,21 +61,21 @@ class InventoryItemAdmin(PetPages):
                 pet for pet in pets.values() if pet.pk in shown and pet.status not in (shown[pet.pk], wanted[pet.pk])
             ]
             for pet in stale:
-                message = f"{pet}: someone else has changed it to {pet.status} meanwhile, so it was left as it is."
+                message = f"“{pet}” was not changed: someone else set it to {pet.status} in the meantime."
                 self.message_user(request, message, messages.WARNING)
             if len(pets) < len(wanted):
-                message = "Some of the pets that you changed were deleted by someone else meanwhile."
+                message = "Some of these pets were not changed, because someone else deleted them in the meantime."
                 self.message_user(request, message, messages.WARNING)
-            left = wanted.keys() & pets.keys() - {pet.pk for pet in stale}
-            changed = self.change_status(request, {pk: wanted[pk] for pk in left})
+            current = wanted.keys() & pets.keys() - {pet.pk for pet in stale}
+            changed = self.change_status(request, {pk: wanted[pk] for pk in current})
         if changed:
             self.message_user(request, f"{count_of_pets(len(changed))} changed.", messages.SUCCESS)
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str], dict[str, str]]:
-    """By the pet's id, of the rows in which a status was chosen: the one that the list showed, and the chosen one.
+    """Return the statuses that the list showed and the new statuses, by the ids of the pets whose status was changed.
 
-    A program that sends no more than it wants to have does not say what the list showed.
+    The status that the list showed is optional, because programs may omit the hidden fields.
     """
     shown, wanted = {}, {}
     for name, pk in post.items():

@@ -1,4 +1,4 @@
-"""The inventory: pets as its staff see them, and the counters by status."""
+"""The models of the inventory: pets as inventory items, and the counters by status."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from pets.models import Pet
 
 
 class InventoryItem(Pet):
-    """A pet as the store's staff see it: the same row, of which they change the status."""
+    """A pet as an item of the inventory: the same row, of which staff change only the status."""
 
     class Meta:
         proxy = True
@@ -15,10 +15,10 @@ class InventoryItem(Pet):
 
 
 class InventoryCounter(models.Model):
-    """A share of the number of pets with one status; the count is the sum of its shares.
+    """A shard of the number of pets with one status; the number is the sum of the shards.
 
-    Kept by the triggers in store.triggers, never by Python. There are as many shares of a status as writers that
-    once changed it at the same time, so that none waits for another's transaction to end.
+    Only the triggers in store.triggers write the counters. Concurrent writers of one status use different shards, so
+    that no writer waits until the transaction of another writer ends.
     """
 
     status = models.CharField(max_length=9, choices=Pet.Status)

@@ -1,4 +1,4 @@
-"""What the API's inventory looks like."""
+"""The fields of the inventory in responses of the API."""
 
 from rest_framework import serializers
 

@@ -1,4 +1,4 @@
-"""The kept counts of pets by status: read, and corrected."""
+"""The stored counters of pets by status: reading and correcting them."""
 
 from typing import NamedTuple
 
@@ -12,35 +12,35 @@ from store.models import InventoryCounter
 
 Counts = dict[str, int]
 
-_NOTHING = dict.fromkeys(Pet.Status.values, 0)
+_ZERO = dict.fromkeys(Pet.Status.values, 0)
 _SUMS = CompiledQuery(lambda: InventoryCounter.objects.values_list("status").annotate(Sum("count")))
 
 
 def inventory_counts() -> Counts:
-    """The number of pets of each status; costs the same however many pets there are."""
-    return _NOTHING | {status: int(count) for status, count in _SUMS.rows()}
+    """Return the number of pets with each status, at a cost that does not depend on the number of pets."""
+    return _ZERO | {status: int(count) for status, count in _SUMS.rows()}
 
 
 class Reconciled(NamedTuple):
-    """The counts that were kept, and those that a full count has found."""
+    """The stored counts before a correction, and the counts that a full count found."""
 
-    kept: Counts
+    stored: Counts
     counted: Counts
 
 
 @transaction.atomic
 def reconcile_inventory() -> Reconciled:
-    """Compare the kept counts with full counts and correct them; returns both.
+    """Recount pets by status, correct the stored counters, and return both counts.
 
-    Writers to the pets' table wait meanwhile.
+    Other writers of pets wait until the transaction ends.
     """
-    backend().lock_out_writers(Pet._meta.db_table)  # who would slip in between count and correction
-    kept = inventory_counts()
+    backend().lock_out_writers(Pet._meta.db_table)  # no pet may change between the count and the correction
+    stored = inventory_counts()
     counted = dict.fromkeys(Pet.Status.values, 0)
     counted.update(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
-    if kept != counted:
+    if stored != counted:
         InventoryCounter.objects.all().delete()
         InventoryCounter.objects.bulk_create(
             InventoryCounter(status=status, count=count) for status, count in counted.items()
         )
-    return Reconciled(kept, counted)
+    return Reconciled(stored, counted)

@@ -1,13 +1,13 @@
-"""The triggers that keep the counters of pets by status, whoever writes to the pets' table and however.
+"""The triggers that update the counters of pets by status at each write to the table of pets.
 
-Installed by a migration. A later change of them is a new migration with the new text, never an edit of these
-constants that an installed database would not see.
+A migration installs them. To change them, add a migration with the new statements. Existing databases would not get an
+edit of these constants.
 """
 
 from typing import Any
 
-# SQLite has row triggers only, and one writer at a time, so one counter row a status is enough. A count that reaches
-# a missing row from below is not made up: the tables may be emptied in any order.
+# SQLite has only row triggers and only one writer at a time, so one counter row per status is enough. A deletion does
+# not create a missing counter row, because the tables may be emptied in any order.
 SQLITE_CREATE = [
     """
     CREATE TRIGGER store_count_insert AFTER INSERT ON pets_pet BEGIN
@@ -38,9 +38,9 @@ SQLITE_CREATE = [
 ]
 SQLITE_DROP = [f"DROP TRIGGER store_count_{event}" for event in ("insert", "delete", "update")]
 
-# PostgreSQL: once a statement, with the statement's rows as a table, so a bulk write costs as much as a single one.
-# SKIP LOCKED is what keeps writers apart: each takes any row of the status that no other transaction holds, and adds
-# one where all are held. Nobody waits, hence nobody deadlocks either, whatever the order of statements.
+# PostgreSQL runs a trigger once per statement, with the rows of the statement as a table. A bulk write therefore
+# updates as few counters as a single write. Each writer updates any unlocked counter row of the status (SKIP LOCKED),
+# and adds a row if all are locked. Writers therefore neither wait for each other nor deadlock.
 POSTGRESQL_CREATE = [
     """
     CREATE FUNCTION store_add_to_counter(of_status varchar, change bigint) RETURNS void
@@ -99,6 +99,6 @@ POSTGRESQL_DROP = [
 
 
 def execute(schema_editor: Any, *, sqlite: list[str], postgresql: list[str]) -> None:
-    """Run the statements for the database that is being migrated."""
+    """Run the statements for the type of the database that is migrated."""
     for statement in {"sqlite": sqlite, "postgresql": postgresql}[schema_editor.connection.vendor]:
         schema_editor.execute(statement, params=None)

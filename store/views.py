@@ -14,9 +14,9 @@ _shown = InventorySerializer().to_representation
 
 @schema.inventory
 class InventoryViewSet(APIViewSet):
-    """The store's inventory counts."""
+    """The operation that returns the number of pets with each status."""
 
-    queryset = InventoryItem.objects.all()  # whose rights staff need
+    queryset = InventoryItem.objects.all()  # for the permissions that staff need
     serializer_class = InventorySerializer
 
     def retrieve(self, request: Request) -> HttpResponse:

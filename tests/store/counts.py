@@ -1,4 +1,4 @@
-"""The stored counts compared with a full count."""
+"""The comparison of the stored counts with a full count."""
 
 from django.db.models import Count
 
@@ -18,4 +18,4 @@ def assert_exact() -> None:
 
 
 class ProvokedError(Exception):
-    """Ends a transaction that is not to happen."""
+    """An error that rolls back a transaction."""

@@ -1,4 +1,4 @@
-"""The stored counts with several writers at the same time."""
+"""The stored counts with several concurrent writers."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ ROUNDS = 12
 
 
 def _write_at_random(seed: int) -> None:
-    """Transactions of several statements, on pets of this writer's own, in an order of statuses of its own."""
+    """Run transactions of several statements on the pets of one writer, with statuses in random order."""
     choose = random.Random(seed)
     name = f"Writer {seed}"
     own = Pet.objects.filter(name=name)
@@ -45,7 +45,7 @@ def test_concurrent_writers_succeed_and_the_counts_stay_exact() -> None:
             connection.ensure_connection()
             start.wait()
             _write_at_random(seed)
-        except Exception as error:  # reported below, in the test's own thread
+        except Exception as error:  # checked below, in the thread of the test
             failures.append(error)
         finally:
             connection.close()
@@ -63,7 +63,7 @@ def test_concurrent_writers_succeed_and_the_counts_stay_exact() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_writer_does_not_wait_for_another_writer_of_the_same_status() -> None:
-    """On SQLite all writers queue; what counts there is that the second is let in once the first has ended."""
+    """On SQLite writers wait for each other, so there the second writer must succeed after the first."""
     Pet.objects.create(name="Rex")
     done = threading.Event()
 

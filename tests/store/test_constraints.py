@@ -1,4 +1,4 @@
-"""Pets and counters that the database rejects."""
+"""The invalid pets and counters that the database rejects."""
 
 import pytest
 from django.db import IntegrityError

@@ -1,4 +1,4 @@
-"""The stored counts after tables have been emptied."""
+"""The stored counts after tables were emptied."""
 
 import pytest
 from django.core.management import call_command
@@ -20,11 +20,11 @@ def _empty(*tables: str) -> None:
     [["pets_pet", "store_inventorycounter"], ["store_inventorycounter", "pets_pet"], ["pets_pet"]],
     ids=["pets first", "counters first", "only pets"],
 )
-@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
-def test_counts_of_emptied_tables_are_zero_and_counting_continues(order: list[str], at_once: bool) -> None:
+@pytest.mark.parametrize("together", [True, False], ids=["together", "one by one"])
+def test_counts_of_emptied_tables_are_zero_and_counting_continues(order: list[str], together: bool) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
 
-    for tables in [order] if at_once else [[table] for table in order]:
+    for tables in [order] if together else [[table] for table in order]:
         _empty(*tables)
 
     assert inventory_counts() == full_count() == NONE

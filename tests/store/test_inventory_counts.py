@@ -16,7 +16,7 @@ from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact
 from tests.store.writes import WRITES, Write
 
 writes = st.tuples(st.sampled_from(WRITES), st.integers(0, 5), st.sampled_from(STATUSES), st.sampled_from(STATUSES))
-# (whether it is rolled back, its writes); a write outside any transaction is one of its own.
+# A transaction is (is it rolled back, its writes). A write outside a transaction commits itself.
 transactions = st.tuples(st.booleans(), st.lists(writes, min_size=1, max_size=4))
 
 
@@ -90,7 +90,7 @@ def test_reading_the_counts_does_not_read_the_pets(django_assert_num_queries) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_counts_are_exact_after_the_migration_of_a_database_of_the_first_version() -> None:
-    """As in an upgrade; in a new database the pets' later migrations run before the triggers are there."""
+    """An upgrade runs later migrations of pets with the triggers installed, unlike in a new database."""
     call_command("migrate", "store", "0002", verbosity=0)
     call_command("migrate", "pets", "0001", verbosity=0)
     columns = "INSERT INTO pets_pet (id, name, status, created_at) VALUES (%s, 'Rex', 'pending', %s)"

@@ -1,4 +1,4 @@
-"""Correcting the stored counts by the command reconcile_inventory."""
+"""The command reconcile_inventory, which corrects the stored counts."""
 
 from io import StringIO
 
@@ -24,8 +24,8 @@ def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
     InventoryCounter.objects.create(status="pending", count=5)
 
     assert reconcile().splitlines() == [
-        "available: 2 (corrected; the kept count was 0)",
-        "pending: 0 (corrected; the kept count was 5)",
+        "available: 2 (corrected; was 0)",
+        "pending: 0 (corrected; was 5)",
         "sold: 1",
     ]
     assert_exact()

@@ -1,6 +1,6 @@
-"""Every kind of write to the table of pets.
+"""All kinds of writes to the table of pets.
 
-Each takes a number to pick pets by, and two statuses. `_some` is every pet or each second one.
+Each function takes a number that selects pets, and two statuses.
 """
 
 from collections.abc import Callable
@@ -93,7 +93,7 @@ def sql_delete(pick: int, status: str, other: str) -> None:
 def sql_replace(pick: int, status: str, other: str) -> None:
     pet = _one(pick)
     statement = {
-        # Deletes what is in the way, and fires no trigger for it unless told to.
+        # REPLACE deletes the conflicting row, and by default runs no trigger for the deletion.
         "sqlite": "REPLACE INTO pets_pet (id, name, status, created_at) VALUES (%s, 'Rex', %s, %s)",
         "postgresql": "INSERT INTO pets_pet (id, name, status, created_at) VALUES (%s, 'Rex', %s, %s) "
         "ON CONFLICT (id) DO UPDATE SET status = EXCLUDED.status",

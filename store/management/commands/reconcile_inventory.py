@@ -5,10 +5,10 @@ from store.services import reconcile_inventory
 
 
 class Command(DatabaseCommand):
-    help = "Compare the kept counts of pets by status with full counts, and correct them where they differ."
+    help = "Recount pets by status and correct the stored counters."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        kept, counted = reconcile_inventory()
+        stored, counted = reconcile_inventory()
         for status, count in counted.items():
-            correction = f" (corrected; the kept count was {kept[status]})" if kept[status] != count else ""
+            correction = f" (corrected; was {stored[status]})" if stored[status] != count else ""
             self.stdout.write(f"{status}: {count}{correction}")

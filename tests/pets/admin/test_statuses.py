@@ -1,4 +1,4 @@
-"""Changes of statuses, in the list and in bulk."""
+"""The changes of statuses in the list and in bulk."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -27,7 +27,7 @@ def test_a_status_is_changed_in_the_list(staff: Client) -> None:
 
 
 def rows(client: Client, statuses: dict[str, str]) -> dict[str, str]:
-    """The list's form with these statuses chosen, by the pets' names."""
+    """Return the fields of the list's form with these statuses chosen, by the names of the pets."""
     fields = read(client, INVENTORY, "changelist-form")
     ids = dict(Pet.objects.values_list("pk", "name"))
     chosen = {
@@ -48,7 +48,7 @@ def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client
     response = send(staff, INVENTORY, fields)
 
     assert messages(response) == [
-        "Rex: someone else has changed it to pending meanwhile, so it was left as it is.",
+        "“Rex” was not changed: someone else set it to pending in the meantime.",
         "1 pet changed.",
     ]
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "pending", "Tom": "pending", "Max": "sold"}
@@ -72,7 +72,7 @@ def test_in_the_list_a_deleted_pet_is_reported_and_the_others_are_saved(staff: C
 
     response = send(staff, INVENTORY, fields)
 
-    assert "deleted by someone else" in messages(response)[0]
+    assert "someone else deleted them" in messages(response)[0]
     assert Pet.objects.values_list("name", "status").get() == ("Tom", "sold")
 
 
@@ -131,6 +131,6 @@ def test_an_action_on_too_many_pets_changes_nothing(
     selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
     response = staff.post(LIST, {"action": action} | selection, follow=True)
 
-    assert ["More than 3 pets are selected" in message for message in messages(response)] == [True]
+    assert ["You selected more than 3 pets" in message for message in messages(response)] == [True]
     assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}
     assert not LogEntry.objects.exists()
