@@ -3,13 +3,18 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.html import format_html
 
 from pets.fields import EDITABLE
 from pets.models import Pet
 
 
 class PetForm(forms.ModelForm):
-    """A form of a pet's texts and status, whose hidden fields detect the changes of other people.
+    """A form of a pet's texts and status that merges the user's changes with those that others made since.
+
+    A hidden field has the value that the page showed. A field that was sent as it was shown keeps its current value.
+    Only a field that both the user and someone else changed is a conflict.
 
     Texts keep their white space, because a form that strips it would change a client's text when staff edit another
     field.
@@ -28,13 +33,17 @@ class PetForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        for name in self._fields_with_initial():
-            current, shown = self.initial[name], self.data.get(self[name].html_initial_name)
-            # Programs may omit the hidden fields, and then overwrite the current value.
-            if shown is not None and _as_browsers_send(current) != _as_browsers_send(shown):
-                self._add_conflict(name, current)
-            elif name in cleaned and cleaned[name] == _in_one_line(current):
-                cleaned[name] = current  # a text input removes line breaks
+        fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
+        for name in fields:
+            current, shown, sent = self.initial[name], self.data.get(self[name].html_initial_name), cleaned[name]
+            if shown is None:
+                shown = current  # programs may omit the hidden fields, and then overwrite the current value
+            if _is_same(sent, shown) or _is_same(sent, current):
+                cleaned[name] = current
+                self._show(name, current, current)
+            elif not _is_same(current, shown):
+                self.add_error(name, _conflict(current, sent))
+                self._show(name, sent, current)
         return cleaned
 
     @property
@@ -42,20 +51,12 @@ class PetForm(forms.ModelForm):
         """Return the names of the fields whose values change."""
         return [name for name in self.fields if self.cleaned_data.get(name) != self.initial.get(name)]
 
-    def _fields_with_initial(self) -> list[str]:
-        return [name for name, field in self.fields.items() if field.show_hidden_initial]
-
-    def _add_conflict(self, name: str, current: Any) -> None:
-        """Add an error about a change by someone else, and update the hidden field so that the next save succeeds."""
-        value = f"“{current}”" if current else "nothing"
-        self.add_error(
-            name,
-            f"Someone else changed this to {value} while this page was open. Save again to overwrite it, or reload the "
-            "page to keep it.",
-        )
-        data: Any = self.data
-        self.data = data.copy()
-        self.data[self[name].html_initial_name] = "" if current is None else current  # type: ignore[index]  # the copy is mutable
+    def _show(self, name: str, value: str | None, current: str | None) -> None:
+        """Set the values that a page with errors shows, so that the next save is compared with the current value."""
+        data: Any = self.data.copy()
+        data[self[name].html_name] = value or ""
+        data[self[name].html_initial_name] = current or ""
+        self.data = data
 
 
 class StatusForm(forms.ModelForm):
@@ -71,10 +72,22 @@ class StatusForm(forms.ModelForm):
         self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # table cells have no labels
 
 
-def _as_browsers_send(text: str | None) -> str:
-    """Return a text as browsers send it: one kind of line break, and an empty string for None."""
-    return (text or "").replace("\r\n", "\n").replace("\r", "\n")
+def _conflict(current: str | None, sent: str | None) -> ValidationError:
+    """Return an error that shows the value of someone else and the value of the user side by side."""
+    message = format_html(
+        "While this page was open, someone else changed this field too. Nothing was saved. Save again to replace "
+        'their value with yours, or enter their value to keep it.<span class="conflict"><span>Their value: <b>{}</b>'
+        "</span> <span>Your value: <b>{}</b></span></span>",
+        current or "(empty)",
+        sent or "(empty)",
+    )
+    return ValidationError(message, code="conflict")
 
 
-def _in_one_line(text: str | None) -> str | None:
-    return text and text.replace("\r", "").replace("\n", "")
+def _is_same(text: str | None, other: str | None) -> bool:
+    """Compare texts without line breaks, because text inputs remove them. None equals an empty text."""
+    return _in_one_line(text) == _in_one_line(other)
+
+
+def _in_one_line(text: str | None) -> str:
+    return (text or "").replace("\r", "").replace("\n", "")

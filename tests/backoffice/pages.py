@@ -13,9 +13,14 @@ def submit(client: Client, address: str, form: str, changes: dict[str, Any], **h
 
 def read(client: Client, address: str, form: str) -> dict[str, str]:
     """The fields of the form with this id, with the values that the page shows."""
+    return fields_of(client.get(address), form)
+
+
+def fields_of(response: Any, form: str) -> dict[str, str]:
+    """Return the fields of the form with this id on a page, with their values."""
     reader = _FormReader(form)
-    reader.feed(client.get(address).content.decode())
-    assert reader.fields, f"no form {form} at {address}"
+    reader.feed(response.content.decode())
+    assert reader.fields, f"no form {form} on the page"
     return reader.fields
 
 

@@ -34,7 +34,8 @@ def test_the_second_of_two_editors_sees_the_conflict_and_can_overwrite(staff_pag
     for page in (staff_page, second):
         page.get_by_role("button", name="Save", exact=True).click()
 
-    expect(second.get_by_text("someone else changed this to “hound”")).to_be_visible()
+    expect(second.get_by_text("Their value: hound")).to_be_visible()
+    expect(second.get_by_text("Your value: wolf")).to_be_visible()
     expect(second.get_by_label("Tag:")).to_have_value("wolf")
     second.get_by_role("button", name="Save", exact=True).click()
     expect(second.get_by_text("was changed successfully")).to_be_visible()

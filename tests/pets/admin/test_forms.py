@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
-from pets.admin import pages
 from pets.models import Pet
 from pets.services import create_pet
 from store.services import inventory_counts
-from tests.backoffice.pages import messages, read, send, submit
+from tests.backoffice.pages import fields_of, messages, read, send, submit
 from tests.pets.admin.pet_pages import INVENTORY, histories, page_of
 
 
@@ -76,47 +76,85 @@ def test_a_post_without_the_csrf_token_changes_nothing(admin_user: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("before", "theirs", "mine"),
+    ("theirs", "mine"),
     [
-        ({"tag": "dog"}, {"tag": "hound"}, {"tag": "wolf"}),
-        ({"tag": "dog"}, {"tag": None}, {"tag": "wolf"}),
-        ({"tag": None}, {"tag": "dog"}, {"name": "Tom"}),
-        ({"status": "available"}, {"status": "sold"}, {"status": "pending"}),
-        ({"status": "available"}, {"status": "sold"}, {"name": "Tom"}),
-        ({"name": "Rex"}, {"name": "Max"}, {"tag": "dog"}),
+        ({"tag": "hound"}, {"name": "Tom"}),
+        ({"tag": None}, {"name": "Tom"}),
+        ({"status": "sold"}, {"tag": "wolf"}),
+        ({"name": "Max\nthe second"}, {"tag": "wolf", "status": "pending"}),
     ],
 )
-def test_a_change_by_someone_else_is_reported_and_not_overwritten(
-    staff: Client, before: dict[str, Any], theirs: dict[str, Any], mine: dict[str, Any]
+def test_a_field_that_only_someone_else_changed_keeps_their_value(
+    staff: Client, theirs: dict[str, Any], mine: dict[str, Any]
 ) -> None:
-    pet = Pet.objects.create(**{"name": "Rex", **before})
+    pet = create_pet(name="Rex", tag="dog")
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(**theirs)
-    stored = Pet.objects.values("name", "tag", "status").get()
 
-    response = send(staff, page_of(pet), fields | mine)
+    send(staff, page_of(pet), fields | mine)
 
-    (field,) = theirs
-    assert list(response.context["adminform"].form.errors) == [field]
-    assert (
-        f"Someone else changed this to {pages._quoted(theirs[field])}".replace("to sold", "to “sold”")
-        in (response.context["adminform"].form.errors[field][0])
-    )
-    assert Pet.objects.values("name", "tag", "status").get() == stored
+    before = {"name": "Rex", "tag": "dog", "status": "available"}
+    assert Pet.objects.values("name", "tag", "status").get() == before | theirs | mine
 
 
-def test_a_second_save_overwrites_the_change_by_someone_else(staff: Client) -> None:
+def test_a_field_that_both_set_to_the_same_value_is_no_conflict(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
-    fields = read(staff, page_of(pet), "pet_form") | {"tag": "wolf"}
-    Pet.objects.filter(pk=pet.pk).update(tag="hound")
-    rejected = send(staff, page_of(pet), fields)
+    fields = read(staff, page_of(pet), "pet_form")
+    Pet.objects.filter(pk=pet.pk).update(status="sold")
 
-    hidden = rejected.context["adminform"].form["tag"].as_hidden(only_initial=True)
-    assert 'value="hound"' in hidden
-    send(staff, page_of(pet), fields | {"initial-tag": "hound"})
+    send(staff, page_of(pet), fields | {"status": "sold", "tag": "wolf"})
 
-    pet.refresh_from_db()
-    assert pet.tag == "wolf"
+    assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
+    assert histories(staff, pet) == [("admin", "Tag changed from “dog” to “wolf”.")]
+
+
+@pytest.mark.parametrize(
+    ("field", "theirs", "mine"),
+    [("tag", "hound", "wolf"), ("tag", None, "wolf"), ("tag", "<i>", ""), ("status", "sold", "pending")],
+)
+def test_a_field_that_both_changed_is_shown_with_both_values_and_not_saved(
+    staff: Client, field: str, theirs: str | None, mine: str
+) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    fields = read(staff, page_of(pet), "pet_form")
+    Pet.objects.filter(pk=pet.pk).update(**{field: theirs})
+
+    response = send(staff, page_of(pet), fields | {"name": "Tom", field: mine})
+
+    assert list(response.context["adminform"].form.errors) == [field]
+    page = response.content.decode()
+    assert f"Their value: <b>{escape(theirs or '(empty)')}</b>" in page
+    assert f"Your value: <b>{mine or '(empty)'}</b>" in page
+    assert Pet.objects.values_list("name", field).get() == ("Rex", theirs)
+    assert fields_of(response, "pet_form") | {"csrfmiddlewaretoken": ""} == fields | {
+        "name": "Tom",
+        field: mine,
+        f"initial-{field}": theirs or "",
+        "csrfmiddlewaretoken": "",
+    }
+
+
+def test_a_page_with_a_conflict_shows_the_current_values_of_unedited_fields(staff: Client) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    fields = read(staff, page_of(pet), "pet_form")
+    Pet.objects.filter(pk=pet.pk).update(tag="hound", status="sold")
+
+    response = send(staff, page_of(pet), fields | {"tag": "wolf"})
+
+    shown = fields_of(response, "pet_form")
+    assert (shown["status"], shown["initial-status"]) == ("sold", "sold")
+
+
+def test_a_second_save_overwrites_only_the_field_in_conflict(staff: Client) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    fields = read(staff, page_of(pet), "pet_form")
+    Pet.objects.filter(pk=pet.pk).update(tag="hound", status="sold")
+    rejected = send(staff, page_of(pet), fields | {"tag": "wolf"})
+
+    send(staff, page_of(pet), fields_of(rejected, "pet_form"))
+
+    assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
+    assert histories(staff, pet) == [("admin", "Tag changed from “hound” to “wolf”.")]
 
 
 def test_a_form_without_the_hidden_fields_overwrites_the_current_values(staff: Client) -> None:
