@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
@@ -13,6 +12,7 @@ from django.views.decorators.csrf import csrf_protect
 from pets.admin.changelist import count_of_pets
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages
+from pets.admin.selection import Selection
 from pets.models import Pet
 from petservice.api.validators import is_id
 from store.models import InventoryItem
@@ -54,36 +54,23 @@ class InventoryItemAdmin(PetPages):
 
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
-        shown, wanted = _chosen(request.POST)
-        with transaction.atomic():
-            pets = Pet.objects.select_for_update().filter(pk__in=wanted).order_by("pk").in_bulk()
-            stale = [
-                pet for pet in pets.values() if pet.pk in shown and pet.status not in (shown[pet.pk], wanted[pet.pk])
-            ]
-            for pet in stale:
-                message = f"“{pet}” was not changed: someone else set it to {pet.status} in the meantime."
-                self.message_user(request, message, messages.WARNING)
-            if len(pets) < len(wanted):
-                message = "Some of these pets were not changed, because someone else deleted them in the meantime."
-                self.message_user(request, message, messages.WARNING)
-            current = wanted.keys() & pets.keys() - {pet.pk for pet in stale}
-            changed = self.change_status(request, {pk: wanted[pk] for pk in current})
+        wanted, selection = _chosen(request.POST)
+        changed = self.change_status(request, wanted, selection)
         if changed:
             self.message_user(request, f"{count_of_pets(len(changed))} changed.", messages.SUCCESS)
 
 
-def _chosen(post: QueryDict) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the statuses that the list showed and the new statuses, by the ids of the pets whose status was changed.
+def _chosen(post: QueryDict) -> tuple[dict[str, str], Selection]:
+    """Return the new statuses and the statuses that the list showed, of the pets whose status was changed.
 
     The status that the list showed is optional, because programs may omit the hidden fields.
     """
-    shown, wanted = {}, {}
+    wanted, selection = {}, {}
     for name, pk in post.items():
         row = _ROW.match(name)
         if row and isinstance(pk, str) and is_id(pk):
-            before, chosen = post.get(f"initial-{row[0]}-status"), post.get(f"{row[0]}-status", "")
-            if chosen != before and chosen in Pet.Status.values:
+            shown, chosen = post.get(f"initial-{row[0]}-status", ""), post.get(f"{row[0]}-status", "")
+            if chosen != shown and chosen in Pet.Status.values:
                 wanted[pk] = chosen
-                if before is not None:
-                    shown[pk] = before
-    return shown, wanted
+                selection[pk] = shown
+    return wanted, selection

@@ -53,7 +53,7 @@ class PetForm(forms.ModelForm):
 
     def _show(self, name: str, value: str | None, current: str | None) -> None:
         """Set the values that a page with errors shows, so that the next save is compared with the current value."""
-        data: Any = self.data.copy()
+        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
         data[self[name].html_name] = value or ""
         data[self[name].html_initial_name] = current or ""
         self.data = data

@@ -3,17 +3,17 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.actions import delete_selected
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator
+from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import (
     MAX_COUNTED,
     BoundedPaginator,
@@ -30,38 +30,11 @@ from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
 
-# Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
-MAX_DELETED = 500
-# Number of pets that one statement changes.
-_BATCH = 1000
-
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
 _BY_NAME = (CaseInsensitive("name").asc(), "pk")
 
 
-def _marking_as(status: Pet.Status) -> Any:
-    """Return the admin action that sets the status of the selected pets."""
-
-    @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
-    def mark(pages: "PetPages", request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        selected = list(queryset.exclude(status=status).values_list("pk", flat=True)[: MAX_COUNTED + 1])
-        if len(selected) > MAX_COUNTED:
-            message = (
-                f"You selected more than {count_of_pets(MAX_COUNTED)}. Filter the list and try again. Nothing was "
-                "changed."
-            )
-            pages.message_user(request, message, messages.ERROR)
-            return
-        changed = pages.change_status(request, dict.fromkeys(selected, status))
-        pages.message_user(
-            request, f"{count_of_pets(len(changed))} marked as {status.label.lower()}.", messages.SUCCESS
-        )
-
-    mark.__name__ = f"mark_as_{status}"
-    return mark
-
-
-class PetPages(admin.ModelAdmin):
+class PetPages(BulkActions):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -73,7 +46,6 @@ class PetPages(admin.ModelAdmin):
     list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
-    actions: Any = tuple(map(_marking_as, Pet.Status))
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # facets count the whole table
@@ -177,27 +149,6 @@ class PetPages(admin.ModelAdmin):
             Pet.objects.select_for_update().filter(pk=object_id).first()
         return super().get_object(request, object_id, from_field)
 
-    def change_status(self, request: HttpRequest, wanted: dict[str, str]) -> list[Pet]:
-        """Set statuses by pet id in one transaction with the history, and return the pets that changed."""
-        changed: list[Pet] = []
-        ids = sorted(wanted)
-        with transaction.atomic():
-            for start in range(0, len(ids), _BATCH):
-                pets = Pet.objects.select_for_update().filter(pk__in=ids[start : start + _BATCH]).order_by("pk")
-                changed += [pet for pet in pets if pet.status != wanted[pet.pk]]
-            for old in Pet.Status:
-                for new in Pet.Status:
-                    moved = [pet for pet in changed if (pet.status, wanted[pet.pk]) == (old, new)]
-                    self._move(request, moved, old, new)
-        return changed
-
-    def _move(self, request: HttpRequest, pets: list[Pet], old: str, new: str) -> None:
-        for start in range(0, len(pets), _BATCH):
-            batch = pets[start : start + _BATCH]
-            Pet.objects.filter(pk__in=[pet.pk for pet in batch]).update(status=new)
-            message = f"Status changed from {old} to {new}."
-            LogEntry.objects.log_actions(request.user.pk, batch, CHANGE, message)  # type: ignore[arg-type]  # staff have an id
-
     # The history of a pet, which includes the changes on all pages.
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
@@ -240,11 +191,3 @@ class PetAdmin(PetImportExport, PetPages):
         if not change:
             obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
-
-    @admin.action(description="Delete selected pets", permissions=["delete"])
-    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
-        if queryset[: MAX_DELETED + 1].count() > MAX_DELETED:
-            message = f"You selected more than {count_of_pets(MAX_DELETED)}. Select fewer. Nothing was deleted."
-            self.message_user(request, message, messages.ERROR)
-            return None
-        return delete_selected(self, request, queryset)

@@ -1,0 +1,147 @@
+"""The actions on many pets of a list, also when someone else changes the pets after the list was shown."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from pets.models import Pet
+from pets.services import create_pet
+from tests.backoffice.pages import fields_of, messages, read
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
+
+
+def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, address: str = LIST, **fields: Any) -> Any:
+    """Run an action on pets, with the fields of the list as it was shown."""
+    selection = {"action": action, "index": 0, "_selected_action": [pet.pk for pet in pets]}
+    return client.post(address, shown | selection | fields, follow=True)
+
+
+def confirm(client: Client, page: Any, address: str = LIST) -> Any:
+    return client.post(address, fields_of(page, "confirmation"), follow=True)
+
+
+@pytest.mark.parametrize("address", [LIST, INVENTORY])
+def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, address: str) -> None:
+    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
+    Pet.objects.update(status="pending")
+    shown = read(staff, f"{address}?tag=dog", "changelist-form")
+    Pet.objects.filter(name="Rex").update(status="sold")
+
+    response = act(staff, "mark_as_available", shown, rex, tom, address=f"{address}?tag=dog")
+
+    assert messages(response) == [
+        "“Rex” was not changed: someone else set it to sold in the meantime.",
+        "1 pet marked as available.",
+    ]
+    assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "sold", "Tom": "available"}
+    assert histories(staff, rex) == []
+
+
+def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    address = f"{LIST}?status__exact=available"
+    shown = read(staff, address, "changelist-form")
+    Pet.objects.update(status="sold")
+
+    for fields in ({}, {"select_across": "1"}):
+        response = act(staff, "mark_as_pending", shown, rex, address=address, **fields)
+
+        assert messages(response) == [
+            "“Rex” was not changed: someone else set it to sold in the meantime.",
+            "No pet was marked as pending.",
+        ]
+    assert Pet.objects.get().status == "sold"
+
+
+def test_of_many_pets_that_someone_else_changed_ten_are_named(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(12))
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.update(status="sold")
+
+    response = act(staff, "mark_as_pending", shown, *pets)
+
+    names = ", ".join(f"“Pet {number:02}” (sold)" for number in range(10))
+    assert messages(response)[0] == (
+        f"12 pets were not changed, because someone else changed their status in the meantime: {names} and 2 more."
+    )
+
+
+def test_a_pet_that_has_the_wanted_status_already_needs_no_warning(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.update(status="sold")
+
+    assert messages(act(staff, "mark_as_sold", shown, rex)) == ["No pet was marked as sold."]
+
+
+def test_a_pet_that_someone_else_deleted_is_counted(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Rex").delete()
+
+    assert messages(act(staff, "mark_as_sold", shown, rex, tom)) == [
+        "1 pet was not changed, because someone else deleted it in the meantime.",
+        "1 pet marked as sold.",
+    ]
+
+
+def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) -> None:
+    rex, tom = Pet.objects.create(name="Rex <b>", tag="dog", status="sold"), create_pet(name="Tom")
+    create_pet(name="Max")
+    shown = read(staff, LIST, "changelist-form")
+
+    page = act(staff, "delete_selected", shown, rex, tom)
+
+    assert Pet.objects.count() == 3
+    assert "Delete 2 pets? This cannot be undone." in page.content.decode()
+    assert "<li>“Rex &lt;b&gt;”, dog, sold</li>" in page.content.decode()
+    assert messages(confirm(staff, page)) == ["2 pets deleted."]
+    assert [pet.name for pet in Pet.objects.all()] == ["Max"]
+
+
+def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
+    pets = [create_pet(name=name) for name in ("Rex", "Tom", "Max")]
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Rex").update(status="pending")
+
+    page = act(staff, "delete_selected", shown, *pets)
+
+    assert messages(page) == ["“Rex” was not selected: someone else set it to pending in the meantime."]
+    assert "Delete 2 pets?" in page.content.decode()
+    Pet.objects.filter(name="Tom").update(status="sold")
+    assert messages(confirm(staff, page)) == [
+        "“Tom” was not deleted: someone else set it to sold in the meantime.",
+        "1 pet deleted.",
+    ]
+    assert {pet.name for pet in Pet.objects.all()} == {"Rex", "Tom"}
+
+
+def test_as_many_pets_as_the_limit_are_deleted_with_one_confirmation(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(500))
+
+    page = act(staff, "delete_selected", read(staff, LIST, "changelist-form"), pets[0], select_across="1")
+    response = confirm(staff, page)
+
+    assert messages(response) == ["500 pets deleted."]
+    assert not Pet.objects.exists()
+
+
+def test_deletion_needs_the_permission_at_the_confirmation_as_well(staff: Client, admin_user: Any) -> None:
+    rex = create_pet(name="Rex")
+    page = act(staff, "delete_selected", {}, rex)
+    admin_user.is_superuser = False
+    admin_user.save()
+
+    assert confirm(staff, page).status_code == 403
+    assert Pet.objects.exists()
+
+
+@pytest.mark.parametrize("selection", ["[]", "{", '{"sold": ["nonsense"]}', '{"lost": []}', '{"sold": 1}', '"x"'])
+def test_a_forged_selection_changes_nothing(staff: Client, selection: str) -> None:
+    rex = create_pet(name="Rex")
+
+    response = act(staff, "mark_as_sold", {}, rex, selection=selection)
+
+    assert Pet.objects.get().status == "available"
+    assert response.status_code == 400 or messages(response) == ["No pet was marked as sold."]
