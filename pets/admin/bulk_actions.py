@@ -1,5 +1,6 @@
 """The actions on many pets of a list. They leave pets alone that someone else changed after the list was shown."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +14,12 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
 from pets.admin import selection as selections
-from pets.admin.changelist import MAX_COUNTED, count_of_pets
+from pets.admin.changelist import MAX_COUNTED, count_of_pets, filters_in_words
 from pets.admin.selection import BATCH, Selection
 from pets.models import Pet
 
+# Maximum number of pets whose status changes without a confirmation: about what a person can check in the list.
+MAX_UNCONFIRMED = 20
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
 
@@ -25,8 +28,8 @@ def _marking_as(status: Pet.Status) -> Any:
     """Return the admin action that sets the status of the selected pets."""
 
     @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
-    def mark(pages: "BulkActions", request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        pages.mark_selected(request, queryset, status)
+    def mark(pages: "BulkActions", request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return pages.mark_selected(request, queryset, status)
 
     mark.__name__ = f"mark_as_{status}"
     return mark
@@ -40,18 +43,37 @@ class BulkActions(admin.ModelAdmin):
     def action_checkbox(self, obj: Pet) -> SafeString:
         return super().action_checkbox(obj) + selections.shown_status(obj)
 
-    def mark_selected(self, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> None:
-        """Set the status of the selected pets."""
+    def mark_selected(self, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
+        """Set the status of the selected pets, after a confirmation if there are many."""
         selection = selections.read(request, queryset.exclude(status=status))
         if len(selection) > MAX_COUNTED:
             self._reject(request, f"more than {count_of_pets(MAX_COUNTED)}. Filter the list and try again")
-            return
+            return None
+        if len(selection) - list(selection.values()).count(status) > MAX_UNCONFIRMED and "post" not in request.POST:
+            return self._ask_to_mark(request, selection, status)
         changed = self.change_status(request, dict.fromkeys(selection, status), selection)
         if changed:
             message = f"{count_of_pets(len(changed))} marked as {status.label.lower()}."
             self.message_user(request, message, messages.SUCCESS)
         else:
             self.message_user(request, f"No pet was marked as {status.label.lower()}.", messages.INFO)
+        return None
+
+    def _ask_to_mark(self, request: HttpRequest, selection: Selection, status: Pet.Status) -> HttpResponse:
+        counts = Counter(shown for shown in selection.values() if shown != status)
+        pets, new = count_of_pets(counts.total()), status.label.lower()
+        return self._confirmation(
+            request,
+            selection,
+            action=f"mark_as_{status}",
+            title=f"Mark as {new}",
+            question=f"Mark {pets} as {new}?",
+            facts={
+                "Filter of the list": filters_in_words(request.GET) or "none",
+                "Status now": ", ".join(f"{count:,} {shown or 'unknown'}" for shown, count in sorted(counts.items())),
+            },
+            button=f"Yes, mark {pets} as {new}",
+        )
 
     def change_status(self, request: HttpRequest, wanted: Mapping[str, str], selection: Selection) -> list[Pet]:
         """Set statuses by pet id in one transaction with the history, and return the pets that changed.

@@ -9,7 +9,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import F, QuerySet, Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
@@ -151,6 +151,19 @@ class CreatedFilter(InputFilter):
 
 def _day(text: object) -> date | None:
     return date.fromisoformat(str(text)) if text else None
+
+
+def filters_in_words(query: QueryDict) -> str:
+    """Return the search and the filters of a list in words, or an empty string if it shows all pets."""
+    value = query.get
+    parts = {
+        "ID or name starting with “{}”": value("q", "").strip(),
+        "status {}": value("status__exact"),
+        "tag “{}”": value("tag"),
+        "created from {}": value("created_from"),
+        "created until {}": value("created_to"),
+    }
+    return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)
 
 
 def tags_starting_with(text: str) -> list[str]:

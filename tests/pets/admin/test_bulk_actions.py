@@ -3,10 +3,14 @@
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.test import Client
 
+from pets.admin.bulk_actions import MAX_UNCONFIRMED
+from pets.admin.changelist import MAX_COUNTED
 from pets.models import Pet
 from pets.services import create_pet
+from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
 
@@ -135,6 +139,62 @@ def test_deletion_needs_the_permission_at_the_confirmation_as_well(staff: Client
 
     assert confirm(staff, page).status_code == 403
     assert Pet.objects.exists()
+
+
+@pytest.mark.parametrize("address", [LIST, INVENTORY])
+def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, address: str) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex", tag="<fish>") for _ in range(MAX_UNCONFIRMED))
+    shown = read(staff, address, "changelist-form")
+    assert messages(act(staff, "mark_as_sold", shown, *pets, address=address)) == ["20 pets marked as sold."]
+    pets += [create_pet(name="Tom", tag="<fish>"), Pet.objects.create(name="Max", tag="<fish>", status="pending")]
+    shown = read(staff, address, "changelist-form")
+
+    filtered = f"{address}?tag=%3Cfish%3E&created_from=2026-01-01"
+    page = act(staff, "mark_as_available", shown, *pets, address=filtered)
+
+    text = page.content.decode()
+    assert "Mark 21 pets as available?" in text
+    assert "Filter of the list: tag “&lt;fish&gt;”, created from 2026-01-01" in text
+    assert "Status now: 1 pending, 20 sold" in text
+    assert inventory_counts() == {"available": 1, "pending": 1, "sold": 20}
+    response = confirm(staff, page, filtered)
+    assert messages(response) == ["21 pets marked as available."]
+    assert response.redirect_chain == [(filtered, 302)]
+    assert inventory_counts() == {"available": 22, "pending": 0, "sold": 0}
+
+
+def test_the_pets_of_all_pages_are_changed_together_after_a_confirmation(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
+
+    page = act(staff, "mark_as_sold", {}, pets[0], select_across="1")
+    assert "Mark 2,500 pets as sold?" in page.content.decode()
+    assert "Filter of the list: none" in page.content.decode()
+    assert not LogEntry.objects.exists()
+
+    assert messages(confirm(staff, page)) == ["2,500 pets marked as sold."]
+    assert inventory_counts() == {"available": 0, "pending": 0, "sold": 2500}
+    assert LogEntry.objects.count() == 2500
+
+
+def test_a_confirmed_change_leaves_pets_alone_that_changed_or_came_since(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(30))
+    page = act(staff, "mark_as_pending", {}, pets[0], select_across="1")
+    Pet.objects.filter(name="Pet 7").update(status="sold")
+    create_pet(name="New")
+
+    assert messages(confirm(staff, page)) == [
+        "“Pet 7” was not changed: someone else set it to sold in the meantime.",
+        "29 pets marked as pending.",
+    ]
+    assert Pet.objects.get(name="New").status == "available"
+
+
+def test_ten_thousand_pets_fit_into_one_confirmation(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_COUNTED))
+
+    page = act(staff, "mark_as_sold", {}, pets[0], select_across="1")
+
+    assert messages(confirm(staff, page)) == ["10,000 pets marked as sold."]
 
 
 @pytest.mark.parametrize("selection", ["[]", "{", '{"sold": ["nonsense"]}', '{"lost": []}', '{"sold": 1}', '"x"'])

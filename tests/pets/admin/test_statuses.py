@@ -112,17 +112,6 @@ def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: C
         ]
 
 
-def test_the_pets_of_all_pages_are_changed_together(staff: Client) -> None:
-    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
-
-    selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
-    response = staff.post(LIST, {"action": "mark_as_sold"} | selection, follow=True)
-
-    assert messages(response) == ["2,500 pets marked as sold."]
-    assert inventory_counts() == {"available": 0, "pending": 0, "sold": 2500}
-    assert LogEntry.objects.count() == 2500
-
-
 @pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected"])
 def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
