@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
+from django import forms
 from django.contrib.admin import ListFilter
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.paginator import Paginator
 from django.db.models import F, QuerySet, Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
@@ -45,8 +46,18 @@ class BoundedPaginator(Paginator):
         return count if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
 
 
+class StrippedSearchForm(ChangeListSearchForm):
+    """A search form that removes white space around the text, because pasted ids and names often have some."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields[SEARCH_VAR] = forms.CharField(required=False)
+
+
 class PetChangeList(ChangeList):
     """A list with a title of one word, in the order of the admin class, which has an index, not of the URL."""
+
+    search_form_class = StrippedSearchForm
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

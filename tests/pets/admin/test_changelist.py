@@ -48,6 +48,15 @@ def test_a_search_finds_an_id(staff: Client) -> None:
     assert names(staff, q=pet.pk) == names(staff, q=pet.pk.upper()) == ["Rex"]
 
 
+def test_a_search_ignores_white_space_around_the_text(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    create_pet(name="Tom")
+
+    for term in (f" {pet.pk}", f"{pet.pk}\n", " rex", "rex\t", "\N{NO-BREAK SPACE}rex"):
+        assert names(staff, q=term) == ["Rex"]
+    assert names(staff, q="  ") == ["Tom", "Rex"]
+
+
 def test_a_search_finds_a_name_that_looks_like_an_id(staff: Client) -> None:
     create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
 
