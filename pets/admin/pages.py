@@ -123,16 +123,16 @@ class PetPages(BulkActions):
     def created(self, pet: Pet) -> str:
         return f"{pet.created_at:%Y-%m-%d %H:%M}"
 
-    @admin.display(description="created by", empty_value="unknown")
-    def created_by_api(self, pet: Pet) -> str | None:
+    @admin.display(description="created by")
+    def created_by_api(self, pet: Pet) -> str:
         created_by = creator.read(pet.created_by)
-        return created_by and ("API" if created_by.key_prefix else created_by.name)
+        return "API" if created_by and created_by.key_prefix else _name(created_by)
 
-    @admin.display(description="created by", empty_value="unknown")
-    def created_by_key(self, pet: Pet) -> str | None:
+    @admin.display(description="created by")
+    def created_by_key(self, pet: Pet) -> str:
         created_by = creator.read(pet.created_by)
         if created_by is None or not created_by.key_prefix:
-            return created_by and created_by.name
+            return _name(created_by)
         keys = reverse("admin:apikeys_apikey_changelist")
         return format_html('<a href="{}?q={}">{}</a>', keys, created_by.key_prefix, created_by.name)
 
@@ -175,6 +175,10 @@ class PetPages(BulkActions):
             "pagination_required": pages.num_pages > 1,
         }
         return super().history_view(request, object_id, context | (extra_context or {}))
+
+
+def _name(created_by: creator.Creator | None) -> str:
+    return created_by.name if created_by else "unknown"
 
 
 def _quoted(value: Any) -> str:
