@@ -83,6 +83,7 @@ class InputFilter(ListFilter):
     labels: dict[str, str]  # by the parameters of the URL
     input_type = "text"
     error = ""
+    shows_values = True  # browsers reject a value that is not of the type of the input
 
     def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
@@ -102,7 +103,9 @@ class InputFilter(ListFilter):
         in_use = any(self.used_parameters.values())
         yield {
             "inputs": [
-                Input(name, label, self.input_type, "" if self.error else str(self.used_parameters.get(name, "")))
+                Input(
+                    name, label, self.input_type, str(self.used_parameters.get(name, "")) if self.shows_values else ""
+                )
                 for name, label in self.labels.items()
             ],
             "others": {name: value for name, value in changelist.params.items() if name not in self.labels},
@@ -145,8 +148,11 @@ class CreatedFilter(InputFilter):
         try:
             first, last = (_day(self.used_parameters.get(name)) for name in self.labels)
         except ValueError:
+            self.shows_values = False
             self.error = "Write a day as year-month-day, for example 2026-11-21."
             return queryset.none()
+        if first and last and first > last:
+            self.error = "“From” is after “To”. Exchange the two days."
         if first:
             queryset = queryset.filter(created_at__gte=datetime.combine(first, time.min, UTC))
         if last:

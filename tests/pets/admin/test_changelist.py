@@ -1,6 +1,8 @@
 """The search, filters, order and suggestions of the list of pets."""
 
+import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -104,6 +106,27 @@ def test_a_filter_keeps_the_search_and_the_other_filters(staff: Client) -> None:
             (choice,) = spec.choices(page.context["cl"])
             others = {"q": "re", "tag": "dog", "created_from": "2026-11-01"}
             assert choice["others"] == {name: value for name, value in others.items() if name not in spec.labels}
+
+
+def test_a_from_after_to_is_an_error_that_keeps_both_days(staff: Client) -> None:
+    create_pet(name="Rex")
+
+    page = staff.get(LIST, {"created_from": "2026-11-03", "created_to": "2026-11-02"}).content.decode()
+
+    assert "“From” is after “To”." in page
+    assert 'name="created_from" value="2026-11-03"' in page
+    assert 'name="created_to" value="2026-11-02"' in page
+
+
+def test_show_all_keeps_the_filters(staff: Client) -> None:
+    create_pet(name="Rex", tag="a & b")
+
+    page = staff.get(LIST, {"q": "tom", "tag": "a & b", "p": "1", "status__exact": "available"}).content.decode()
+
+    (query,) = re.findall(r'<a href="([^"]*)">Show all</a>', page)
+    page = staff.get(LIST + unescape(query))
+    assert page.context["cl"].params == {"tag": "a & b", "status__exact": "available"}
+    assert [pet.name for pet in page.context["cl"].result_list] == ["Rex"]
 
 
 @pytest.mark.parametrize(
