@@ -63,6 +63,16 @@ class PetChangeList(ChangeList):
         super().__init__(*args, **kwargs)
         self.title = capfirst(str(self.opts.verbose_name_plural))
 
+    @property
+    def can_select_all(self) -> bool:
+        """Return whether an action accepts all pets of the list."""
+        return not isinstance(self.result_count, MoreThan)
+
+    @property
+    def max_selected(self) -> str:
+        """Return the maximum number of pets that an action accepts, for a text."""
+        return f"{MAX_COUNTED:,}"
+
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 

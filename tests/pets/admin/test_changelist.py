@@ -11,7 +11,7 @@ from pets.admin import changelist, pages
 from pets.models import Pet
 from pets.services import create_pet
 from tests.backoffice.pages import messages
-from tests.pets.admin.pet_pages import LIST, names
+from tests.pets.admin.pet_pages import INVENTORY, LIST, names
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,21 @@ def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
     suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
 
     assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
+
+
+@pytest.mark.parametrize("address", [LIST, INVENTORY])
+def test_only_a_list_within_the_limit_of_actions_offers_to_select_all(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(changelist, "MAX_COUNTED", 60)
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
+    assert "Select all 60" in staff.get(address).content.decode()
+
+    create_pet(name="Tom")
+
+    page = staff.get(address).content.decode()
+    assert "Select all more" not in page
+    assert "To select all pets, filter the list to at most 60 pets." in page
 
 
 def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
