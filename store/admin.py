@@ -27,6 +27,9 @@ class InventoryItemAdmin(PetPages):
 
     list_editable = ("status",)
 
+    class Media:
+        js = ("store/unsaved.js",)
+
     def get_readonly_fields(self, request: HttpRequest, obj: InventoryItem | None = None) -> list[str]:
         """Return all fields except the status."""
         return [field for field in self.get_fields(request, obj) if field != "status"]

@@ -1,6 +1,6 @@
 """The pages of pets and of the inventory in a real browser."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.service import Service
 
@@ -55,6 +55,33 @@ def test_a_status_that_someone_else_changed_is_kept(staff_page: Page, site: Serv
 
     expect(second.get_by_text("someone else set it to sold in the meantime")).to_be_visible()
     expect(second.locator("select[name=form-0-status]")).to_have_value("sold")
+
+
+def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Unsaved"})
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    staff_page.on("dialog", stay)
+    staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
+    status = staff_page.locator("select[name=form-0-status]")
+    status.select_option("sold")
+    staff_page.get_by_role("link", name="Home", exact=True).click()
+    expect(status).to_have_value("sold")
+    assert asked == ["beforeunload"]
+
+    status.select_option("available")
+    staff_page.get_by_role("link", name="Home", exact=True).click()
+    expect(staff_page).to_have_url(f"{site.url}/admin/")
+
+    staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
+    status.select_option("sold")
+    staff_page.get_by_role("button", name="Save").click()
+    expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
+    assert asked == ["beforeunload"]
 
 
 def test_the_filter_by_tag_suggests_tags_and_keeps_the_search(staff_page: Page, site: Service) -> None:
