@@ -1,5 +1,6 @@
 """The pages of pets and of the inventory in a real browser."""
 
+import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from tests.service import Service
@@ -98,6 +99,35 @@ def test_the_filter_by_tag_suggests_tags_and_keeps_the_search(staff_page: Page, 
     expect(staff_page.locator("#searchbar")).to_have_value("tagged")
     staff_page.get_by_role("link", name="Clear", exact=True).click()
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_preview_of_an_import_has_the_colours_of_the_theme(staff_page: Page, site: Service, theme: str) -> None:
+    same, other = make(site, {"name": "Same"}, {"name": "Other"})
+    staff_page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    staff_page.goto("/admin/pets/pet/import/")
+    content = f"id,name\n{same},Same\n{other},Another\n,New\n".encode()
+    staff_page.locator("input[type=file]").set_input_files(
+        {"name": "pets.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    staff_page.get_by_role("button", name="Preview").click()
+
+    def background(selector: str) -> str:
+        colour = "element => getComputedStyle(element).backgroundColor"
+        return str(staff_page.locator(f"table.import-changes {selector}").evaluate(colour))
+
+    def variable(name: str) -> str:
+        script = "name => getComputedStyle(document.documentElement).getPropertyValue(name)"
+        return str(staff_page.evaluate(script, name))
+
+    def as_rgb(hexadecimal: str) -> str:
+        digits = hexadecimal.removeprefix("#")
+        digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+        return f"rgb{tuple(bytes.fromhex(digits))}"
+
+    assert background("tr.skip") == background("tr.update ins") == background("tr.update del") == "rgba(0, 0, 0, 0)"
+    assert background("tr.update") == as_rgb(variable("--message-warning-bg"))
+    assert background("tr.new") == as_rgb(variable("--message-success-bg"))
 
 
 def test_one_click_shows_the_pets_of_today(staff_page: Page, site: Service) -> None:
