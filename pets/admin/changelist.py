@@ -30,6 +30,9 @@ class MoreThan(int):
     def __str__(self) -> str:
         return f"more than {int(self):,}"
 
+    def __format__(self, format_spec: str) -> str:
+        return str(self)
+
 
 def count_of_pets(number: int) -> str:
     """Return a number of pets in words."""

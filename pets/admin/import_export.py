@@ -31,7 +31,7 @@ from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
 from pets import creator
-from pets.admin.changelist import count_of_pets
+from pets.admin.changelist import BoundedPaginator, count_of_pets, filters_in_words
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError
@@ -148,6 +148,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     formats = [base_formats.CSV, base_formats.JSON]
     export_form_class = FormatForm
     import_template_name = "admin/pets/pet/import.html"
+    export_template_name = "admin/pets/pet/export.html"
 
     def has_import_permission(self, request: HttpRequest) -> bool:
         return bool(self.has_add_permission(request) and self.has_change_permission(request))
@@ -238,6 +239,14 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         return TemplateResponse(request, self.import_template_name, context)
 
     # Exporting.
+
+    def init_request_context_data(self, request: HttpRequest, form: forms.Form) -> dict[str, Any]:
+        """Add the number of pets and the filter in words. After an error, the page needs neither."""
+        context: dict[str, Any] = super().init_request_context_data(request, form)
+        if request.method == "GET":
+            count = BoundedPaginator(self.get_export_queryset(request), 1).count
+            context |= {"pets": count_of_pets(count), "filters": filters_in_words(request.GET)}
+        return context | {"title": "Export pets"}
 
     def get_export_data(
         self, file_format: base_formats.Format, request: HttpRequest, queryset: QuerySet[Pet], **kwargs: Any

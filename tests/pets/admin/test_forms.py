@@ -23,9 +23,11 @@ def test_staff_add_a_pet(staff: Client) -> None:
 
 
 def test_staff_delete_a_pet_and_the_inventory_counts_one_less(staff: Client) -> None:
-    pet = create_pet(name="Rex")
+    pet = create_pet(name="Барсик", tag="cat")
+    page = reverse("admin:pets_pet_delete", args=[pet.pk])
+    assert "Delete “Барсик”, cat, available? This cannot be undone." in staff.get(page).content.decode()
 
-    staff.post(reverse("admin:pets_pet_delete", args=[pet.pk]), {"post": "yes"})
+    staff.post(page, {"post": "yes"})
 
     assert not Pet.objects.exists()
     assert inventory_counts()["available"] == 0

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from pets.admin import changelist
 from pets.admin.import_export import EXPORTED, MAX_BYTES, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
@@ -86,6 +87,18 @@ def test_an_export_has_the_pets_of_the_filtered_list(staff: Client) -> None:
     assert f'href="{EXPORT}?q=Rex"' in staff.get(LIST, {"q": "Rex"}).content.decode()
     names = [pet["name"] for pet in json.loads(exported(staff, JSON, "?q=Rex&status__exact=available").content)]
     assert names == ["Rex"]
+
+
+def test_the_export_page_shows_the_number_of_pets_and_the_filter(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", tag="rabbit", status="pending") for _ in range(3))
+
+    page = staff.get(f"{EXPORT}?tag=rabbit&status__exact=pending").content.decode()
+    assert "Download 3 pets (status pending, tag “rabbit”)." in page
+    assert "Download 3 pets." in staff.get(EXPORT).content.decode()
+    monkeypatch.setattr(changelist, "MAX_COUNTED", 2)
+    assert "Download more than 2 pets." in staff.get(EXPORT).content.decode()
 
 
 def test_an_empty_list_is_exported(staff: Client) -> None:
