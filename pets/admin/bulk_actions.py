@@ -45,7 +45,7 @@ class BulkActions(admin.ModelAdmin):
 
     def mark_selected(self, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
         """Set the status of the selected pets, after a confirmation if there are many."""
-        selection = selections.read(request, queryset.exclude(status=status))
+        selection = selections.read(request, queryset)
         if len(selection) > MAX_COUNTED:
             self._reject(request, f"more than {count_of_pets(MAX_COUNTED)}. Filter the list and try again")
             return None
@@ -56,7 +56,8 @@ class BulkActions(admin.ModelAdmin):
             message = f"{count_of_pets(len(changed))} marked as {status.label.lower()}."
             self.message_user(request, message, messages.SUCCESS)
         else:
-            self.message_user(request, f"No pet was marked as {status.label.lower()}.", messages.INFO)
+            message = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
+            self.message_user(request, message, messages.INFO)
         return None
 
     def _ask_to_mark(self, request: HttpRequest, selection: Selection, status: Pet.Status) -> HttpResponse:

@@ -58,6 +58,30 @@ def test_a_status_that_someone_else_changed_is_kept(staff_page: Page, site: Serv
     expect(second.locator("select[name=form-0-status]")).to_have_value("sold")
 
 
+def test_a_bulk_change_of_many_pets_asks_first(staff_page: Page, site: Service) -> None:
+    make(site, *({"name": f"Nemo {number}", "tag": "fish"} for number in range(60)))
+
+    def mark_all_as_sold() -> None:
+        staff_page.locator("#action-toggle").check()
+        staff_page.get_by_role("button", name="Select all 60 pets").click()
+        staff_page.get_by_label("Action:").select_option(label="Mark as sold")
+        staff_page.get_by_role("button", name="Go").click()
+        expect(staff_page.get_by_text("Mark 60 pets as sold?")).to_be_visible()
+        expect(staff_page.get_by_text("Filter of the list: ID or name starting with “nemo”")).to_be_visible()
+
+    staff_page.goto("/admin/pets/pet/?q=nemo")
+    mark_all_as_sold()
+    staff_page.get_by_role("link", name="No, take me back").click()
+    expect(staff_page).to_have_url(f"{site.url}/admin/pets/pet/?q=nemo")
+    staff_page.goto("/admin/pets/pet/?q=nemo&status__exact=available")
+    expect(staff_page.get_by_text("60 results")).to_be_visible()
+
+    mark_all_as_sold()
+    staff_page.get_by_role("button", name="Yes, mark 60 pets as sold").click()
+    expect(staff_page.get_by_text("60 pets marked as sold.")).to_be_visible()
+    expect(staff_page.get_by_text("0 results")).to_be_visible()
+
+
 def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Page, site: Service) -> None:
     make(site, {"name": "Unsaved"})
     asked: list[str] = []

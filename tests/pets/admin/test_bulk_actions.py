@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from pets.admin.bulk_actions import MAX_UNCONFIRMED
 from pets.admin.changelist import MAX_COUNTED
@@ -13,6 +15,8 @@ from pets.services import create_pet
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
+
+NOTHING_CHANGED = "Nothing was changed: the selected pets are {} already, or someone else changed them."
 
 
 def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, address: str = LIST, **fields: Any) -> Any:
@@ -53,7 +57,7 @@ def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> No
 
         assert messages(response) == [
             "“Rex” was not changed: someone else set it to sold in the meantime.",
-            "No pet was marked as pending.",
+            NOTHING_CHANGED.format("pending"),
         ]
     assert Pet.objects.get().status == "sold"
 
@@ -76,7 +80,7 @@ def test_a_pet_that_has_the_wanted_status_already_needs_no_warning(staff: Client
     shown = read(staff, LIST, "changelist-form")
     Pet.objects.update(status="sold")
 
-    assert messages(act(staff, "mark_as_sold", shown, rex)) == ["No pet was marked as sold."]
+    assert messages(act(staff, "mark_as_sold", shown, rex)) == [NOTHING_CHANGED.format("sold")]
 
 
 def test_a_pet_that_someone_else_deleted_is_counted(staff: Client) -> None:
@@ -176,6 +180,19 @@ def test_the_pets_of_all_pages_are_changed_together_after_a_confirmation(staff: 
     assert LogEntry.objects.count() == 2500
 
 
+def test_an_action_on_all_pages_reads_a_limited_number_of_pets(
+    staff: Client,
+) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex", status="sold") for _ in range(30))
+
+    with CaptureQueriesContext(connection) as queries:
+        act(staff, "mark_as_sold", {}, pets[0], select_across="1")
+
+    read = [query["sql"] for query in queries if f"LIMIT {MAX_COUNTED + 1}" in query["sql"]]
+    assert [query for query in read if '"pets_pet"."status"' in query and "COUNT(" not in query]
+    assert [query for query in read if "WHERE" in query] == []
+
+
 def test_a_confirmed_change_leaves_pets_alone_that_changed_or_came_since(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(30))
     page = act(staff, "mark_as_pending", {}, pets[0], select_across="1")
@@ -204,4 +221,4 @@ def test_a_forged_selection_changes_nothing(staff: Client, selection: str) -> No
     response = act(staff, "mark_as_sold", {}, rex, selection=selection)
 
     assert Pet.objects.get().status == "available"
-    assert response.status_code == 400 or messages(response) == ["No pet was marked as sold."]
+    assert response.status_code == 400 or messages(response) == [NOTHING_CHANGED.format("sold")]
