@@ -1,4 +1,4 @@
-"""Staff with a file of pets, in a real browser."""
+"""The import and export of pets in a real browser."""
 
 import csv
 from pathlib import Path
@@ -14,7 +14,7 @@ def choose(page: Page, file: Path, *lines: str) -> None:
     page.get_by_role("button", name="Preview").click()
 
 
-def test_staff_mend_a_file_and_import_it_and_export_what_they_find(staff_page: Page, tmp_path: Path) -> None:
+def test_staff_correct_a_file_import_it_and_export_a_search(staff_page: Page, tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     staff_page.goto("/admin/pets/pet/")
     staff_page.get_by_role("link", name="Import").click()
@@ -24,10 +24,10 @@ def test_staff_mend_a_file_and_import_it_and_export_what_they_find(staff_page: P
     ).to_be_visible()
 
     choose(staff_page, file, "name,tag,status", f"{NAMES[0]},dog,", f"{NAMES[1]},,sold", f"'{NAMES[2]},,")
-    expect(staff_page.get_by_text("This file has 3 new, 0 changed and 0 unchanged.")).to_be_visible()
+    expect(staff_page.get_by_text("This file adds 3 pets, changes 0 and leaves 0 as they are.")).to_be_visible()
     expect(staff_page.get_by_role("cell", name=NAMES[1], exact=True)).to_be_visible()
     staff_page.get_by_role("button", name="Confirm import").click()
-    expect(staff_page.get_by_text("Imported 3 new, 0 changed and 0 unchanged.")).to_be_visible()
+    expect(staff_page.get_by_text("Imported: 3 pets added, 0 changed, 0 unchanged.")).to_be_visible()
 
     staff_page.goto("/admin/pets/pet/?q=Import")
     for name in NAMES[:2]:
@@ -52,20 +52,20 @@ def test_staff_change_pets_in_an_exported_file(staff_page: Page, tmp_path: Path)
 
     staff_page.goto("/admin/pets/pet/import/")
     choose(staff_page, file, "id,name,tag,status", f"{pet['id']},Exported,hound,sold")
-    expect(staff_page.locator(".import-preview del")).to_have_text(["dog", "available"])
-    expect(staff_page.locator(".import-preview ins")).to_have_text(["hound", "sold"])
+    expect(staff_page.locator(".import-changes del")).to_have_text(["dog", "available"])
+    expect(staff_page.locator(".import-changes ins")).to_have_text(["hound", "sold"])
     staff_page.get_by_role("button", name="Confirm import").click()
 
-    expect(staff_page.get_by_text("Imported 0 new, 1 changed and 0 unchanged.")).to_be_visible()
+    expect(staff_page.get_by_text("Imported: 0 pets added, 1 changed, 0 unchanged.")).to_be_visible()
     staff_page.goto(f"/admin/pets/pet/{pet['id']}/history/")
     expect(staff_page.get_by_text("Imported: tag from dog to hound, status from available to sold.")).to_be_visible()
 
 
 def export(page: Page) -> list[dict[str, str]]:
-    """The pets of the list, as the file that the browser saves has them."""
+    """Export the list and return the pets of the file that the browser saves."""
     page.get_by_role("link", name="Export", exact=True).click()
     page.get_by_label("Format").select_option("CSV")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Submit").click()
+        page.get_by_role("button", name="Download").click()
     with download.value.path().open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))

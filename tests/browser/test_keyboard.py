@@ -103,9 +103,9 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
             page.keyboard.press("Space")
         chooser.value.set_files(file)
         press(page, "button", "Preview")
-        expect(page.get_by_text(re.compile("Line 2: status must be|This file has 1 new"))).to_be_visible()
+        expect(page.get_by_text(re.compile("Line 2: status must be|This file adds 1 pet"))).to_be_visible()
     press(page, "button", "Confirm import")
-    expect(page.get_by_text("Imported 1 new, 0 changed and 0 unchanged.")).to_be_visible()
+    expect(page.get_by_text("Imported: 1 pet added, 0 changed, 0 unchanged.")).to_be_visible()
 
     with site.client(site.create_key()) as client:
         assert client.get(f"/v1/pets/{pet}").json()["tag"] == "hound"
