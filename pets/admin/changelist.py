@@ -139,7 +139,7 @@ class TagFilter(InputFilter):
 
     @property
     def suggestions(self) -> str:
-        return str(self.model_admin.tags_address())
+        return str(self.model_admin.tags_url())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         tag = str(self.used_parameters.get("tag", ""))

@@ -95,7 +95,7 @@ class PetPages(BulkActions):
         view = self.admin_site.admin_view(self.tags_view)
         return [path("tags/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_tags"), *super().get_urls()]
 
-    def tags_address(self) -> str:
+    def tags_url(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_tags")
 
     def tags_view(self, request: HttpRequest) -> HttpResponse:
@@ -138,8 +138,8 @@ class PetPages(BulkActions):
 
     @admin.display(description="history")
     def history(self, pet: Pet) -> str:
-        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
-        return format_html('<a href="{}" aria-label="History of {}">History</a>', address, pet.name)
+        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
+        return format_html('<a href="{}" aria-label="History of {}">History</a>', url, pet.name)
 
     # Changes.
 

@@ -19,24 +19,24 @@ from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
 NOTHING_CHANGED = "Nothing was changed: the selected pets are {} already, or someone else changed them."
 
 
-def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, address: str = LIST, **fields: Any) -> Any:
+def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, url: str = LIST, **fields: Any) -> Any:
     """Run an action on pets, with the fields of the list as it was shown."""
     selection = {"action": action, "index": 0, "_selected_action": [pet.pk for pet in pets]}
-    return client.post(address, shown | selection | fields, follow=True)
+    return client.post(url, shown | selection | fields, follow=True)
 
 
-def confirm(client: Client, page: Any, address: str = LIST) -> Any:
-    return client.post(address, fields_of(page, "confirmation"), follow=True)
+def confirm(client: Client, page: Any, url: str = LIST) -> Any:
+    return client.post(url, fields_of(page, "confirmation"), follow=True)
 
 
-@pytest.mark.parametrize("address", [LIST, INVENTORY])
-def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, address: str) -> None:
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
+def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, url: str) -> None:
     rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
     Pet.objects.update(status="pending")
-    shown = read(staff, f"{address}?tag=dog", "changelist-form")
+    shown = read(staff, f"{url}?tag=dog", "changelist-form")
     Pet.objects.filter(name="Rex").update(status="sold")
 
-    response = act(staff, "mark_as_available", shown, rex, tom, address=f"{address}?tag=dog")
+    response = act(staff, "mark_as_available", shown, rex, tom, url=f"{url}?tag=dog")
 
     assert messages(response) == [
         "“Rex” was not changed: someone else set it to sold in the meantime.",
@@ -48,12 +48,12 @@ def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, 
 
 def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> None:
     rex = create_pet(name="Rex")
-    address = f"{LIST}?status__exact=available"
-    shown = read(staff, address, "changelist-form")
+    url = f"{LIST}?status__exact=available"
+    shown = read(staff, url, "changelist-form")
     Pet.objects.update(status="sold")
 
     for fields in ({}, {"select_across": "1"}):
-        response = act(staff, "mark_as_pending", shown, rex, address=address, **fields)
+        response = act(staff, "mark_as_pending", shown, rex, url=url, **fields)
 
         assert messages(response) == [
             "“Rex” was not changed: someone else set it to sold in the meantime.",
@@ -145,16 +145,16 @@ def test_deletion_needs_the_permission_at_the_confirmation_as_well(staff: Client
     assert Pet.objects.exists()
 
 
-@pytest.mark.parametrize("address", [LIST, INVENTORY])
-def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, address: str) -> None:
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
+def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, url: str) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", tag="<fish>") for _ in range(MAX_UNCONFIRMED))
-    shown = read(staff, address, "changelist-form")
-    assert messages(act(staff, "mark_as_sold", shown, *pets, address=address)) == ["20 pets marked as sold."]
+    shown = read(staff, url, "changelist-form")
+    assert messages(act(staff, "mark_as_sold", shown, *pets, url=url)) == ["20 pets marked as sold."]
     pets += [create_pet(name="Tom", tag="<fish>"), Pet.objects.create(name="Max", tag="<fish>", status="pending")]
-    shown = read(staff, address, "changelist-form")
+    shown = read(staff, url, "changelist-form")
 
-    filtered = f"{address}?tag=%3Cfish%3E&created_from=2026-01-01"
-    page = act(staff, "mark_as_available", shown, *pets, address=filtered)
+    filtered = f"{url}?tag=%3Cfish%3E&created_from=2026-01-01"
+    page = act(staff, "mark_as_available", shown, *pets, url=filtered)
 
     text = page.content.decode()
     assert "Mark 21 pets as available?" in text

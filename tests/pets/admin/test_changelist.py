@@ -194,17 +194,17 @@ def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
     assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
 
 
-@pytest.mark.parametrize("address", [LIST, INVENTORY])
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
 def test_only_a_list_within_the_limit_of_actions_offers_to_select_all(
-    staff: Client, monkeypatch: pytest.MonkeyPatch, address: str
+    staff: Client, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNTED", 60)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
-    assert "Select all 60" in staff.get(address).content.decode()
+    assert "Select all 60" in staff.get(url).content.decode()
 
     create_pet(name="Tom")
 
-    page = staff.get(address).content.decode()
+    page = staff.get(url).content.decode()
     assert "Select all more" not in page
     assert "To select all pets, filter the list to at most 60 pets." in page
 

@@ -68,8 +68,8 @@ def test_a_post_without_the_csrf_token_changes_nothing(admin_user: object) -> No
     client.force_login(admin_user)  # type: ignore[arg-type]
     row = {"form-0-id": pet.pk, "initial-form-0-status": "available", "form-0-status": "sold", "_save": "Save"}
 
-    for address, fields in {reverse("admin:pets_pet_add"): {"name": "Tom"}, INVENTORY: row}.items():
-        assert client.post(address, fields).status_code == 403
+    for url, fields in {reverse("admin:pets_pet_add"): {"name": "Tom"}, INVENTORY: row}.items():
+        assert client.post(url, fields).status_code == 403
 
     assert list(Pet.objects.values_list("name", "status")) == [("Rex", "available")]
 

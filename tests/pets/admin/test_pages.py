@@ -22,8 +22,8 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
     submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
 
-    for address in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
-        page = staff.get(address).content.decode()
+    for url in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
+        page = staff.get(url).content.decode()
         assert "<script>alert(1)" not in page
         assert "&lt;script&gt;alert(1)" in page
 
@@ -70,8 +70,8 @@ def test_staff_without_permission_for_keys_see_only_that_the_api_created_a_pet(p
 
     assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
     for pet in Pet.objects.all():
-        for address in (LIST, INVENTORY, page_of(pet)):
-            page = client.get(address).content.decode()
+        for url in (LIST, INVENTORY, page_of(pet)):
+            page = client.get(url).content.decode()
             assert "Acme" not in page
             without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token is random
             assert "key" not in without_chance.replace("keyboard", "").lower()

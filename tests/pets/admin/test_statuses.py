@@ -91,14 +91,14 @@ def test_a_forged_row_changes_nothing(staff: Client, forged: dict[str, str]) -> 
 
 
 def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: Client) -> None:
-    for address, model in ((LIST, "pets_pet"), (INVENTORY, "store_inventoryitem")):
+    for url, model in ((LIST, "pets_pet"), (INVENTORY, "store_inventoryitem")):
         Pet.objects.all().delete()
         pets = [create_pet(name=f"Pet {number}") for number in range(3)]
         Pet.objects.filter(pk=pets[0].pk).update(status="pending")
         Pet.objects.filter(pk=pets[1].pk).update(status="sold")
 
         response = staff.post(
-            address,
+            url,
             {"action": "mark_as_pending", "_selected_action": [pet.pk for pet in pets], "index": 0},
             follow=True,
         )

@@ -17,9 +17,9 @@ def test_a_repeated_confirmation_imports_nothing(staff: Client) -> None:
     page = upload(staff, "name\nRex\n")
     confirm(staff, page)
 
-    answer = confirm(staff, page)
+    response = confirm(staff, page)
 
-    assert "the file was already imported, or the preview has expired" in answer.content.decode()
+    assert "the file was already imported, or the preview has expired" in response.content.decode()
     assert Pet.objects.count() == 1
 
 
@@ -30,9 +30,9 @@ def test_two_concurrent_confirmations_import_once(staff: Client, monkeypatch: py
     confirm(staff, page)
     monkeypatch.setattr(import_export, "_uploaded", lambda request: found)
 
-    answer = confirm(staff, page)
+    response = confirm(staff, page)
 
-    assert "the file was already imported, or the preview has expired" in answer.content.decode()
+    assert "the file was already imported, or the preview has expired" in response.content.decode()
     assert Pet.objects.count() == 1
 
 
@@ -48,10 +48,10 @@ def test_only_the_user_who_uploaded_a_file_can_confirm_it(staff: Client, make_st
 
 @pytest.mark.parametrize("fields", [{}, {"upload": ""}, {"upload": "x"}, {"upload": new_pet_id()}])
 def test_a_confirmation_without_a_valid_upload_redirects_to_the_list(staff: Client, fields: dict[str, str]) -> None:
-    answer = staff.post(CONFIRM, fields)
+    response = staff.post(CONFIRM, fields)
 
-    assert answer.status_code == 302
-    assert answer["Location"] == LIST
+    assert response.status_code == 302
+    assert response["Location"] == LIST
 
 
 def test_a_login_before_the_confirmation_leads_to_a_new_upload(staff: Client) -> None:
@@ -93,9 +93,9 @@ def test_an_upload_cannot_be_confirmed_after_a_day(staff: Client) -> None:
     page = upload(staff, "name\nRex\n")
     Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
 
-    answer = confirm(staff, page)
+    response = confirm(staff, page)
 
-    assert "the preview has expired" in answer.content.decode()
+    assert "the preview has expired" in response.content.decode()
     assert not Pet.objects.exists()
 
 

@@ -20,12 +20,12 @@ from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST,
 def test_the_list_is_exported_as_csv_for_spreadsheets(staff: Client) -> None:
     pet = create_pet(name="狗 =1", tag="=1+1", created_by="key pets_live_1 Acme")
 
-    answer = exported(staff)
+    response = exported(staff)
 
-    assert answer["Content-Type"] == "text/csv"
-    assert re.fullmatch(r'attachment; filename="Pet-\d{4}-\d\d-\d\d\.csv"', answer["Content-Disposition"])
-    assert answer.content.startswith("\ufeffid,name".encode())
-    (row,) = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))
+    assert response["Content-Type"] == "text/csv"
+    assert re.fullmatch(r'attachment; filename="Pet-\d{4}-\d\d-\d\d\.csv"', response["Content-Disposition"])
+    assert response.content.startswith("\ufeffid,name".encode())
+    (row,) = csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
     assert row == {
         "id": pet.pk,
         "name": "狗 =1",
@@ -38,10 +38,10 @@ def test_the_list_is_exported_as_csv_for_spreadsheets(staff: Client) -> None:
 def test_the_list_is_exported_as_json(staff: Client) -> None:
     pet = create_pet(name="=1")
 
-    answer = exported(staff, JSON)
+    response = exported(staff, JSON)
 
-    assert answer["Content-Type"] == "application/json"
-    assert json.loads(answer.content) == [
+    assert response["Content-Type"] == "application/json"
+    assert json.loads(response.content) == [
         {
             "id": pet.pk,
             "name": "=1",
@@ -110,9 +110,9 @@ def test_a_list_over_the_limit_is_neither_exported_nor_counted(staff: Client) ->
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS + 1))
 
     with CaptureQueriesContext(connection) as queries:
-        answer = exported(staff)
+        response = exported(staff)
 
-    assert "The list has more than 10,000 pets." in answer.content.decode()
-    assert "export_pets" in answer.content.decode()
+    assert "The list has more than 10,000 pets." in response.content.decode()
+    assert "export_pets" in response.content.decode()
     assert not any("COUNT(" in query["sql"] for query in queries)
     assert [query["sql"] for query in queries if f"LIMIT {MAX_ROWS + 1}" in query["sql"]]

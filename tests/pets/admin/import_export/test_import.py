@@ -23,10 +23,10 @@ def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
     assert cells(page) == [["2", "New", "Rex", "dog", "sold"], ["3", "New", " Tom ", "", "available"]]
     assert "This file adds 2 pets, changes 0\nand leaves 0 as they are." in page.content.decode()
 
-    answer = confirm(staff, page)
+    response = confirm(staff, page)
 
-    assert answer.request["PATH_INFO"] == LIST
-    assert "Imported: 2 pets added, 0 changed, 0 unchanged." in answer.content.decode()
+    assert response.request["PATH_INFO"] == LIST
+    assert "Imported: 2 pets added, 0 changed, 0 unchanged." in response.content.decode()
     assert stored() == [(ANY, "Rex", "dog", "sold"), (ANY, " Tom ", None, "available")]
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
     assert not Upload.objects.exists()

@@ -54,11 +54,11 @@ def test_import_needs_the_permission_at_the_confirmation_as_well(staff: Client, 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("address", [IMPORT, CONFIRM, EXPORT])
-def test_an_anonymous_user_is_redirected_to_the_login(address: str) -> None:
-    for answer in (Client().get(address), Client().post(address)):
-        assert answer.status_code == 302
-        assert answer["Location"].startswith(reverse("admin:login"))
+@pytest.mark.parametrize("url", [IMPORT, CONFIRM, EXPORT])
+def test_an_anonymous_user_is_redirected_to_the_login(url: str) -> None:
+    for response in (Client().get(url), Client().post(url)):
+        assert response.status_code == 302
+        assert response["Location"].startswith(reverse("admin:login"))
 
 
 def test_an_upload_without_the_csrf_token_is_rejected(admin_user: object) -> None:

@@ -18,7 +18,7 @@ def errors(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "message"),
     [
         ("name,tag\nRex,dog\nTom," + "x" * 300, "pets.csv", "Line 3: tag must have at most 255 characters; got 300."),
         ('name\nRex\n"Tom\n', "pets.csv", "Line 3: the CSV is broken"),
@@ -43,12 +43,12 @@ def errors(page: Any) -> list[str]:
     ],
 )
 def test_a_file_with_errors_is_rejected_on_the_page_and_changes_nothing(
-    staff: Client, content: str | bytes, name: str, said: str
+    staff: Client, content: str | bytes, name: str, message: str
 ) -> None:
     page = upload(staff, content, name)
 
     assert page.status_code == 200
-    assert any(said in error for error in errors(page)), errors(page)
+    assert any(message in error for error in errors(page)), errors(page)
     assert 'name="file"' in page.content.decode()
     assert not Pet.objects.exists()
     assert not Upload.objects.exists()
