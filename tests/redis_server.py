@@ -1,4 +1,4 @@
-"""A Redis server, and the service here using it."""
+"""Run a Redis server, and let the service in this process use it."""
 
 import asyncio
 import subprocess
@@ -18,7 +18,7 @@ REDIS_PASSWORD = "8e03978e40d5"
 
 
 class RedisServer:
-    """A redis-server of its own, with a password and nothing on the disk; it can be ended and started again."""
+    """A Redis server with a password and without persistence, which can be killed and started again."""
 
     def __init__(self, *options: str | Path) -> None:
         self._port = free_port()
@@ -33,13 +33,13 @@ class RedisServer:
             self.process = subprocess.Popen(["redis-server", *options, *self._options], stdout=subprocess.DEVNULL)
         except FileNotFoundError:
             pytest.fail("redis-server is missing: tests/README.md says how to install it")
-        wait_until(self._answers)
+        wait_until(self._responds)
 
     def kill(self) -> None:
-        self.process.kill()  # which ends it even while it is stopped
+        self.process.kill()  # ends it even while SIGSTOP has suspended it
         self.process.wait()
 
-    def _answers(self) -> bool:
+    def _responds(self) -> bool:
         try:
             return bool(self.client.ping())
         except redis.ConnectionError:
@@ -48,7 +48,7 @@ class RedisServer:
 
 @contextmanager
 def running_redis(*options: str | Path) -> Iterator[RedisServer]:
-    """A redis-server with further options."""
+    """Run a Redis server with further options, and kill it at the end."""
     server = RedisServer(*options)
     server.start()
     try:
@@ -60,7 +60,7 @@ def running_redis(*options: str | Path) -> Iterator[RedisServer]:
 
 @contextmanager
 def redis_used_by(settings: Any, url: str) -> Iterator[None]:
-    """The service here uses the Redis at `url`, and lets go of it at the end."""
+    """Let the service in this process use the Redis server at `url`, and disconnect at the end."""
     settings.REDIS_URL = url
     yield
     loop = request_counter._background_loop()

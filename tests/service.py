@@ -1,4 +1,4 @@
-"""A running service, and what starts one."""
+"""Start a service in processes of its own, and use its database and its HTTP interface."""
 
 import os
 import random
@@ -29,13 +29,13 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVE = ("manage.py", "serve", "--migrate")
-# The same application under plain gunicorn, with the workers that call WSGI.
+# Commands that run the application under plain gunicorn, by its WSGI workers.
 GUNICORN = {
     "sync": ("-m", "gunicorn", "petservice.wsgi"),
     "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
 }
 
-# httpx loads the system's certificates for each client that is given no context of its own, which takes 20 ms.
+# Shared by all clients, because loading the system's certificates for each client would take 20 ms.
 TLS = ssl.create_default_context()
 
 
@@ -49,7 +49,7 @@ class Service:
     environment: dict[str, str]
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command against the same database; its standard output."""
+        """Run a management command on the service's database, and return its standard output."""
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -60,7 +60,11 @@ class Service:
         ).stdout
 
     def create_key(self, *arguments: str) -> str:
-        """A new read-and-write key: with `arguments` of the command, else without that process."""
+        """Create an API key, and return the plain key.
+
+        `arguments` are options of the command create_api_key. Without options, the read-and-write key is inserted
+        directly, which is faster.
+        """
         if arguments:
             return self.manage("create_api_key", "Acme", *arguments).strip()
         plain = keys.generate("test")
@@ -72,8 +76,8 @@ class Service:
         return plain
 
     def create_staff(self, name: str, password: str, *, is_superuser: bool = True) -> None:
-        """An administrator of the admin, or staff without rights, without the second that a command takes."""
-        # One round of hashing: the service does as many as the stored password says.
+        """Insert a staff account, either a superuser or one without permissions."""
+        # One round of hashing is enough: the service reads the number of rounds from the stored password.
         hashed = PBKDF2PasswordHasher().encode(password, "salt", iterations=1)
         values = (name, hashed, True, True, is_superuser, "", "", "", datetime.now(UTC))
         self.execute(
@@ -83,17 +87,17 @@ class Service:
         )
 
     def execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a statement with `%s` for each value, if it has any."""
+        """Run a statement with `%s` for each value, and return its rows."""
         with self.database() as database:
             if isinstance(database, sqlite3.Connection):
                 statement = statement.replace("%s", "?")
-                values = tuple(_as_django_writes_it(value) for value in values)
+                values = tuple(_as_django_stores_it(value) for value in values)
             cursor = database.execute(statement, *([values] if values else []))
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
     def database(self) -> Iterator[Any]:
-        """Its database, by the driver alone; what is written is committed at the end."""
+        """Connect to the service's database with its driver, and commit at the end."""
         url = self.environment["DATABASE_URL"]
         if url.startswith("postgres"):
             with psycopg.connect(url, target_session_attrs="read-write") as database:
@@ -105,7 +109,7 @@ class Service:
 
     @contextmanager
     def models(self) -> Iterator[None]:
-        """Django's models in this process are those of its database."""
+        """Let Django's models in this process use the service's database."""
         own = connections[DEFAULT_DB_ALIAS]
         url, folder = self.environment["DATABASE_URL"], Path(self.environment["PETSERVICE_DATA_DIR"])
         connections[DEFAULT_DB_ALIAS] = type(own)(own.settings_dict | database_settings(url, data_dir=folder))
@@ -116,33 +120,36 @@ class Service:
             connections[DEFAULT_DB_ALIAS] = own
 
     def client(self, key: str | None = None) -> httpx.Client:
-        """A client whose answers must be in the OpenAPI document, save for the pages that there are with DEBUG."""
+        """Return an HTTP client that fails on a response which the OpenAPI document does not describe.
+
+        With DEBUG nothing is checked, because the document does not describe the HTML pages of the API.
+        """
         headers = {"X-API-Key": key} if key else {}
-        hooks = {} if "DEBUG" in self.environment else {"response": [_check]}
+        hooks = {} if "DEBUG" in self.environment else {"response": [_assert_response_is_described]}
         return httpx.Client(
             base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=TLS, event_hooks=hooks
         )
 
 
-def _as_django_writes_it(value: object) -> object:
-    """A value for SQLite, which has no type for times."""
+def _as_django_stores_it(value: object) -> object:
+    """Return a time as the string that Django stores in SQLite, and any other value unchanged."""
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
 
 
 def log_in(client: httpx.Client, name: str, password: str) -> None:
-    """Log a client of a service in, as a member of staff."""
+    """Log in to the admin with a client of a service."""
     token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/admin/login/").text)[0]
     form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
     assert client.post("/admin/login/", data=form).status_code == 302
 
 
-def _check(response: httpx.Response) -> None:
+def _assert_response_is_described(response: httpx.Response) -> None:
     request = response.request
     assert_described(request.method, request.url.path, response.status_code, response.headers, response.read())
 
 
 def free_port() -> int:
-    """One that no connection gets meanwhile: those have a port that the system chooses, from 32768 on."""
+    """Return a free port below 32768, because the system gives the ports from there on to outgoing connections."""
     while True:
         port = random.SystemRandom().randrange(10_000, 32_000)
         with socket.socket() as free:
@@ -158,7 +165,7 @@ def free_port() -> int:
 def running_service(
     folder: Path, *, port: int | None = None, command: Sequence[str] = SERVE, **variables: str
 ) -> Iterator[Service]:
-    """`command` on a free loopback port, stopped at the end; its database and log are in `folder`."""
+    """Run `command` on a free loopback port, with database and log in `folder`, and stop it at the end."""
     port = port or free_port()
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
     log = folder / "log"
@@ -174,7 +181,7 @@ def running_service(
     scheme = "https" if "TLS_CERTFILE" in variables else "http"
     service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment)
     try:
-        wait_until(lambda: process.poll() is not None or _answers(service.url))
+        wait_until(lambda: process.poll() is not None or _responds(service.url))
         if process.poll() is not None:
             pytest.fail(f"serve ended with {process.returncode}:\n{log.read_text()}")
         yield service
@@ -184,7 +191,7 @@ def running_service(
 
 
 def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, Path]:
-    """The files of a certificate for `host` that vouches for itself, and of its key."""
+    """Create a self-signed certificate for `host`, and return its file and the file of its private key."""
     certificate, key = folder / "cert.pem", folder / "key.pem"
     command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName={host}"
     arguments = [*command.split(), "-out", certificate, "-keyout", key]
@@ -192,7 +199,7 @@ def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, P
     return certificate, key
 
 
-def _answers(url: str) -> bool:
+def _responds(url: str) -> bool:
     try:
         return httpx.get(f"{url}/v1/health", trust_env=False, verify=False).status_code == 200
     except httpx.TransportError:

@@ -1,9 +1,9 @@
-"""The main job on real input, as README.md shows it: `python3 -m tests.walkthrough CLONE`.
+"""Try the installation and the main tasks as README.md shows them: `python3 -m tests.walkthrough CLONE`.
 
-Runs the run line of README.md in the clone (a fresh one, so that it sets everything up), then its curl lines. Then it
-is a client program and a member of staff: creates pets with names in several scripts, fetches and lists them over
-HTTP, changes a status in the admin, and checks that the inventory follows. It uses the standard library only, because
-it runs before the installation.
+This runs the run line of README.md in a fresh clone, so that it installs everything, and then the curl lines. Then it
+creates pets with names in several scripts, and fetches and lists them over HTTP. In the admin it changes a status. In
+the end it checks that the inventory has changed as well. It uses the standard library only, because it runs before the
+installation.
 """
 
 import http.cookiejar
@@ -59,7 +59,7 @@ def main(clone: Path) -> None:
         )
     try:
         wait_for_service(service, log)
-        walk(log.read_text(), calls)
+        try_main_tasks(log.read_text(), calls)
     finally:
         os.killpg(service.pid, signal.SIGTERM)
         service.wait(timeout=40)
@@ -74,11 +74,11 @@ def wait_for_service(service: "subprocess.Popen[bytes]", log: Path) -> None:
             opener.open(f"{URL}/v1/health")
             return
         except OSError:
-            time.sleep(0.2)  # between looks at the condition
-    sys.exit(f"no answer within 300 seconds:\n{log.read_text()}")
+            time.sleep(0.2)  # between two checks of the condition
+    sys.exit(f"no response within 300 seconds:\n{log.read_text()}")
 
 
-def walk(printed: str, calls: str) -> None:
+def try_main_tasks(printed: str, calls: str) -> None:
     key = re.search(r"API key +(pets_test_\w+)", printed)[1]
     password = re.search(r"password +(\S+)", printed)[1]
 
@@ -96,11 +96,11 @@ def walk(printed: str, calls: str) -> None:
     sold = created[0]["id"]
     submit(f"/admin/store/inventoryitem/{sold}/change/", status="sold")
     expect(call(key, "/v1/store/inventory"), {"available": len(PETS), "pending": 0, "sold": 1})
-    print(f"{len(PETS)} pets created, fetched and walked; the inventory followed them and the staff's change.")
+    print(f"{len(PETS)} pets created, fetched and listed; the inventory has them and the staff's change of a status.")
 
 
 def results_of(calls: str) -> list[object]:
-    """Run curl lines, and return what each prints."""
+    """Run curl lines, and return the JSON that each prints."""
     assignment, *lines = calls.splitlines()
     output = [
         subprocess.run(
@@ -115,24 +115,24 @@ def body(name: str, tag: str | None) -> dict[str, str]:
     return {"name": name} | ({"tag": tag} if tag else {})
 
 
-def call(key: str, address: str, content: dict[str, str] | None = None) -> object:
-    return request(key, URL + address, content)[0]
+def call(key: str, path: str, content: dict[str, str] | None = None) -> object:
+    return request(key, URL + path, content)[0]
 
 
-def request(key: str, address: str, content: dict[str, str] | None = None) -> tuple[object, str]:
+def request(key: str, url: str, content: dict[str, str] | None = None) -> tuple[object, str]:
     headers = {"X-API-Key": key} | ({"Content-Type": "application/json"} if content else {})
     data = json.dumps(content).encode() if content else None
-    with opener.open(urllib.request.Request(address, data, headers)) as response:
+    with opener.open(urllib.request.Request(url, data, headers)) as response:
         return json.load(response), response.headers.get("Link", "")
 
 
 def listed(key: str) -> list[object]:
-    pets, address = [], f"{URL}/v1/pets?limit=70"
-    while address:
-        page, link = request(key, address)
+    pets, url = [], f"{URL}/v1/pets?limit=70"
+    while url:
+        page, link = request(key, url)
         pets += page
         following = re.search(r'<([^>]+)>; rel="next"', link)
-        address = following[1] if following else ""
+        url = following[1] if following else ""
     return pets
 
 
@@ -140,13 +140,13 @@ def log_in(password: str) -> None:
     submit("/admin/login/?next=/admin/", username="admin", password=password)
 
 
-def submit(address: str, **fields: str) -> None:
-    with opener.open(URL + address) as page:
+def submit(path: str, **fields: str) -> None:
+    with opener.open(URL + path) as page:
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())[1]
     data = urllib.parse.urlencode({"csrfmiddlewaretoken": token, **fields}).encode()
-    with opener.open(URL + address, data) as page:
-        if page.url == URL + address:  # shown again instead of leading on
-            sys.exit(f"{address} was not accepted:\n{page.read().decode()}")
+    with opener.open(URL + path, data) as page:
+        if page.url == URL + path:  # the form again instead of the page after it
+            sys.exit(f"{path} was not accepted:\n{page.read().decode()}")
 
 
 def expect(actual: object, expected: object) -> None:
@@ -155,6 +155,6 @@ def expect(actual: object, expected: object) -> None:
 
 
 if __name__ == "__main__":
-    # Whoever ends this ends the service, too.
+    # SIGTERM ends the service as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     main(Path(sys.argv[1]))
