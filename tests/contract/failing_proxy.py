@@ -1,4 +1,4 @@
-"""A server on a loopback port that stands in front of the service and fails on purpose."""
+"""A proxy on a loopback port that injects faults between a client and the service."""
 
 import socketserver
 import threading
@@ -13,11 +13,11 @@ from tests.contract.transports import Headers, Reply
 Service = Callable[[str, str, Headers, bytes], Reply]
 
 
-class Trouble(Enum):
-    DROPPED = auto()  # the connection ends before the service has seen the request
-    LOST = auto()  # the service has acted, and the connection ends before its answer
-    CUT_SHORT = auto()  # the service has acted, and the connection ends within its answer
-    LATE = auto()  # the service has acted, and its answer stays away for longer than anyone waits
+class Fault(Enum):
+    DROPPED = auto()  # the connection ends before the service receives the request
+    LOST = auto()  # the service processes the request, and the connection ends before the response
+    CUT_SHORT = auto()  # the service processes the request, and the connection ends within the response
+    LATE = auto()  # the service processes the request, and the response comes after the client's timeout
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,20 @@ class Request:
         return next((value for known, value in self.headers if known.lower() == name.lower()), None)
 
 
-class FailingFront(socketserver.ThreadingTCPServer):
-    """Meets each request with the next of `steps`: a trouble, an answer of its own, or None and the service's answer.
+class FailingProxy(socketserver.ThreadingTCPServer):
+    """A proxy that treats each request according to the next of `steps`.
 
-    When the steps are used up, the service answers.
+    A step is a fault, a response of the proxy itself, or None for the service's response. After the last step, every
+    request gets the service's response.
     """
 
-    def __init__(self, service: Service, steps: Sequence[Trouble | Reply | None]) -> None:
+    def __init__(self, service: Service, steps: Sequence[Fault | Reply | None]) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
         self.service = service
         self.steps = list(steps)
         self.requests: list[Request] = []
-        self.answers: list[Reply] = []
-        self.over = threading.Event()
+        self.replies: list[Reply] = []
+        self.is_over = threading.Event()
 
     @property
     def url(self) -> str:
@@ -55,9 +56,9 @@ class FailingFront(socketserver.ThreadingTCPServer):
 
 
 class _Connection(socketserver.StreamRequestHandler):
-    """One request, and no more on this connection."""
+    """A handler for connections that carry one request each."""
 
-    server: FailingFront
+    server: FailingProxy
 
     def handle(self) -> None:
         method, target, _ = self.rfile.readline().decode().split()
@@ -66,16 +67,16 @@ class _Connection(socketserver.StreamRequestHandler):
         request = Request(method, target, headers.items(), body)
         self.server.requests.append(request)
         step = self.server.steps.pop(0) if self.server.steps else None
-        if step is Trouble.DROPPED:
+        if step is Fault.DROPPED:
             return
         reply = step if isinstance(step, Reply) else self.pass_on(request)
-        if step is Trouble.LATE:
-            self.server.over.wait(20)
-        elif step is not Trouble.LOST:
+        if step is Fault.LATE:
+            self.server.is_over.wait(20)
+        elif step is not Fault.LOST:
             message = _message(reply)
-            if step is not Trouble.CUT_SHORT:
-                self.server.answers.append(reply)  # before the client has it, and its test goes on
-            self.wfile.write(message[:-1] if step is Trouble.CUT_SHORT else message)
+            if step is not Fault.CUT_SHORT:
+                self.server.replies.append(reply)  # before the client has the response and its test continues
+            self.wfile.write(message[:-1] if step is Fault.CUT_SHORT else message)
 
     def pass_on(self, request: Request) -> Reply:
         headers = [(name, value) for name, value in request.headers if name.lower() != "connection"]
@@ -90,13 +91,13 @@ def _message(reply: Reply) -> bytes:
 
 
 @contextmanager
-def failing_front(service: Service, steps: Sequence[Trouble | Reply | None] = ()) -> Iterator[FailingFront]:
-    with FailingFront(service, steps) as front:
-        thread = threading.Thread(target=front.serve_forever, kwargs={"poll_interval": 0.01})
+def failing_proxy(service: Service, steps: Sequence[Fault | Reply | None] = ()) -> Iterator[FailingProxy]:
+    with FailingProxy(service, steps) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield front
+            yield proxy
         finally:
-            front.over.set()
-            front.shutdown()
+            proxy.is_over.set()
+            proxy.shutdown()
             thread.join()

@@ -1,4 +1,4 @@
-"""What schemathesis.toml cannot say; loaded by Schemathesis, not by pytest."""
+"""Hooks for Schemathesis, which loads this module, for settings that schemathesis.toml does not have."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 
 RUN = uuid.uuid4().hex
-# A file for a line of phase and operation for each case that is tried: Schemathesis's own report has the total only.
+# A file that gets a line with the phase and the operation of each case. Schemathesis reports only their total number.
 TRIED = os.environ.get("SCHEMATHESIS_TRIED")
 
 
@@ -25,8 +25,8 @@ def after_call(context: schemathesis.HookContext, case: schemathesis.Case, respo
 def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
     """Give each body an `Idempotency-Key` of its own, as clients do.
 
-    Schemathesis tries many bodies with one key. The service would refuse all but the first with 422, whatever they
-    are, so that they would try nothing.
+    Schemathesis sends many different bodies with one key. The service would reject all but the first with 422, so the
+    other requests would test nothing.
     """
     if case.meta is None or case.meta.is_negative_at(ParameterLocation.HEADER):
         return  # headers that are wrong on purpose stay as they are

@@ -1,4 +1,4 @@
-"""What the rows speak of: a key of every kind and two pets, in the database that is in use."""
+"""Create the API keys and the pets that the rows of the contract refer to."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from petservice.apikeys.models import APIKey
 
 
 def seed() -> dict[str, str]:
-    """Make them; the plain keys and the pets' ids by the names that the rows give them."""
+    """Create a key of every kind and two pets, and return the plain keys and the ids by the names in the rows."""
     now = timezone.now()
     write = _key()
     return {

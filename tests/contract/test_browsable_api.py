@@ -1,4 +1,7 @@
-"""The browsable API: with DEBUG only, for logged-in staff. It is chosen at start, so this runs a service of its own."""
+"""The browsable API exists only with DEBUG, and only for staff who are logged in.
+
+The setting is read at the start, so these tests run a service of their own.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +41,7 @@ def staff(debug_service: Service) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def assistant(debug_service: Service) -> Iterator[httpx.Client]:
-    """Staff without the rights of an administrator."""
+    """An HTTP client, logged in as staff without permissions."""
     with logged_in(debug_service, "assistant") as client:
         yield client
 
@@ -52,7 +55,7 @@ def test_staff_browse_the_api(staff: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "may"),
+    ("permission", "may"),
     [
         ("", set()),
         ("view_pet", {"GET /v1/pets"}),
@@ -62,20 +65,20 @@ def test_staff_browse_the_api(staff: httpx.Client) -> None:
     ],
 )
 @pytest.mark.parametrize("accepted", ["text/html", "application/json"])
-def test_staff_may_do_what_they_may_in_the_admin(
-    debug_service: Service, assistant: httpx.Client, right: str, may: set[str], accepted: str
+def test_staff_have_the_same_permissions_as_in_the_admin(
+    debug_service: Service, assistant: httpx.Client, permission: str, may: set[str], accepted: str
 ) -> None:
     debug_service.execute("DELETE FROM auth_user_user_permissions")
     grant = (
         "INSERT INTO auth_user_user_permissions (user_id, permission_id)"
         " SELECT auth_user.id, auth_permission.id FROM auth_user, auth_permission WHERE username = %s AND codename = %s"
     )
-    debug_service.execute(grant, "assistant", right)
+    debug_service.execute(grant, "assistant", permission)
     headers = {"Accept": accepted, "X-CSRFToken": assistant.cookies["csrftoken"]}
 
     def status(operation: str) -> int:
         method, _, path = operation.partition(" ")
-        body = {"name": right or "none"} if method == "POST" else None
+        body = {"name": permission or "none"} if method == "POST" else None
         return assistant.request(method, path, json=body, headers=headers).status_code
 
     operations = ("GET /v1/pets", "POST /v1/pets", "GET /v1/store/inventory")
@@ -85,7 +88,7 @@ def test_staff_may_do_what_they_may_in_the_admin(
     assert status("GET /v1/health") == 200
 
 
-def test_staff_are_offered_only_what_they_may_do(debug_service: Service, assistant: httpx.Client) -> None:
+def test_staff_without_permissions_get_no_form(debug_service: Service, assistant: httpx.Client) -> None:
     debug_service.execute("DELETE FROM auth_user_user_permissions")
     page = assistant.get("/v1/pets", headers=HTML)
 
@@ -94,17 +97,17 @@ def test_staff_are_offered_only_what_they_may_do(debug_service: Service, assista
     assert "<form" not in page.text.partition('class="content-main"')[2]
 
 
-def test_a_stranger_is_refused_in_the_browser_too(debug_service: Service) -> None:
+def test_browser_without_a_login_is_rejected(debug_service: Service) -> None:
     with debug_service.client() as client:
         assert client.get("/v1/pets", headers=HTML).status_code == 401
 
 
-def test_programs_are_answered_in_json_with_debug_on(debug_service: Service) -> None:
+def test_programs_get_json_with_debug(debug_service: Service) -> None:
     with debug_service.client(debug_service.create_key()) as client:
         assert isinstance(client.get("/v1/pets", headers={"Accept": "*/*"}).json(), list)
 
 
-def test_failures_keep_their_shape_with_debug_on(debug_service: Service) -> None:
+def test_errors_have_the_envelope_with_debug(debug_service: Service) -> None:
     with debug_service.client(debug_service.create_key()) as client:
         for address in ("/v1/nope", "/nope", "/v1/pets?limit=x"):
             assert set(client.get(address, headers={"Accept": "*/*"}).json()) == {"error"}

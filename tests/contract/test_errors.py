@@ -1,4 +1,4 @@
-"""One shape of failures, whatever fails."""
+"""Every failure gets an error response with the same envelope."""
 
 import logging
 from collections.abc import Callable
@@ -12,12 +12,13 @@ from django.test.client import ClientHandler
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
 from tests.contract.rows.row import TYPE, WRITE
-from tests.contract.test_table import assert_api_answer, assert_failure, filled
-from tests.contract.transports import ClientWire, Reply, SocketWire
+from tests.contract.test_table import assert_api_response, assert_failure, filled
+from tests.contract.transports import ClientTransport, Reply, SocketTransport
 
-CAUSE = "the planted cause"
-# Where API_MIDDLEWARE holds what gives answers their headers; a crash before it has the envelope alone.
-BEHIND_THE_ENVELOPE = (1, 2)
+CAUSE = "raised on purpose"
+# Positions in API_MIDDLEWARE behind the middleware that sets the standard headers. A crash in front of it has only the
+# envelope.
+POSITIONS_WITH_HEADERS = (1, 2)
 
 
 def crash(*args: object) -> None:
@@ -25,7 +26,7 @@ def crash(*args: object) -> None:
 
 
 class CrashingMiddleware:
-    """Raises on the way in."""
+    """A middleware that raises an exception before the view is called."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -35,7 +36,7 @@ class CrashingMiddleware:
 
 
 class CrashingAfterwardsMiddleware(CrashingMiddleware):
-    """Raises on the way out."""
+    """A middleware that raises an exception after the view has returned."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         self.get_response(request)
@@ -50,7 +51,7 @@ def assert_crash(reply: Reply) -> None:
 
 
 def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
-    """The one record with a traceback."""
+    """Return the only log record with a traceback."""
     (record,) = (record for record in caplog.records if record.exc_info)
     assert record.exc_info
     assert str(record.exc_info[1]) == CAUSE
@@ -58,8 +59,8 @@ def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_crash_in_a_view_is_described_in_the_log_only(
-    client_wire: ClientWire,
+def test_crash_in_a_view_is_reported_only_in_the_log(
+    client_transport: ClientTransport,
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -69,18 +70,18 @@ def test_crash_in_a_view_is_described_in_the_log_only(
     monkeypatch.setattr(PetViewSet, "list", crash)
     caplog.handler.addFilter(RequestIDFilter())
 
-    reply = client_wire.send("GET", "/v1/pets", filled(WRITE, client_wire.seed))
+    reply = client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed))
 
     assert_crash(reply)
-    assert_api_answer(reply)
+    assert_api_response(reply)
     assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("kind", ["CrashingMiddleware", "CrashingAfterwardsMiddleware"])
-@pytest.mark.parametrize("place", BEHIND_THE_ENVELOPE)
-def test_crash_in_a_middleware_is_described_in_the_log_only(
-    client_wire: ClientWire,
+@pytest.mark.parametrize("place", POSITIONS_WITH_HEADERS)
+def test_crash_in_a_middleware_is_reported_only_in_the_log(
+    client_transport: ClientTransport,
     settings: LazySettings,
     caplog: pytest.LogCaptureFixture,
     place: int,
@@ -92,17 +93,17 @@ def test_crash_in_a_middleware_is_described_in_the_log_only(
     middleware = getattr(settings, name)
     setattr(settings, name, [*middleware[:place], f"{__name__}.{kind}", *middleware[place:]])
 
-    reply = client_wire.send("GET", "/v1/pets", filled(WRITE, client_wire.seed))
+    reply = client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed))
 
     assert_crash(reply)
-    assert_api_answer(reply)
+    assert_api_response(reply)
     logged_crash(caplog)
 
 
 def test_crash_in_the_first_middleware_has_the_envelope(
     settings: LazySettings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without the headers that the service's own first middleware gives, so not through a client that checks them."""
+    """Such a response lacks the standard headers, so the test uses no client that checks them."""
     settings.API_MIDDLEWARE = [f"{__name__}.CrashingMiddleware", *settings.API_MIDDLEWARE]
 
     response = ClientHandler()(RequestFactory().get("/v1/pets").environ)
@@ -113,12 +114,12 @@ def test_crash_in_the_first_middleware_has_the_envelope(
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_unknown_path_has_the_envelope_in_development_too(
-    client_wire: ClientWire, settings: LazySettings, method: str, debug: bool
+def test_unknown_path_has_the_envelope_with_and_without_debug(
+    client_transport: ClientTransport, settings: LazySettings, method: str, debug: bool
 ) -> None:
     settings.DEBUG = debug
 
-    assert_failure(client_wire.send(method, "/v1/nope"), 404)
+    assert_failure(client_transport.send(method, "/v1/nope"), 404)
 
 
 @pytest.mark.once
@@ -149,9 +150,9 @@ def test_unknown_path_has_the_envelope_in_development_too(
         ),
     ],
 )
-def test_request_that_is_no_http_is_refused_in_the_same_shape(socket_wire: SocketWire, request_bytes: bytes) -> None:
-    assert_failure(socket_wire.send_bytes(request_bytes), 400)
+def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTransport, request_bytes: bytes) -> None:
+    assert_failure(socket_transport.send_bytes(request_bytes), 400)
 
 
-def test_document_cannot_be_posted_to(client_wire: ClientWire) -> None:
-    assert_failure(client_wire.send("POST", "/openapi.json", [TYPE], b"{}"), 404)
+def test_post_to_the_openapi_document_is_not_found(client_transport: ClientTransport) -> None:
+    assert_failure(client_transport.send("POST", "/openapi.json", [TYPE], b"{}"), 404)

@@ -1,4 +1,4 @@
-"""POST /v1/pets with an Idempotency-Key."""
+"""Repeated POST requests with the same Idempotency-Key create one pet and get the same response."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
 from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import filled
-from tests.contract.transports import Reply, SocketWire
+from tests.contract.transports import Reply, SocketTransport
 from tests.service import Service
 
 REX = {"name": "Rex", "tag": "dog"}
@@ -27,7 +27,7 @@ def create(client: Client, body: Any = REX, key: str = "key") -> Any:
     return client.post("/v1/pets", body, content_type="application/json", headers={"Idempotency-Key": key})
 
 
-def test_repeated_request_gets_the_first_answer(api: Client) -> None:
+def test_repeated_request_gets_the_first_response(api: Client) -> None:
     first, second = create(api), create(api)
 
     assert (first.status_code, first.json(), first["Location"]) == (
@@ -41,7 +41,7 @@ def test_repeated_request_gets_the_first_answer(api: Client) -> None:
     assert Pet.objects.count() == 1
 
 
-def test_replay_of_a_pet_without_a_tag_has_none(api: Client) -> None:
+def test_replayed_pet_without_a_tag_has_no_tag(api: Client) -> None:
     create(api, {"name": "Tom"})
 
     assert sorted(create(api, {"name": "Tom"}).json()) == ["id", "name"]
@@ -56,7 +56,7 @@ def test_clients_do_not_share_idempotency_keys(api: Client, create_key: Callable
 
 
 @pytest.mark.parametrize("body", [{"name": "Tom", "tag": "dog"}, {"name": "Rex", "tag": "cat"}, {"name": "Rex"}])
-def test_another_body_is_refused(api: Client, body: dict[str, str]) -> None:
+def test_another_body_is_rejected(api: Client, body: dict[str, str]) -> None:
     create(api)
 
     response = create(api, body)
@@ -66,7 +66,7 @@ def test_another_body_is_refused(api: Client, body: dict[str, str]) -> None:
     assert Pet.objects.count() == 1
 
 
-def test_refused_body_leaves_the_first_answer_as_it_was(api: Client) -> None:
+def test_rejected_body_does_not_change_the_first_response(api: Client) -> None:
     first = create(api)
     create(api, {"name": "Tom"})
 
@@ -77,19 +77,19 @@ def test_refused_body_leaves_the_first_answer_as_it_was(api: Client) -> None:
     "body",
     ['{"tag":"dog","name":"Rex"}', ' {"name": "R\\u0065x", "tag": "dog"}\n', '{"id":1,"name":"Rex","tag":"dog"}'],
 )
-def test_the_same_pet_written_in_another_way_is_the_same_body(api: Client, body: str) -> None:
+def test_the_same_pet_in_different_json_is_the_same_body(api: Client, body: str) -> None:
     first = create(api)
 
     assert create(api, body).json() == first.json()
     assert Pet.objects.count() == 1
 
 
-def test_letter_case_of_the_key_counts(api: Client) -> None:
+def test_idempotency_keys_are_case_sensitive(api: Client) -> None:
     assert create(api, key="a").json()["id"] != create(api, key="A").json()["id"]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "\x7f"])
-def test_invalid_idempotency_key_is_refused(api: Client, key: str) -> None:
+def test_invalid_idempotency_key_is_rejected(api: Client, key: str) -> None:
     response = create(api, key=key)
 
     assert response.status_code == 400
@@ -98,7 +98,7 @@ def test_invalid_idempotency_key_is_refused(api: Client, key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["x", "x" * 255, "a b~!", "'; --"])
-def test_printable_idempotency_key_is_taken(api: Client, key: str) -> None:
+def test_printable_idempotency_key_is_accepted(api: Client, key: str) -> None:
     assert create(api, key=key).json() == create(api, key=key).json()
 
 
@@ -113,7 +113,7 @@ def test_failure_is_not_recorded(api: Client, body: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_pet_that_the_database_refuses_leaves_no_record(api: Client) -> None:
+def test_pet_that_the_database_rejects_leaves_no_record(api: Client) -> None:
     with pytest.raises(IntegrityError):
         services.create_pet_once(api_key_id=APIKey.objects.get().pk, idempotency_key="key", name="", tag=None)
     assert not IdempotencyRecord.objects.exists()
@@ -124,7 +124,9 @@ def test_pet_that_the_database_refuses_leaves_no_record(api: Client) -> None:
     assert "Idempotency-Replayed" not in response
 
 
-def test_refused_key_is_neither_recorded_nor_answered(api: Client, create_key: Callable[..., str]) -> None:
+def test_request_with_a_rejected_api_key_is_neither_recorded_nor_replayed(
+    api: Client, create_key: Callable[..., str]
+) -> None:
     assert create(Client(headers={"X-API-Key": create_key(access="read")})).status_code == 403
     assert not IdempotencyRecord.objects.exists()
     create(api)
@@ -133,14 +135,14 @@ def test_refused_key_is_neither_recorded_nor_answered(api: Client, create_key: C
     assert create(api).status_code == 401
 
 
-def test_replay_gives_the_first_answer_after_the_pet_was_renamed(api: Client) -> None:
+def test_replay_has_the_first_response_after_the_pet_was_renamed(api: Client) -> None:
     first = create(api)
     Pet.objects.update(name="Tom", tag=None)
 
     assert create(api).json() == first.json()
 
 
-def test_replay_gives_the_first_answer_after_the_pet_was_deleted(api: Client) -> None:
+def test_replay_has_the_first_response_after_the_pet_was_deleted(api: Client) -> None:
     first = create(api)
     Pet.objects.all().delete()
 
@@ -148,7 +150,7 @@ def test_replay_gives_the_first_answer_after_the_pet_was_deleted(api: Client) ->
     assert not Pet.objects.exists()
 
 
-def test_key_is_forgotten_after_24_hours(api: Client) -> None:
+def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
     api_key = APIKey.objects.get()
     then = timezone.now() - services.IDEMPOTENCY_PERIOD
     old, _ = services.create_pet_once(api_key_id=api_key.pk, idempotency_key="key", **REX, now=then)
@@ -161,14 +163,14 @@ def test_key_is_forgotten_after_24_hours(api: Client) -> None:
     assert IdempotencyRecord.objects.get().pet_id == response.json()["id"]
 
 
-def test_key_is_remembered_for_almost_24_hours(api: Client) -> None:
+def test_idempotency_key_is_valid_for_almost_24_hours(api: Client) -> None:
     then = timezone.now() - services.IDEMPOTENCY_PERIOD + timedelta(minutes=5)
     old, _ = services.create_pet_once(api_key_id=APIKey.objects.get().pk, idempotency_key="key", **REX, now=then)
 
     assert create(api).json()["id"] == old.id
 
 
-def test_old_records_go_as_new_ones_come(api: Client) -> None:
+def test_expired_records_are_deleted_as_new_ones_are_created(api: Client) -> None:
     api_key = APIKey.objects.get()
     then = timezone.now() - services.IDEMPOTENCY_PERIOD
     for number in range(30):
@@ -183,31 +185,31 @@ def test_old_records_go_as_new_ones_come(api: Client) -> None:
     assert Pet.objects.count() == 30 + services._DELETION_INTERVAL
 
 
-def test_reading_ignores_the_header(api: Client) -> None:
+def test_get_ignores_the_header(api: Client) -> None:
     for key in ("key", "é", ""):
         assert api.get("/v1/pets", headers={"Idempotency-Key": key}).status_code == 200
 
     assert not IdempotencyRecord.objects.exists()
 
 
-def test_requests_at_once_make_one_pet(server_wire: SocketWire, service: Service) -> None:
-    name = f"At once at {server_wire.url}"  # the servers have one database
-    headers = [*filled(WRITE, server_wire.seed), TYPE, ("Idempotency-Key", name)]
+def test_simultaneous_requests_create_one_pet(server_transport: SocketTransport, service: Service) -> None:
+    name = f"Simultaneous at {server_transport.url}"  # the servers share one database
+    headers = [*filled(WRITE, server_transport.seed), TYPE, ("Idempotency-Key", name)]
 
     def post(number: int) -> Reply:
-        return server_wire.send("POST", "/v1/pets", headers, json.dumps({"name": name}).encode())
+        return server_transport.send("POST", "/v1/pets", headers, json.dumps({"name": name}).encode())
 
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(post, range(16)))
 
-    refused = [(reply.status, reply.header("Retry-After")) for reply in replies if reply.status != 201]
+    conflicts = [(reply.status, reply.header("Retry-After")) for reply in replies if reply.status != 201]
     assert len({reply.json()["id"] for reply in replies if reply.status == 201}) == 1
-    assert set(refused) <= {(409, "1")}
+    assert set(conflicts) <= {(409, "1")}
     assert service.execute("SELECT count(*) FROM pets_pet WHERE name = %s", name) == [(1,)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_request_beside_a_running_one_makes_no_second_pet(api: Client) -> None:
+def test_request_during_the_first_one_creates_no_second_pet(api: Client) -> None:
     api_key = APIKey.objects.get()
     created, finish = threading.Event(), threading.Event()
 
@@ -232,7 +234,7 @@ def test_request_beside_a_running_one_makes_no_second_pet(api: Client) -> None:
         first = pool.submit(run_first)
         created.wait(20)
         second = pool.submit(run_second)
-        wait([second], timeout=1)  # PostgreSQL answers at once, SQLite's only writer lets the other queue
+        wait([second], timeout=1)  # it ends on PostgreSQL, and waits for the only writer on SQLite
         finish.set()
         response = second.result()
 

@@ -1,4 +1,4 @@
-"""Walking the list of pets, page by page."""
+"""The pages of the list together contain every pet exactly once."""
 
 import re
 from collections.abc import Callable
@@ -14,13 +14,13 @@ NEXT = re.compile(r'<http://testserver(/v1/pets\?[^>]*)>; rel="next"')
 
 
 def make_pets(count: int) -> list[str]:
-    """The ids of that many new pets, oldest first."""
+    """Create this many pets, and return their ids, oldest first."""
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(count))
     return sorted(pet.id for pet in pets)
 
 
 def next_page(link: str | None) -> str | None:
-    """The target of a Link header."""
+    """Return the target of a Link header, or None without a header."""
     if link is None:
         return None
     match = NEXT.fullmatch(link)
@@ -29,7 +29,7 @@ def next_page(link: str | None) -> str | None:
 
 
 @pytest.mark.parametrize("target", ["/v1/pets", "/v1/pets?limit=1000", "/v1/pets?limit=77"])
-def test_walk_sees_every_pet_once_while_pets_are_added(api: Client, target: str) -> None:
+def test_pages_contain_every_pet_once_while_pets_are_added(api: Client, target: str) -> None:
     at_start = make_pets(2500)
     seen: list[str] = []
     page: str | None = target
@@ -44,7 +44,7 @@ def test_walk_sees_every_pet_once_while_pets_are_added(api: Client, target: str)
     assert seen[:2500] == at_start
 
 
-def test_link_is_there_only_while_there_is_more(api: Client) -> None:
+def test_link_header_is_present_only_if_more_pets_follow(api: Client) -> None:
     make_pets(3)
 
     assert "Link" in api.get("/v1/pets?limit=2")
@@ -52,7 +52,7 @@ def test_link_is_there_only_while_there_is_more(api: Client) -> None:
     assert "Link" not in api.get("/v1/pets")
 
 
-def test_limit_of_zero_is_an_empty_page_that_leads_nowhere(api: Client) -> None:
+def test_limit_of_zero_returns_an_empty_page_without_a_link(api: Client) -> None:
     make_pets(1)
 
     response = api.get("/v1/pets?limit=0")
@@ -70,7 +70,7 @@ def test_second_page_starts_after_the_last_pet(api: Client) -> None:
     assert [pet["id"] for pet in api.get(link).json()] == ids[2:4]
 
 
-def test_page_after_a_deleted_pet_goes_on_where_it_stood(api: Client) -> None:
+def test_page_after_a_deleted_pet_begins_with_the_pet_that_followed(api: Client) -> None:
     ids = make_pets(4)
     link = next_page(api.get("/v1/pets?limit=2")["Link"])
     Pet.objects.filter(pk=ids[1]).delete()
@@ -78,7 +78,7 @@ def test_page_after_a_deleted_pet_goes_on_where_it_stood(api: Client) -> None:
     assert [pet["id"] for pet in api.get(link).json()] == ids[2:]
 
 
-def test_absent_limit_is_a_hundred_and_the_greatest_a_thousand(api: Client) -> None:
+def test_default_limit_is_100_and_the_maximum_is_1000(api: Client) -> None:
     make_pets(1001)
 
     assert len(api.get("/v1/pets").json()) == 100

@@ -1,4 +1,4 @@
-"""What a tired client developer reads: what was wrong, where, and what would be right; and no secret."""
+"""An error message says what is wrong, where, and what is right, and it repeats no secret."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ from petservice.apikeys import keys
 pytestmark = pytest.mark.django_db
 
 JSON = "application/json"
-ECHO = 100  # characters of input that a message may repeat
+MAX_ECHO = 100  # characters of the input that a message may repeat
 
 
 @pytest.mark.parametrize(
@@ -98,56 +98,56 @@ def test_message_about_an_unknown_path(api: Client) -> None:
     assert response.json()["error"]["message"] == ("Unknown path or method. See /docs for the available operations.")
 
 
-def ask_with_a_limit(api: Client, text: str) -> str:
+def send_limit(api: Client, text: str) -> str:
     return api.get("/v1/pets", {"limit": text}).json()["error"]["message"]
 
 
-def ask_after(api: Client, text: str) -> str:
+def send_after(api: Client, text: str) -> str:
     return api.get("/v1/pets", {"after": text}).json()["error"]["message"]
 
 
-def ask_for_a_pet(api: Client, text: str) -> str:
+def send_pet_id(api: Client, text: str) -> str:
     return api.get(f"/v1/pets/{text}").json()["error"]["message"]
 
 
-def create_with_an_idempotency_key(api: Client, text: str) -> str:
+def send_idempotency_key(api: Client, text: str) -> str:
     response = api.post("/v1/pets", {"name": "Rex"}, JSON, headers={"Idempotency-Key": f"{text}é"})
     return response.json()["error"]["message"]
 
 
-def ask_with_a_key(api: Client, text: str) -> str:
+def send_api_key(api: Client, text: str) -> str:
     return api.get("/v1/pets", headers={"X-API-Key": f"{text}x"}).json()["error"]["message"]
 
 
-def ask_at_a_path(api: Client, text: str) -> str:
+def send_path(api: Client, text: str) -> str:
     return api.get(f"/v1/{text}").json()["error"]["message"]
 
 
-ECHOING = [ask_with_a_limit, ask_after, ask_for_a_pet, create_with_an_idempotency_key, ask_with_a_key, ask_at_a_path]
+SENDERS = [send_limit, send_after, send_pet_id, send_idempotency_key, send_api_key, send_path]
 
 
-@pytest.mark.parametrize("ask", ECHOING)
-def test_message_repeats_little_of_what_it_got(api: Client, ask: Callable[[Client, str], str]) -> None:
-    message = ask(api, "x" * 5000)
+@pytest.mark.parametrize("send", SENDERS)
+def test_message_repeats_only_the_beginning_of_the_input(api: Client, send: Callable[[Client, str], str]) -> None:
+    message = send(api, "x" * 5000)
 
-    assert message.count("x") <= ECHO + 10  # a few are the sentence's own
+    assert message.count("x") <= MAX_ECHO + 10  # the sentence itself has a few
     assert len(message) < 300
 
 
-@pytest.mark.parametrize("ask", ECHOING)
+@pytest.mark.parametrize("send", SENDERS)
 @pytest.mark.parametrize("before", ["", "x", "x" * 80], ids=["at the beginning", "within", "where it is cut off"])
-def test_message_repeats_no_key_that_was_put_in_the_wrong_place(
-    api: Client, create_key: Callable[..., str], ask: Callable[[Client, str], str], before: str
+def test_message_repeats_no_api_key_from_the_wrong_place(
+    api: Client, create_key: Callable[..., str], send: Callable[[Client, str], str], before: str
 ) -> None:
     plain = create_key()
 
-    message = ask(api, before + plain)
+    message = send(api, before + plain)
 
     assert plain[len("pets_test_12345678") :][:4] not in message
 
 
-def test_a_logged_crash_repeats_no_key(api: Client, create_key: Callable[..., str]) -> None:
-    """As the service's own handler writes it, traceback and all."""
+def test_traceback_in_the_log_contains_no_api_key(api: Client, create_key: Callable[..., str]) -> None:
+    """The service's own log handler formats the record, including the traceback."""
     plain = create_key()
     (handler,) = (handler for handler in logging.getLogger().handlers if handler.get_name() == "console")
     try:

@@ -1,4 +1,4 @@
-"""The programs that retry, as api.md has them, against a service that fails on purpose."""
+"""The retrying programs in api.md succeed although connections, requests and responses fail."""
 
 import io
 import json
@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.failing_proxy import Trouble, failing_front
-from tests.contract.transports import Headers, Reply, SocketWire
+from tests.contract.failing_proxy import Fault, failing_proxy
+from tests.contract.transports import Headers, Reply, SocketTransport
 from tests.documents import block
 from tests.service import TLS, Service, free_port
 
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.once
 PYTHON = block("api.md", "retry-python")
 SHELL = block("api.md", "retry-shell")
 
-# The least and the most between one attempt and the next, in seconds.
+# The minimum and the maximum pause before each retry, in seconds.
 PAUSES = [(0.25, 0.35), (0.5, 0.6), (1.0, 1.1), (2.0, 2.1)]
 
 
-def answer(status: int, message: str = "On purpose.", **headers: str) -> Reply:
-    """A failure as the service tells it; `retry_after` is the header Retry-After."""
+def failure(status: int, message: str = "On purpose.", **headers: str) -> Reply:
+    """Return an error response of the service; `retry_after` becomes the header Retry-After."""
     body = {"error": {"code": "on_purpose", "message": message}}
     return Reply(
         status, [(name.replace("_", "-"), value) for name, value in headers.items()], json.dumps(body).encode()
@@ -40,7 +40,7 @@ def answer(status: int, message: str = "On purpose.", **headers: str) -> Reply:
 
 
 class Pets:
-    """Does what the service does with pets: one for each idempotency key, and one for each POST without."""
+    """A fake service that creates one pet for each idempotency key, and one for each POST without a key."""
 
     def __init__(self) -> None:
         self.by_key: dict[str, dict[str, str]] = {}
@@ -58,13 +58,13 @@ def client(url: str, key: str = "pets_test_key") -> httpx.Client:
 
 
 def assert_pauses(waits: list[float]) -> None:
-    for wait, (least, most) in zip(waits, PAUSES, strict=True):
-        assert least <= wait <= most
+    for wait, (minimum, maximum) in zip(waits, PAUSES, strict=True):
+        assert minimum <= wait <= maximum
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a program that was run."""
+    """The result of a program."""
 
     succeeded: bool
     output: str
@@ -74,17 +74,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of api.md. It asks to wait as it does anywhere, and need not."""
+    """A program of api.md whose pauses are recorded and skipped."""
 
     source: str
     execute: Callable[[str, dict[str, str]], Run]
 
     def run(self, url: str, key: str = "pets_test_key") -> Run:
-        # A proxy that the machine is set up for has no part in this.
+        # The program must not use a proxy that this machine is configured for.
         return self.execute(self.source, {"PETS_URL": f"{url}/v1", "PETS_API_KEY": key, "no_proxy": "*"})
 
-    def impatient(self) -> "Program":
-        """The same, but for what takes longer than a second."""
+    def with_short_timeout(self) -> "Program":
+        """Return the program with a timeout of one second."""
         source, changes = re.subn(r"(timeout=|--max-time )10\b", r"\g<1>1", self.source)
         assert changes == 1
         return replace(self, source=source)
@@ -109,7 +109,7 @@ def python(monkeypatch: pytest.MonkeyPatch) -> Program:
 
 @pytest.fixture
 def shells(tmp_path: Path) -> dict[str, Program]:
-    """By the shell's name."""
+    """The shell program, by the name of the shell that runs it."""
     waits, sleep = tmp_path / "waits", tmp_path / "bin" / "sleep"
     sleep.parent.mkdir()
     sleep.write_text(f"#!/bin/sh\necho \"$*\" >> '{waits}'\n")
@@ -118,7 +118,7 @@ def shells(tmp_path: Path) -> dict[str, Program]:
     def execute(shell: str, source: str, environment: dict[str, str]) -> Run:
         waits.write_text("")
         environment = os.environ | environment | {"PATH": f"{sleep.parent}:{os.environ['PATH']}"}
-        # As strict as any script that it may be pasted into.
+        # With the strictest options of a script into which a reader may paste it.
         done = subprocess.run([shell, "-eu", "-c", source], env=environment, capture_output=True, text=True)
         return Run(done.returncode == 0, done.stdout, done.stderr, [float(wait) for wait in waits.read_text().split()])
 
@@ -132,7 +132,7 @@ def program(request: pytest.FixtureRequest, python: Program, shells: dict[str, P
 
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the Python program defines, without running it; nothing waits."""
+    """The functions of the Python program, which itself does not run; pauses are skipped."""
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     names: dict[str, Any] = {"__name__": "pets"}
     exec(PYTHON, names)
@@ -143,40 +143,40 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     "steps",
     [
         [],
-        [answer(500), answer(503), Trouble.DROPPED, Trouble.LOST],
-        [Trouble.LOST, answer(409, retry_after="1"), answer(502), answer(504)],
-        [answer(429, retry_after="17"), answer(429, retry_after="1")],
-        [Trouble.CUT_SHORT],
-        [Trouble.LOST, Trouble.CUT_SHORT, Trouble.LOST, Trouble.CUT_SHORT],
+        [failure(500), failure(503), Fault.DROPPED, Fault.LOST],
+        [Fault.LOST, failure(409, retry_after="1"), failure(502), failure(504)],
+        [failure(429, retry_after="17"), failure(429, retry_after="1")],
+        [Fault.CUT_SHORT],
+        [Fault.LOST, Fault.CUT_SHORT, Fault.LOST, Fault.CUT_SHORT],
     ],
 )
-def test_one_pet_is_created_whatever_fails_before(program: Program, steps: list[Trouble | Reply]) -> None:
+def test_one_pet_is_created_after_any_series_of_faults(program: Program, steps: list[Fault | Reply]) -> None:
     pets = Pets()
-    with failing_front(pets, steps) as front:
-        run = program.run(front.url)
+    with failing_proxy(pets, steps) as proxy:
+        run = program.run(proxy.url)
 
     (pet,) = pets.by_key.values()
     assert (pet["name"], pet["tag"]) == ("Rex", "dog")
     assert run.succeeded, run.errors
     assert pet["id"] in run.output
-    assert len(front.posts) == len(steps) + 1
+    assert len(proxy.posts) == len(steps) + 1
 
 
-def test_answer_that_takes_too_long_is_given_up(program: Program) -> None:
+def test_request_with_a_late_response_is_sent_again(program: Program) -> None:
     pets = Pets()
-    with failing_front(pets, [Trouble.LATE]) as front:
-        run = program.impatient().run(front.url)
+    with failing_proxy(pets, [Fault.LATE]) as proxy:
+        run = program.with_short_timeout().run(proxy.url)
 
     assert run.succeeded, run.errors
-    assert len(front.posts) > 1
+    assert len(proxy.posts) > 1
     assert len(pets.by_key) == 1
 
 
 def test_every_attempt_sends_the_same_request(program: Program) -> None:
-    with failing_front(Pets(), [Trouble.DROPPED, answer(500), Trouble.LOST, answer(409)]) as front:
-        program.run(front.url, key="pets_test_secret")
+    with failing_proxy(Pets(), [Fault.DROPPED, failure(500), Fault.LOST, failure(409)]) as proxy:
+        program.run(proxy.url, key="pets_test_secret")
 
-    first, *others = front.posts
+    first, *others = proxy.posts
     assert len(others) == 4
     assert first.header("Idempotency-Key")
     assert first.header("X-API-Key") == "pets_test_secret"
@@ -186,23 +186,23 @@ def test_every_attempt_sends_the_same_request(program: Program) -> None:
 
 def test_each_pet_has_an_idempotency_key_of_its_own(program: Program) -> None:
     pets = Pets()
-    with failing_front(pets) as front:
-        program.run(front.url)
-        program.run(front.url)
+    with failing_proxy(pets) as proxy:
+        program.run(proxy.url)
+        program.run(proxy.url)
 
     assert len(pets.by_key) == 2
 
 
-def test_gives_up_after_five_attempts_and_says_what_the_service_said(program: Program) -> None:
-    with failing_front(Pets(), [answer(500, f"Attempt {number}.") for number in range(1, 7)]) as front:
-        run = program.run(front.url)
+def test_program_stops_after_five_attempts_and_prints_the_last_message(program: Program) -> None:
+    with failing_proxy(Pets(), [failure(500, f"Attempt {number}.") for number in range(1, 7)]) as proxy:
+        run = program.run(proxy.url)
 
     assert not run.succeeded
-    assert len(front.posts) == 5
+    assert len(proxy.posts) == 5
     assert "Attempt 5." in run.output + run.errors
 
 
-def test_gives_up_after_five_attempts_without_an_answer(program: Program) -> None:
+def test_program_stops_after_five_attempts_without_a_response(program: Program) -> None:
     run = program.run(f"http://127.0.0.1:{free_port()}")
 
     assert not run.succeeded
@@ -210,83 +210,83 @@ def test_gives_up_after_five_attempts_without_an_answer(program: Program) -> Non
     assert len(run.waits) == 4
 
 
-def test_waits_double_and_differ_by_chance(program: Program) -> None:
-    with failing_front(Pets(), [answer(500), Trouble.DROPPED, answer(503), Trouble.LOST, answer(500)]) as front:
-        run = program.run(front.url)
+def test_pauses_double_and_have_jitter(program: Program) -> None:
+    with failing_proxy(Pets(), [failure(500), Fault.DROPPED, failure(503), Fault.LOST, failure(500)]) as proxy:
+        run = program.run(proxy.url)
 
     assert_pauses(run.waits)
-    assert len({round(wait - least, 3) for wait, (least, _) in zip(run.waits, PAUSES, strict=True)}) > 1
+    assert len({round(wait - minimum, 3) for wait, (minimum, _) in zip(run.waits, PAUSES, strict=True)}) > 1
 
 
 @pytest.mark.parametrize("retry_after", ["0", "Wed, 21 Oct 2099 07:28:00 GMT", "-5", "soon", ""])
-def test_waits_no_less_than_its_own_pauses(program: Program, retry_after: str) -> None:
-    with failing_front(Pets(), [answer(503, retry_after=retry_after)] * 5) as front:
-        run = program.run(front.url)
+def test_short_or_invalid_retry_after_does_not_shorten_the_pauses(program: Program, retry_after: str) -> None:
+    with failing_proxy(Pets(), [failure(503, retry_after=retry_after)] * 5) as proxy:
+        run = program.run(proxy.url)
 
     assert_pauses(run.waits)
 
 
-def test_waits_longer_when_the_service_asks_for_it(program: Program) -> None:
-    steps = [answer(409, retry_after="1"), answer(429, retry_after="30"), answer(503, retry_after="1")]
-    with failing_front(Pets(), steps) as front:
-        run = program.run(front.url)
+def test_long_retry_after_lengthens_the_pause(program: Program) -> None:
+    steps = [failure(409, retry_after="1"), failure(429, retry_after="30"), failure(503, retry_after="1")]
+    with failing_proxy(Pets(), steps) as proxy:
+        run = program.run(proxy.url)
 
     assert run.waits[:2] == [1, 30]
     assert 1 <= run.waits[2] <= 1.1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_refusal_is_not_repeated(program: Program, status: int) -> None:
-    with failing_front(Pets(), [answer(status, "Change the name.", retry_after="1")]) as front:
-        run = program.run(front.url)
+def test_request_with_a_client_error_is_not_repeated(program: Program, status: int) -> None:
+    with failing_proxy(Pets(), [failure(status, "Change the name.", retry_after="1")]) as proxy:
+        run = program.run(proxy.url)
 
     assert not run.succeeded
-    assert len(front.posts) == 1
+    assert len(proxy.posts) == 1
     assert run.waits == []
     assert "Change the name." in run.output + run.errors
 
 
-def test_shell_prints_the_pet_and_nothing_else(shells: dict[str, Program]) -> None:
+def test_shell_program_prints_only_the_pet(shells: dict[str, Program]) -> None:
     pets = Pets()
-    with failing_front(pets, [answer(500)]) as front:
-        run = shells["sh"].run(front.url)
+    with failing_proxy(pets, [failure(500)]) as proxy:
+        run = shells["sh"].run(proxy.url)
 
     assert [json.loads(run.output)] == list(pets.by_key.values())
     assert run.errors == ""
 
 
-@pytest.mark.parametrize("step", [answer(500), answer(503, retry_after="1"), Trouble.DROPPED, Trouble.LOST])
-def test_post_without_an_idempotency_key_is_sent_once(functions: dict[str, Any], step: Trouble | Reply) -> None:
+@pytest.mark.parametrize("step", [failure(500), failure(503, retry_after="1"), Fault.DROPPED, Fault.LOST])
+def test_post_without_an_idempotency_key_is_sent_once(functions: dict[str, Any], step: Fault | Reply) -> None:
     pets = Pets()
-    with failing_front(pets, [step]) as front, client(front.url) as http, pytest.raises(httpx.HTTPError):
+    with failing_proxy(pets, [step]) as proxy, client(proxy.url) as http, pytest.raises(httpx.HTTPError):
         functions["call"](http, "POST", "/pets", json={"name": "Rex"})
 
-    assert len(front.posts) == 1
-    assert len(pets.by_key) == (1 if step is Trouble.LOST else 0)
+    assert len(proxy.posts) == 1
+    assert len(pets.by_key) == (1 if step is Fault.LOST else 0)
 
 
-def test_reading_is_repeated_and_needs_no_idempotency_key(functions: dict[str, Any]) -> None:
-    steps: list[Trouble | Reply] = [answer(500), answer(503), Trouble.DROPPED, Trouble.CUT_SHORT]
-    with failing_front(Pets(), steps) as front, client(front.url) as http:
+def test_get_is_repeated_without_an_idempotency_key(functions: dict[str, Any]) -> None:
+    steps: list[Fault | Reply] = [failure(500), failure(503), Fault.DROPPED, Fault.CUT_SHORT]
+    with failing_proxy(Pets(), steps) as proxy, client(proxy.url) as http:
         response = functions["call"](http, "GET", "/pets")
 
     assert response.json() == []
-    assert [request.header("Idempotency-Key") for request in front.requests] == [None] * 5
+    assert [request.header("Idempotency-Key") for request in proxy.requests] == [None] * 5
 
 
-@pytest.mark.parametrize("steps", [[Trouble.LOST], [Trouble.LOST, Trouble.CUT_SHORT], [Trouble.LOST] * 4])
-def test_service_has_one_pet_when_its_answers_are_lost(
-    program: Program, steps: list[Trouble], service: Service, service_key: str
+@pytest.mark.parametrize("steps", [[Fault.LOST], [Fault.LOST, Fault.CUT_SHORT], [Fault.LOST] * 4])
+def test_service_has_one_pet_after_its_responses_are_lost(
+    program: Program, steps: list[Fault], service: Service, service_key: str
 ) -> None:
-    with service.client(service_key) as direct, failing_front(SocketWire({}, service.url).send, steps) as front:
+    with service.client(service_key) as direct, failing_proxy(SocketTransport({}, service.url).send, steps) as proxy:
         before = direct.get("/v1/store/inventory").json()
-        run = program.run(front.url, service_key)
+        run = program.run(proxy.url, service_key)
         after = direct.get("/v1/store/inventory").json()
-        (received,) = (reply for reply in front.answers if reply.status == 201)
+        (received,) = (reply for reply in proxy.replies if reply.status == 201)
         kept = direct.get(f"/v1/pets/{received.json()['id']}").json()
 
     assert run.succeeded, run.errors
-    assert len(front.posts) == len(steps) + 1
+    assert len(proxy.posts) == len(steps) + 1
     assert received.header("Idempotency-Replayed") == "true"
     assert after == before | {"available": before["available"] + 1}
     assert kept == received.json()
@@ -301,16 +301,16 @@ def test_message_of_the_service_is_printed(program: Program, service: Service) -
     assert '"code":"unauthorized"' in run.output + run.errors
 
 
-def test_every_pet_is_listed_once_though_pages_fail(
+def test_every_pet_is_listed_once_although_pages_fail(
     functions: dict[str, Any], service: Service, service_key: str
 ) -> None:
-    steps: list[Trouble | Reply | None] = [answer(500), None, Trouble.DROPPED, Trouble.CUT_SHORT]
-    with service.client(service_key) as direct, failing_front(SocketWire({}, service.url).send, steps) as front:
+    steps: list[Fault | Reply | None] = [failure(500), None, Fault.DROPPED, Fault.CUT_SHORT]
+    with service.client(service_key) as direct, failing_proxy(SocketTransport({}, service.url).send, steps) as proxy:
         for name in ("Tom", "Polly", "Mimi"):
             direct.post("/v1/pets", json={"name": name})
-        with client(front.url, service_key) as http:
+        with client(proxy.url, service_key) as http:
             listed = list(functions["list_pets"](http, limit=2))
         pets = direct.get("/v1/pets?limit=1000").json()
 
     assert listed == pets
-    assert len(front.requests) == len(steps) - 1 + (len(pets) + 1) // 2
+    assert len(proxy.requests) == len(steps) - 1 + (len(pets) + 1) // 2

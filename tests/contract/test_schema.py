@@ -1,4 +1,4 @@
-"""The published description: complete, committed, and shown without another host's help."""
+"""The OpenAPI document is complete and committed, and its page loads nothing from other hosts."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from petservice.api.errors import CODES
-from tests.contract.transports import SocketWire
+from tests.contract.transports import SocketTransport
 
 SNAPSHOT = Path(__file__).with_name("openapi.json")
 
@@ -26,9 +26,9 @@ def test_the_document_is_the_committed_one(document: dict) -> None:
 
 
 @pytest.mark.parametrize("address", ["/openapi.json", "/docs", "/docs?script"])
-def test_no_parameter_and_no_header_changes_the_description(server_wire: SocketWire, address: str) -> None:
+def test_parameters_and_headers_do_not_change_the_document(server_transport: SocketTransport, address: str) -> None:
     def described(query: str = "", *headers: tuple[str, str]) -> tuple[int, bytes]:
-        reply = server_wire.send("GET", address + query, headers)
+        reply = server_transport.send("GET", address + query, headers)
         return reply.status, re.sub(rb"\w{64}", b"", reply.body)  # the script has a new CSRF token each time
 
     plain = described()
@@ -56,14 +56,14 @@ def test_the_document_has_the_five_operations(document: dict) -> None:
     }
 
 
-def test_the_document_says_what_it_describes(document: dict) -> None:
+def test_the_document_has_a_title_a_version_and_a_server(document: dict) -> None:
     assert document["openapi"] == "3.0.3"
     assert (document["info"]["title"], document["info"]["version"]) == ("pet service API", "1.0.0")
     assert [server["url"] for server in document["servers"]] == ["/v1"]
     assert {"Pet", "CreatePetRequest", "Inventory", "ErrorResponse"} <= set(document["components"]["schemas"])
 
 
-def test_every_operation_but_health_needs_the_key(document: dict) -> None:
+def test_every_operation_but_health_requires_an_api_key(document: dict) -> None:
     assert document["components"]["securitySchemes"]["apiKey"]["name"] == "X-API-Key"
     for path, methods in document["paths"].items():
         for operation in methods.values():
@@ -110,7 +110,7 @@ def test_the_documentation_page_loads_nothing_from_another_host() -> None:
 
 
 @pytest.mark.django_db
-def test_without_debug_there_is_no_browsable_api() -> None:
+def test_browsable_api_does_not_exist_without_debug() -> None:
     client = Client(headers={"Accept": "text/html"})
     client.force_login(get_user_model().objects.create_user("staff", is_staff=True))
 

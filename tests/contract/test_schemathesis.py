@@ -1,4 +1,7 @@
-"""Schemathesis makes requests up from the document and holds every answer against it: see schemathesis.toml."""
+"""Requests that Schemathesis generates from the OpenAPI document get the responses that it describes.
+
+The configuration is in schemathesis.toml.
+"""
 
 import json
 import os
@@ -14,14 +17,14 @@ from tests.databases import migrated_database_url
 from tests.service import ROOT, Service, running_service
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
-# How many cases of each operation and of their sequences there are at the most, beside the document's examples and edge
-# cases, which are always tried. What is judged here hardly depends on the database: on PostgreSQL fewer are tried.
+# The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
+# edge cases are always added. PostgreSQL gets fewer cases, because the responses hardly depend on the database.
 FEW, MANY = 20, {"sqlite": 250, "postgresql": 50}[connection.vendor]
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """A service without a pet: what other tests left in the shared one would change what is tried."""
+    """A service without pets, because the pets in the shared service would change the generated requests."""
     with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as running:
         yield running
 
@@ -34,7 +37,7 @@ OPERATIONS = [
 
 
 def phases_of(tried: Path) -> dict[str, set[str]]:
-    """The phases in which each operation was tried."""
+    """Return the phases in which each operation was tested."""
     phases: dict[str, set[str]] = {}
     for line in tried.read_text().splitlines():
         phase, _, operation = line.partition(" ")
@@ -46,7 +49,7 @@ def phases_of(tried: Path) -> dict[str, set[str]]:
     "examples",
     [pytest.param(FEW, marks=pytest.mark.once, id="few"), pytest.param(MANY, marks=pytest.mark.long, id="many")],
 )
-def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path: Path, examples: int) -> None:
+def test_generated_requests_get_documented_responses(service: Service, tmp_path: Path, examples: int) -> None:
     path, tried = tmp_path / "report.json", tmp_path / "tried"
 
     run = subprocess.run(
@@ -65,7 +68,7 @@ def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path:
 
     assert run.returncode == 0, run.stdout
     report = json.loads(path.read_text())
-    # A run that tried nothing finds nothing either.
+    # A run without requests succeeds as well, so these lines check that every phase sent some.
     assert report["complete"]
     assert report["operations"]["tested"] == len(OPERATIONS)
     assert {name: phase["status"] for name, phase in report["phases"].items()} == dict.fromkeys(
@@ -74,7 +77,7 @@ def test_made_up_requests_are_answered_as_documented(service: Service, tmp_path:
     phases = phases_of(tried)
     assert phases.keys() == set(OPERATIONS)
     assert all({"coverage", "fuzzing"} <= tried_in for tried_in in phases.values()), phases
-    # The document's links lead from a pet to it, and examples are given of what can be one.
+    # Links in the document connect the operations on pets, and some operations have examples.
     assert all("stateful" in phases[operation] for operation in OPERATIONS if "/pets" in operation), phases
     assert any("examples" in tried_in for tried_in in phases.values()), phases
     log = service.log.read_text()

@@ -1,4 +1,7 @@
-"""The contract row by row (tests.contract.rows), through the test client and every server, and what no row can say."""
+"""Every row of the contract (tests.contract.rows) holds for the test client and for every server.
+
+Further tests check rules that one request cannot show.
+"""
 
 import re
 from collections.abc import Callable
@@ -12,19 +15,19 @@ from petservice.apikeys.keys import PREFIX_LENGTH
 from tests.contract.rows import ROWS
 from tests.contract.rows.bodies import padded
 from tests.contract.rows.row import CODES, MAX_BODY, READ, TYPE, WRITE, Row
-from tests.contract.transports import ClientWire, Headers, Reply, SocketWire, Wire
+from tests.contract.transports import ClientTransport, Headers, Reply, SocketTransport, Transport
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 CHUNKED = ("Transfer-Encoding", "chunked")
 
 
 def filled(headers: Headers, seed: dict[str, str]) -> Headers:
-    """The headers with what stands in braces taken from the seed."""
+    """Return the headers with each name in braces replaced by its value in the seed."""
     return [(name, value.format(**seed)) for name, value in headers]
 
 
-def assert_api_answer(reply: Reply) -> None:
-    """The headers that every answer of the API has."""
+def assert_api_response(reply: Reply) -> None:
+    """Check the headers that every response of the API has."""
     assert REQUEST_ID.fullmatch(reply.header("X-Request-ID") or "")
     assert reply.header("Cache-Control") == "no-store"
     assert reply.header("X-Content-Type-Options") == "nosniff"
@@ -34,19 +37,21 @@ def assert_api_answer(reply: Reply) -> None:
 
 
 def assert_failure(reply: Reply, status: int) -> None:
-    """The one shape of failures."""
+    """Check the status, the headers and the error envelope of a failure."""
     assert reply.status == status
-    assert_api_answer(reply)
+    assert_api_response(reply)
     assert reply.json() == {"error": {"code": CODES[status], "message": reply.error["message"]}}
     assert reply.error["message"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_row_is_answered_as_the_contract_says(wire: Wire, row: Row) -> None:
-    reply = wire.send(row.method, row.target.format(**wire.seed), filled(row.headers, wire.seed), row.body)
+def test_row_gets_the_response_of_the_contract(transport: Transport, row: Row) -> None:
+    reply = transport.send(
+        row.method, row.target.format(**transport.seed), filled(row.headers, transport.seed), row.body
+    )
 
     assert reply.status == row.status, reply.body
-    assert_api_answer(reply)
+    assert_api_response(reply)
     if row.method == "HEAD":
         assert reply.body == b""
         return
@@ -57,33 +62,34 @@ def test_row_is_answered_as_the_contract_says(wire: Wire, row: Row) -> None:
         assert reply.json() == {"error": {"code": row.code, "message": reply.error["message"]}}
         assert reply.error["message"]
     if row.check:
-        row.check(reply, wire.seed)
+        row.check(reply, transport.seed)
 
 
-def test_limit_of_5000_digits_is_the_greatest(client_wire: ClientWire) -> None:
-    headers = filled(WRITE, client_wire.seed)
+def test_limit_of_5000_digits_means_the_maximum(client_transport: ClientTransport) -> None:
+    headers = filled(WRITE, client_transport.seed)
 
-    reply = client_wire.send("GET", "/v1/pets?limit=" + "9" * 5000, headers)
+    reply = client_transport.send("GET", "/v1/pets?limit=" + "9" * 5000, headers)
 
     assert reply.status == 200
     assert len(reply.json()) == 2
 
 
-def test_head_tells_the_length_of_get(wire: Wire) -> None:
+def test_head_has_the_content_length_of_get(transport: Transport) -> None:
     head, get = (
-        wire.send(method, f"/v1/pets/{wire.seed['pet']}", filled(WRITE, wire.seed)) for method in ("HEAD", "GET")
+        transport.send(method, f"/v1/pets/{transport.seed['pet']}", filled(WRITE, transport.seed))
+        for method in ("HEAD", "GET")
     )
 
     assert head.header("Content-Length") == get.header("Content-Length") == str(len(get.body))
     assert not head.body
 
 
-def test_location_leads_to_the_new_pet(wire: Wire) -> None:
-    headers = filled(WRITE, wire.seed)
+def test_location_leads_to_the_new_pet(transport: Transport) -> None:
+    headers = filled(WRITE, transport.seed)
 
-    created = wire.send("POST", "/v1/pets", [*headers, TYPE], b'{"name":"Rex","tag":"dog"}')
+    created = transport.send("POST", "/v1/pets", [*headers, TYPE], b'{"name":"Rex","tag":"dog"}')
     location = urlsplit(created.header("Location") or "")
-    fetched = wire.send("GET", location.path, headers)
+    fetched = transport.send("GET", location.path, headers)
 
     assert location.scheme == "http"
     assert location.path == f"/v1/pets/{created.json()['id']}"
@@ -91,19 +97,19 @@ def test_location_leads_to_the_new_pet(wire: Wire) -> None:
     assert fetched.json() == created.json()
 
 
-def test_repeated_create_makes_another_pet(wire: Wire) -> None:
-    headers = [*filled(WRITE, wire.seed), TYPE]
+def test_repeated_create_makes_another_pet(transport: Transport) -> None:
+    headers = [*filled(WRITE, transport.seed), TYPE]
 
-    first, second = (wire.send("POST", "/v1/pets", headers, b'{"name":"Rex"}') for _ in range(2))
+    first, second = (transport.send("POST", "/v1/pets", headers, b'{"name":"Rex"}') for _ in range(2))
 
     assert first.json()["id"] < second.json()["id"]
 
 
-def test_malformed_mistyped_and_unknown_keys_look_alike(wire: Wire) -> None:
-    seed = wire.seed
+def test_malformed_mistyped_and_unknown_keys_get_the_same_response(transport: Transport) -> None:
+    seed = transport.seed
     sent = ["guess", "", seed["unknown"], seed["mistyped"], seed["write"] + "x", "pets_test_" + "é" * 49]
 
-    replies = [wire.send("GET", "/v1/pets", [("X-API-Key", key)]) for key in sent]
+    replies = [transport.send("GET", "/v1/pets", [("X-API-Key", key)]) for key in sent]
 
     assert len({(reply.status, reply.body, reply.header("WWW-Authenticate")) for reply in replies}) == 1
     assert replies[0].status == 401
@@ -111,15 +117,15 @@ def test_malformed_mistyped_and_unknown_keys_look_alike(wire: Wire) -> None:
 
 @pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/v1/nope", "/ready"])
 @pytest.mark.parametrize("sent", ["a", "A-b_c.9", "x" * 64])
-def test_valid_request_id_is_kept(wire: Wire, target: str, sent: str) -> None:
-    assert wire.send("GET", target, [("X-Request-ID", sent)]).header("X-Request-ID") == sent
+def test_valid_request_id_is_returned(transport: Transport, target: str, sent: str) -> None:
+    assert transport.send("GET", target, [("X-Request-ID", sent)]).header("X-Request-ID") == sent
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a/b", "é", "a,b", "<script>"])
-def test_invalid_request_id_is_replaced(wire: Wire, sent: str) -> None:
+def test_invalid_request_id_is_replaced(transport: Transport, sent: str) -> None:
     headers = [("X-Request-ID", sent)]
 
-    first, second = (wire.send("GET", "/v1/pets", headers).header("X-Request-ID") or "" for _ in range(2))
+    first, second = (transport.send("GET", "/v1/pets", headers).header("X-Request-ID") or "" for _ in range(2))
 
     assert REQUEST_ID.fullmatch(first)
     assert first not in (sent, second)
@@ -132,22 +138,22 @@ def chunked(*chunks: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
 
 
-def test_chunked_body_is_read(server_wire: SocketWire) -> None:
-    headers = [*filled(WRITE, server_wire.seed), TYPE, CHUNKED]
+def test_chunked_body_is_read(server_transport: SocketTransport) -> None:
+    headers = [*filled(WRITE, server_transport.seed), TYPE, CHUNKED]
 
-    reply = server_wire.send("POST", "/v1/pets", headers, chunked(b'{"na', b'me":"Rex"', b"}"))
+    reply = server_transport.send("POST", "/v1/pets", headers, chunked(b'{"na', b'me":"Rex"', b"}"))
 
     assert reply.status == 201
     assert reply.json() == {"id": reply.json()["id"], "name": "Rex"}
 
 
 @pytest.mark.parametrize("size", [MAX_BODY, 1])
-def test_chunked_body_of_64_kib_is_read(server_wire: SocketWire, size: int) -> None:
-    headers = [*filled(WRITE, server_wire.seed), TYPE, CHUNKED]
+def test_chunked_body_of_64_kib_is_read(server_transport: SocketTransport, size: int) -> None:
+    headers = [*filled(WRITE, server_transport.seed), TYPE, CHUNKED]
     body = padded(MAX_BODY)
     chunks = chunked(*(body[begin : begin + size] for begin in range(0, MAX_BODY, size)))
 
-    reply = server_wire.send("POST", "/v1/pets", headers, chunks)
+    reply = server_transport.send("POST", "/v1/pets", headers, chunks)
 
     assert reply.status == 201
 
@@ -164,10 +170,10 @@ def test_chunked_body_of_64_kib_is_read(server_wire: SocketWire, size: int) -> N
         pytest.param(b'e\r\n{"name":"Rex"}XX0\r\n\r\n', id="chunk is longer than its size"),
     ],
 )
-def test_bad_chunked_body_is_refused(server_wire: SocketWire, body: bytes) -> None:
-    headers = [*filled(WRITE, server_wire.seed), TYPE, CHUNKED]
+def test_invalid_chunked_body_is_rejected(server_transport: SocketTransport, body: bytes) -> None:
+    headers = [*filled(WRITE, server_transport.seed), TYPE, CHUNKED]
 
-    assert_failure(server_wire.send("POST", "/v1/pets", headers, body), 400)
+    assert_failure(server_transport.send("POST", "/v1/pets", headers, body), 400)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +186,12 @@ def test_bad_chunked_body_is_refused(server_wire: SocketWire, body: bytes) -> No
         ("/v1/store/inventory", [*WRITE, TYPE], 404),
     ],
 )
-def test_chunked_body_is_judged_in_the_same_order(
-    server_wire: SocketWire, target: str, headers: Headers, status: int
+def test_chunked_body_does_not_change_the_order_of_checks(
+    server_transport: SocketTransport, target: str, headers: Headers, status: int
 ) -> None:
-    reply = server_wire.send("POST", target, [*filled(headers, server_wire.seed), CHUNKED], chunked(b'{"name":"Rex"}'))
+    reply = server_transport.send(
+        "POST", target, [*filled(headers, server_transport.seed), CHUNKED], chunked(b'{"name":"Rex"}')
+    )
 
     assert_failure(reply, status)
 
@@ -196,20 +204,20 @@ def test_chunked_body_is_judged_in_the_same_order(
         pytest.param(CHUNKED, b'e\r\n{"name":"Rex"}\r\n', id="before the last chunk"),
     ],
 )
-def test_body_that_ends_early_is_refused(wsgi_wire: SocketWire, header: tuple[str, str], body: bytes) -> None:
-    """`serve` sends no response to a client that ends its half of the connection: see tests/server."""
-    headers = [*filled(WRITE, wsgi_wire.seed), TYPE, header]
+def test_incomplete_body_is_rejected(wsgi_transport: SocketTransport, header: tuple[str, str], body: bytes) -> None:
+    """`serve` is left out, because it sends no response to such a client (see tests/server)."""
+    headers = [*filled(WRITE, wsgi_transport.seed), TYPE, header]
 
-    assert_failure(wsgi_wire.send("POST", "/v1/pets", headers, body, ends=True), 400)
+    assert_failure(wsgi_transport.send("POST", "/v1/pets", headers, body, ends=True), 400)
 
 
-# Where HTTPS is required.
+# PETSERVICE_REQUIRE_HTTPS.
 
 
 @pytest.mark.parametrize("key", ["write", "revoked", "foreign", "unknown"])
 @pytest.mark.parametrize("target", ["/v1/pets", "/v1/store/inventory", "/v1/nope", "/openapi.json"])
-def test_plain_http_is_refused_before_the_key_is_looked_at(
-    client_wire: ClientWire,
+def test_plain_http_is_rejected_before_the_key_is_looked_up(
+    client_transport: ClientTransport,
     settings: LazySettings,
     django_assert_num_queries: Callable[[int], AbstractContextManager[object]],
     key: str,
@@ -218,7 +226,7 @@ def test_plain_http_is_refused_before_the_key_is_looked_at(
     settings.REQUIRE_HTTPS = True
 
     with django_assert_num_queries(0):
-        reply = client_wire.send("GET", target, [("X-API-Key", client_wire.seed[key])])
+        reply = client_transport.send("GET", target, [("X-API-Key", client_transport.seed[key])])
 
     assert_failure(reply, 403)
     assert "HTTPS" in reply.error["message"]
@@ -226,38 +234,40 @@ def test_plain_http_is_refused_before_the_key_is_looked_at(
 
 
 @pytest.mark.parametrize("key", ["write", "revoked", "foreign"])
-def test_a_key_that_was_sent_over_plain_http_is_logged_by_its_prefix(
-    client_wire: ClientWire, settings: LazySettings, caplog: pytest.LogCaptureFixture, key: str
+def test_key_sent_over_plain_http_is_logged_by_its_prefix(
+    client_transport: ClientTransport, settings: LazySettings, caplog: pytest.LogCaptureFixture, key: str
 ) -> None:
     settings.REQUIRE_HTTPS = True
-    plain = client_wire.seed[key]
+    plain = client_transport.seed[key]
 
-    client_wire.send("GET", "/v1/pets", [("X-API-Key", plain)])
+    client_transport.send("GET", "/v1/pets", [("X-API-Key", plain)])
 
     (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert line.endswith(f"rotate it: {plain[:PREFIX_LENGTH]}")
 
 
 @pytest.mark.parametrize("sent", [None, "", "nonsense\r\n", "pets_test_" + "x" * 49])
-def test_what_is_no_key_is_not_logged(
-    client_wire: ClientWire, settings: LazySettings, caplog: pytest.LogCaptureFixture, sent: str | None
+def test_invalid_key_is_not_logged(
+    client_transport: ClientTransport, settings: LazySettings, caplog: pytest.LogCaptureFixture, sent: str | None
 ) -> None:
     settings.REQUIRE_HTTPS = True
 
-    client_wire.send("GET", "/v1/pets", [] if sent is None else [("X-API-Key", sent)])
+    client_transport.send("GET", "/v1/pets", [] if sent is None else [("X-API-Key", sent)])
 
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 @pytest.mark.parametrize("target", ["/v1/health", "/ready"])
-def test_probes_are_answered_over_plain_http(client_wire: ClientWire, settings: LazySettings, target: str) -> None:
+def test_probes_work_over_plain_http(client_transport: ClientTransport, settings: LazySettings, target: str) -> None:
     settings.REQUIRE_HTTPS = True
 
-    assert client_wire.send("GET", target, [("Host", "10.0.0.7")]).status == 200
+    assert client_transport.send("GET", target, [("Host", "10.0.0.7")]).status == 200
 
 
-def test_proxy_header_does_not_make_plain_http_secure(client_wire: ClientWire, settings: LazySettings) -> None:
+def test_proxy_header_does_not_make_plain_http_secure(
+    client_transport: ClientTransport, settings: LazySettings
+) -> None:
     settings.REQUIRE_HTTPS = True
-    headers = [*filled(WRITE, client_wire.seed), ("X-Forwarded-Proto", "https")]
+    headers = [*filled(WRITE, client_transport.seed), ("X-Forwarded-Proto", "https")]
 
-    assert_failure(client_wire.send("GET", "/v1/pets", headers), 403)
+    assert_failure(client_transport.send("GET", "/v1/pets", headers), 403)

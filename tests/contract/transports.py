@@ -1,4 +1,4 @@
-"""Two ways to send one request as it stands: through Django's test client and over a real socket to any server."""
+"""Send a request unchanged, either through Django's test client or over a socket to any server."""
 
 import json
 import socket
@@ -17,14 +17,14 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, whichever way it came."""
+    """A response, independent of the transport."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The value of a header that is there at most once, in any letter case."""
+        """Return the value of a header, in any letter case, and fail if the response repeats the header."""
         values = [value for known, value in self.headers if known.lower() == name.lower()]
         assert len(values) <= 1, f"{name} is there {len(values)} times"
         return values[0] if values else None
@@ -39,8 +39,8 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class ClientWire:
-    """Through Django's test client, with nothing of the request normalised."""
+class ClientTransport:
+    """A transport through Django's test client that normalises nothing in the request."""
 
     seed: dict[str, str]
 
@@ -51,7 +51,7 @@ class ClientWire:
             variable = name.upper().replace("-", "_")
             if variable not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
                 variable = f"HTTP_{variable}"
-            # As servers do with a header that is there twice.
+            # Servers join the values of a repeated header in this way.
             environ[variable] = f"{environ[variable]},{value}" if variable in environ else value
         response = Client(raise_request_exception=False).generic(method, "/", body, content_type="", **environ)
         fields = [*response.items(), *(("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())]
@@ -59,8 +59,8 @@ class ClientWire:
 
 
 @dataclass(frozen=True)
-class SocketWire:
-    """Over a connection of its own to a running service."""
+class SocketTransport:
+    """A transport to a running service, with a new connection for each request."""
 
     seed: dict[str, str]
     url: str
@@ -79,10 +79,11 @@ class SocketWire:
         return reply
 
     def send_bytes(self, request: bytes, *, ends: bool = False) -> Reply:
-        """The response to these bytes, with which the client ends its half of the connection if `ends`."""
+        """Send these bytes, then close the sending half of the connection if `ends`, and return the response."""
         address = urlsplit(self.url)
         with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-            with suppress(OSError):  # it may be refused, and the connection closed, before all of it is sent
+            # The server may reject the request and close the connection before it has all of it.
+            with suppress(OSError):
                 connection.sendall(request)
                 if ends:
                     connection.shutdown(socket.SHUT_WR)
@@ -93,4 +94,4 @@ class SocketWire:
         return Reply(int(status_line.split(" ")[1]), fields, content)
 
 
-Wire = ClientWire | SocketWire
+Transport = ClientTransport | SocketTransport

@@ -1,4 +1,4 @@
-"""The contract as a table."""
+"""The contract as a table of requests and expected responses."""
 
 from tests.contract.rows import bodies, keys, lists, paths
 

@@ -5,7 +5,7 @@ from tests.contract.rows.row import MAX_BODY, UNKNOWN_ID, WRITE, creates, post, 
 
 
 def padded(size: int) -> bytes:
-    """A good body of this many bytes."""
+    """Return a valid body of this many bytes."""
     frame = b'{"name":"Rex","note":"%s"}'
     return frame % (b"x" * (size - len(frame) + 2))
 
@@ -34,7 +34,7 @@ ROWS = [
             "UTF-16": '{"name":"Rex"}'.encode("utf-16"),
             "surrogate in UTF-8": b'{"name":"\xed\xa0\x80"}',
             "5000 deep": DEEP,
-            "5000 deep in a member": b'{"name":"Rex","x":' + DEEP + b"}",
+            "5000 deep in a field": b'{"name":"Rex","x":' + DEEP + b"}",
             "array": b"[]",
             "array of a pet": b'[{"name":"Rex"}]',
             "string": b'"Rex"',
@@ -48,9 +48,9 @@ ROWS = [
         }.items()
     ),
     post("blanks around the object", b' \r\n\t{"name":"Rex"}\n', check=creates(name="Rex")),
-    post("duplicate members", b'{"name":"Tom","name":"Rex"}', check=creates(name="Rex")),
+    post("duplicate fields", b'{"name":"Tom","name":"Rex"}', check=creates(name="Rex")),
     post("escapes", b'{"n\\u0061me":"\\u00e9\\ud83d\\udc15"}', check=creates(name="é🐕")),
-    post("huge number in an ignored member", b'{"name":"Rex","x":1e999}', 400),
+    post("huge number in an ignored field", b'{"name":"Rex","x":1e999}', 400),
 ]
 
 # Content types.
@@ -79,8 +79,8 @@ ROWS += [
     post("empty object", {}, 400, says("name")),
     post("name in another case", {"Name": "Rex"}, 400, says("name")),
     *(
-        post(f"{member} {name}", {"name": "Rex"} | {member: value}, 400, says(member))
-        for member in TEXTS
+        post(f"{field} {name}", {"name": "Rex"} | {field: value}, 400, says(field))
+        for field in TEXTS
         for name, value in [
             ("null", None),
             ("number", 5),
@@ -119,5 +119,5 @@ ROWS += [
     ),
     post("client's id is ignored", {"id": UNKNOWN_ID, "name": "Rex"}, check=creates(name="Rex")),
     post("client's status is ignored", {"status": "sold", "name": "Rex"}, check=creates(name="Rex")),
-    post("unknown members are ignored", {"name": "Rex", "x": [1], "": None}, check=creates(name="Rex")),
+    post("unknown fields are ignored", {"name": "Rex", "x": [1], "": None}, check=creates(name="Rex")),
 ]

@@ -37,7 +37,7 @@ ROWS = [
     post("create", {"name": "Rex", "tag": "dog"}, check=creates(name="Rex", tag="dog")),
     post("create without a tag", {"name": "Rex"}, check=creates(name="Rex")),
     get("ready", "/ready", check=is_ok, headers=[]),
-    # Order of judgement.
+    # The order of checks.
     get("no key, wrong path", "/v1/nope", 404, headers=[]),
     get("no key, wrong method", "/v1/pets", 404, headers=[], method="DELETE"),
     get("unknown key, wrong method", "/v1/pets", 404, headers=key("unknown"), method="DELETE"),

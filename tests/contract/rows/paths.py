@@ -1,8 +1,8 @@
-"""Rows for paths, ids and methods that there are not, and for HEAD."""
+"""Rows for unknown paths, ids and methods, and for HEAD."""
 
 from tests.contract.rows.row import READ, TYPE, UNKNOWN_ID, WRITE, Row, get, key
 
-# Paths where there is nothing.
+# Unknown paths.
 ROWS = [
     get(f"nothing at {path[:60]!r}, {who} key", path, 404, headers=headers)
     for path in (
@@ -14,7 +14,7 @@ ROWS = [
     for who, headers in [("with a", WRITE), ("without a", [])]
 ]
 
-# Ids that no pet has.
+# Unknown ids.
 ROWS += [
     get(f"pet {name}", f"/v1/pets/{text}", 404, headers=headers)
     for name, text in [
@@ -43,7 +43,7 @@ ROWS += [
     for headers in [READ]
 ]
 
-# Methods: everything but the contract's is a wrong one, with or without a key.
+# Methods that the contract does not have get 404, with or without a key.
 _OPERATIONS = {
     "/v1/pets": ("GET", "HEAD", "POST"),
     "/v1/pets/{pet}": ("GET", "HEAD"),
@@ -69,7 +69,7 @@ ROWS += [
     ),
 ]
 
-# HEAD is GET without the body.
+# HEAD gets the response of GET without the body.
 ROWS += [
     get(f"HEAD {target[:40]}, {status}", target, status, headers=headers, method="HEAD")
     for target, status, headers in [

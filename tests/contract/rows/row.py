@@ -1,6 +1,6 @@
 """A row of the contract, and the checks that a row makes of the response's body.
 
-`{write}`, `{pet}` and the like in targets and headers are what tests.contract.seed made.
+Values from tests.contract.seed replace the names in braces in targets and headers, such as `{write}` and `{pet}`.
 """
 
 import json
@@ -19,7 +19,7 @@ Check = Callable[[Reply, dict[str, str]], None]
 
 @dataclass(frozen=True)
 class Row:
-    """A request, and what is to be answered."""
+    """A request and the response that the contract requires."""
 
     id: str
     method: str
@@ -51,7 +51,7 @@ def get(
 def post(
     id: str, body: bytes | dict[str, Any], status: int = 201, check: Check | None = None, headers: Headers | None = None
 ) -> Row:
-    """POST /v1/pets, as JSON and with a key that may write unless `headers` say otherwise."""
+    """Return a row for POST /v1/pets, by default with JSON as the content type and a read-and-write key."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = [*WRITE, TYPE] if headers is None else headers
     return Row(id, "POST", "/v1/pets", headers, content, status, CODES.get(status), check)
@@ -60,19 +60,19 @@ def post(
 # Checks of the body.
 
 
-def creates(**members: str) -> Check:
-    """The answer is the new pet with these members and an id of the service, and nothing else."""
+def creates(**fields: str) -> Check:
+    """Return a check that the body is exactly a new pet with these fields and a generated id."""
 
     def check(reply: Reply, seed: dict[str, str]) -> None:
         pet = reply.json()
         assert ID.fullmatch(pet.pop("id"))
-        assert pet == members
+        assert pet == fields
 
     return check
 
 
 def says(*parts: str) -> Check:
-    """The message names all of these."""
+    """Return a check that the error message contains all of these parts."""
 
     def check(reply: Reply, seed: dict[str, str]) -> None:
         for part in parts:
@@ -82,7 +82,7 @@ def says(*parts: str) -> Check:
 
 
 def has_at_most(count: int) -> Check:
-    """The answer is a list of pets, as many as there are (two at least) or this many."""
+    """Return a check that the body is a list of at most `count` pets, and of at least two if `count` permits."""
 
     def check(reply: Reply, seed: dict[str, str]) -> None:
         assert min(count, 2) <= len(reply.json()) <= count
