@@ -1,4 +1,4 @@
-"""What the service asks of both databases beyond what Django does (petservice.db.backend)."""
+"""Both databases provide operations that Django does not have (petservice.db.backend)."""
 
 import threading
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
 from tests.waiting import wait_until
 
-only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a writer to SQLite is alone")
+only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
 
 
-# The sessions that ask for the lock, or have just done so.
+# The number of sessions that are requesting the lock, or did so in their last statement.
 ATTEMPTS = (
     "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_%advisory_lock(%' AND pid <> pg_backend_pid()"
 )
 
 
 class Other:
-    """Another process, as far as the database can tell."""
+    """A thread with a database connection of its own, in place of a second process."""
 
     def __init__(self) -> None:
-        self.is_in = threading.Event()
-        self.may_leave = threading.Event()
+        self.has_lock = threading.Event()
+        self.may_unlock = threading.Event()
 
     def migrate(self) -> None:
         try:
             with backend().migration_lock():
-                self.is_in.set()
-                self.may_leave.wait(30)
+                self.has_lock.set()
+                self.may_unlock.wait(30)
         finally:
             connection.close()
 
@@ -49,7 +49,7 @@ def migrating(other: Other) -> Iterator[Future[None]]:
         try:
             yield future
         finally:
-            other.may_leave.set()
+            other.may_unlock.set()
             future.result(timeout=30)
 
 
@@ -57,31 +57,31 @@ def migrating(other: Other) -> Iterator[Future[None]]:
 def test_one_process_at_a_time_migrates() -> None:
     one, two = Other(), Other()
     with migrating(one):
-        assert one.is_in.wait(10)
+        assert one.has_lock.wait(10)
         with migrating(two):
-            # A process that is let in has this long to show it.
-            assert not two.is_in.wait(0.5)
-            one.may_leave.set()
-            assert two.is_in.wait(10)
+            # A process that gets the lock needs less time than this to set the event.
+            assert not two.has_lock.wait(0.5)
+            one.may_unlock.set()
+            assert two.has_lock.wait(10)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_migration_that_fails_leaves_the_lock_to_the_next() -> None:
+def test_failed_migration_releases_the_lock() -> None:
     with pytest.raises(ZeroDivisionError), backend().migration_lock():
         raise ZeroDivisionError
     other = Other()
     with migrating(other):
-        assert other.is_in.wait(10)
+        assert other.has_lock.wait(10)
 
 
 def second_connection() -> psycopg.Connection:
-    """To the test database, by the driver alone."""
+    """Connect to the test database with the driver, without Django."""
     return psycopg.connect(**psycopg.conninfo.conninfo_to_dict(connection.connection.info.dsn), autocommit=True)
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_process_that_waits_for_migrations_does_not_hold_up_their_indexes() -> None:
+def test_process_that_waits_for_migrations_does_not_block_their_indexes() -> None:
     connection.ensure_connection()
     other = Other()
     with closing(second_connection()) as first:
@@ -91,14 +91,14 @@ def test_process_that_waits_for_migrations_does_not_hold_up_their_indexes() -> N
             first.execute("SET statement_timeout = '10s'")
             first.execute("CREATE INDEX CONCURRENTLY passing ON pets_pet (name)")
             first.execute("DROP INDEX passing")
-            assert not other.is_in.is_set()
+            assert not other.has_lock.is_set()
             first.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
-            assert other.is_in.wait(10)
+            assert other.has_lock.wait(10)
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_lock_by_name_and_number_lasts_as_long_as_its_transaction() -> None:
+def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends() -> None:
     def try_both() -> list[bool]:
         try:
             with transaction.atomic():
@@ -134,7 +134,7 @@ def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_rows_that_another_writer_has_locked_are_left_alone() -> None:
+def test_rows_locked_by_another_writer_are_skipped() -> None:
     free, locked = Pet.objects.create(name="Rex"), Pet.objects.create(name="Kit")
     with closing(second_connection()) as other, other.transaction():
         other.execute("SELECT 1 FROM pets_pet WHERE id = %s FOR UPDATE", [locked.pk])
@@ -144,7 +144,7 @@ def test_rows_that_another_writer_has_locked_are_left_alone() -> None:
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL locks rows")
 @pytest.mark.django_db(transaction=True)
-def test_a_database_that_another_writes_to_is_left_alone() -> None:
+def test_update_is_skipped_while_another_writer_has_locked_the_database() -> None:
     Pet.objects.create(name="Rex")
 
     def update() -> None:
@@ -154,14 +154,14 @@ def test_a_database_that_another_writes_to_is_left_alone() -> None:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        pool.submit(update).result(timeout=4)  # sooner than a writer's turn would be given up
+        pool.submit(update).result(timeout=4)  # less than the timeout of a waiting writer
     assert Pet.objects.get().tag is None
     update()
     assert Pet.objects.get().tag == "seen"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_writers_are_locked_out_until_the_transaction_ends() -> None:
+def test_writers_wait_until_the_transaction_ends() -> None:
     order: list[str] = []
 
     def write() -> None:

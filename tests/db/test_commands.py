@@ -1,4 +1,4 @@
-"""The commands that need the database, where there is none that they can use."""
+"""Commands report that the database is unavailable or has pending migrations."""
 
 import os
 import re
@@ -25,8 +25,8 @@ COMMANDS = {
 }
 
 
-def refused(url: str) -> str:
-    """What a command says at its end, which must be a failure."""
+def error_message(url: str) -> str:
+    """Run a command that must fail, and return its error message."""
     arguments = [sys.executable, "manage.py", "create_api_key", "Acme"]
     ended = subprocess.run(
         arguments, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=60
@@ -37,35 +37,36 @@ def refused(url: str) -> str:
     return ended.stderr
 
 
-def test_command_says_that_the_database_has_no_tables_yet(tmp_path: Path) -> None:
-    said = refused(f"sqlite:///{tmp_path}/new.sqlite3")
+def test_command_reports_a_database_without_tables(tmp_path: Path) -> None:
+    message = error_message(f"sqlite:///{tmp_path}/new.sqlite3")
 
-    assert re.search(r"lacks \d+ migration\(s\): run `python manage.py migrate`", said)
-
-
-def test_command_says_that_the_database_does_not_answer() -> None:
-    said = refused(f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
-
-    assert "The database does not answer: connection" in said
-    assert "s3cret" not in said
+    assert re.search(r"lacks \d+ migration\(s\): run `python manage.py migrate`", message)
 
 
-def missing() -> int:
+def test_command_reports_an_unavailable_database() -> None:
+    message = error_message(f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
+
+    assert "The database does not answer: connection" in message
+    assert "s3cret" not in message
+
+
+def one_pending() -> int:
     return 1
 
 
-def no_answer() -> int:
+def unavailable() -> int:
     raise OperationalError("connection refused")
 
 
 @pytest.mark.parametrize(
-    ("found", "sentence"), [(missing, r"lacks 1 migration\(s\)"), (no_answer, "does not answer: connection refused")]
+    ("found", "sentence"),
+    [(one_pending, r"lacks 1 migration\(s\)"), (unavailable, "does not answer: connection refused")],
 )
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_says_so(
+def test_every_command_reports_an_unusable_database(
     command: str, found: Callable[[], int], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it touches the database, which it may not do here."""
+    """The command reports it before it uses the database, which pytest-django prevents here."""
     monkeypatch.setattr("petservice.db.commands.missing_migrations", found)
     output = StringIO()
 

@@ -1,4 +1,4 @@
-"""What a request asks of the database: the key, and the work."""
+"""A request makes two queries: one for its API key, and one for its result."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from petservice.db.compiled import CompiledInsert, CompiledQuery
 @pytest.fixture
 def client(create_key: Callable[..., str]) -> Client:
     key = create_key()
-    # Its use is recorded once a minute, which is a query of its own.
+    # The use of a key is recorded once per minute, by a further query of this first request.
     client = Client(headers={"X-API-Key": key})
     client.get("/v1/pets")
     assert APIKey.objects.get().last_used_at
@@ -26,23 +26,23 @@ def client(create_key: Callable[..., str]) -> Client:
 @pytest.mark.parametrize(
     "path", ["/v1/pets", "/v1/pets?limit=2", "/v1/pets?after={id}", "/v1/pets/{id}", "/v1/store/inventory"]
 )
-def test_a_read_asks_for_the_key_and_for_the_work(client: Client, path: str) -> None:
+def test_read_queries_the_key_and_the_result(client: Client, path: str) -> None:
     pet = create_pet(name="Rex")
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert client.get(path.format(id=pet.id)).status_code == 200
 
-    assert ["apikeys_apikey" in query["sql"] for query in asked] == [True, False]
+    assert ["apikeys_apikey" in query["sql"] for query in queries] == [True, False]
 
 
-def test_a_post_asks_for_the_key_and_writes_the_pet(client: Client) -> None:
-    with CaptureQueriesContext(connection) as asked:
+def test_post_queries_the_key_and_inserts_the_pet(client: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
         assert client.post("/v1/pets", {"name": "Rex"}, content_type="application/json").status_code == 201
 
-    assert [query["sql"].split('"')[0] for query in asked] == ["SELECT ", "INSERT INTO "]
+    assert [query["sql"].split('"')[0] for query in queries] == ["SELECT ", "INSERT INTO "]
 
 
-def test_the_same_query_is_asked_with_each_request_s_own_parameters(client: Client) -> None:
+def test_compiled_query_runs_with_the_parameters_of_each_request(client: Client) -> None:
     pets = [create_pet(name=f"Pet {number}") for number in range(5)]
 
     for pet in pets:
@@ -54,7 +54,7 @@ def test_the_same_query_is_asked_with_each_request_s_own_parameters(client: Clie
         assert [found["name"] for found in page] == [p.name for p in pets[number + 1 : number + 3]]
 
 
-def test_what_the_database_refuses_is_django_s_error(db: None) -> None:
+def test_database_errors_are_django_s_exceptions(db: None) -> None:
     insertion = CompiledInsert(Pet)
     pet = insertion.write(name="Rex")
 
@@ -64,13 +64,13 @@ def test_what_the_database_refuses_is_django_s_error(db: None) -> None:
     assert [pet.name for pet in Pet.objects.all()] == ["Rex"]
 
 
-def test_an_insertion_refuses_a_field_that_its_model_has_not() -> None:
+def test_insertion_rejects_an_unknown_field() -> None:
     with pytest.raises(TypeError, match="Pet has no field tga"):
         CompiledInsert(Pet).write(name="Rex", tga="dog")
 
 
 @pytest.mark.parametrize("example", ["an id", 987_654_321])
-def test_a_query_that_leaves_a_parameter_out_is_a_mistake_that_shows(db: None, example: str | int) -> None:
+def test_query_that_does_not_use_its_parameter_is_an_error(db: None, example: str | int) -> None:
     query = CompiledQuery(lambda example: Pet.objects.values_list("name")[:5], example)
 
     with pytest.raises(LookupError, match="no parameter of the query"):

@@ -1,4 +1,4 @@
-"""What migrations do to the table of pets, with its triggers, while the service uses it."""
+"""Migrations keep the triggers on the pets' table, and build indexes without blocking the service."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,19 +17,19 @@ from store.services import inventory_counts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COLUMN = migrations.AddField("pet", "planted", models.CharField(max_length=255, null=True))
+COLUMN = migrations.AddField("pet", "example", models.CharField(max_length=255, null=True))
 CONSTRAINT = migrations.AddConstraint(
-    "pet", models.CheckConstraint(condition=~models.Q(name="Tom"), name="planted_constraint")
+    "pet", models.CheckConstraint(condition=~models.Q(name="Tom"), name="example_constraint")
 )
-INDEX = AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="planted_index"))
+INDEX = AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="example_index"))
 
-on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL alters a table where it is")
+on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL alters a table in place")
 
 
 @contextmanager
 def migrated(*operations: Any, atomic: bool = True) -> Iterator[None]:
-    """Run a migration of pets with these operations, and at the end backwards."""
-    migration = migrations.Migration("planted", "pets")
+    """Run a migration of the app pets with these operations, and reverse it at the end."""
+    migration = migrations.Migration("example", "pets")
     migration.operations, migration.atomic = list(operations), atomic
     before = MigrationExecutor(connection).loader.project_state()
     MigrationExecutor(connection).apply_migration(before.clone(), migration)
@@ -40,7 +40,7 @@ def migrated(*operations: Any, atomic: bool = True) -> Iterator[None]:
 
 
 def triggers() -> list[tuple[str, str]]:
-    """The triggers on the pets' table, and their statements."""
+    """Return the names and the definitions of the triggers on the pets' table."""
     with connection.cursor() as cursor:
         cursor.execute(
             {
@@ -52,8 +52,8 @@ def triggers() -> list[tuple[str, str]]:
         return cursor.fetchall()
 
 
-def index(name: str = "planted_index") -> dict[str, Any] | None:
-    """What the database tells of an index, if there is one."""
+def index(name: str = "example_index") -> dict[str, Any] | None:
+    """Return the description of an index, or None if it does not exist."""
     with connection.cursor() as cursor:
         return connection.introspection.get_constraints(cursor, "pets_pet").get(name)
 
@@ -67,7 +67,7 @@ def index(name: str = "planted_index") -> dict[str, Any] | None:
         migrations.RemoveConstraint("pet", "pets_pet_name_not_empty"),
     ],
 )
-def test_a_migration_that_would_lose_triggers_says_what_to_do_and_changes_nothing(operation: Any) -> None:
+def test_migration_that_would_lose_triggers_says_what_to_do_and_changes_nothing(operation: Any) -> None:
     Pet.objects.create(name="Rex")
     before = triggers()
     says = (
@@ -81,13 +81,13 @@ def test_a_migration_that_would_lose_triggers_says_what_to_do_and_changes_nothin
     assert triggers() == before != []
     with connection.cursor() as cursor:
         columns = [column.name for column in connection.introspection.get_table_description(cursor, "pets_pet")]
-    assert "planted" not in columns
-    assert not MigrationRecorder.Migration.objects.filter(name="planted").exists()
+    assert "example" not in columns
+    assert not MigrationRecorder.Migration.objects.filter(name="example").exists()
     Pet.objects.create(name="Tom")
     assert inventory_counts()["available"] == 2
 
 
-def test_a_change_of_the_table_can_keep_its_triggers_forwards_and_backwards() -> None:
+def test_keep_triggers_keeps_them_forwards_and_backwards() -> None:
     Pet.objects.create(name="Rex")
     before = triggers()
 
@@ -104,7 +104,7 @@ def test_a_change_of_the_table_can_keep_its_triggers_forwards_and_backwards() ->
 
 
 @on_sqlite
-def test_triggers_are_kept_by_no_other_operation_of_the_migration() -> None:
+def test_keep_triggers_applies_only_to_its_own_operations() -> None:
     was_migrated = False
 
     with (
@@ -116,34 +116,34 @@ def test_triggers_are_kept_by_no_other_operation_of_the_migration() -> None:
     assert not was_migrated
 
 
-def test_an_index_is_added_and_removed_forwards_and_backwards() -> None:
+def test_added_index_is_removed_backwards() -> None:
     with migrated(INDEX, atomic=False):
         assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
     assert index() is None
 
 
-def test_an_index_is_removed_and_added_again_backwards() -> None:
+def test_removed_index_is_added_backwards() -> None:
     with migrated(RemoveIndexConcurrently("pet", "pets_pet_tag"), atomic=False):
         assert index("pets_pet_tag") is None
     assert index("pets_pet_tag") is not None
 
 
-def test_a_run_that_ended_before_it_was_recorded_can_be_repeated() -> None:
+def test_migration_that_ended_before_it_was_recorded_can_be_repeated() -> None:
     with connection.schema_editor(atomic=False) as editor:
-        editor.add_index(Pet, models.Index("name", name="planted_index"))
+        editor.add_index(Pet, models.Index("name", name="example_index"))
 
     with migrated(INDEX, atomic=False):
         assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
 
 
-def test_an_index_in_the_transaction_of_a_migration_is_refused_with_what_to_do() -> None:
+def test_concurrent_index_in_a_transaction_is_rejected_with_what_to_do() -> None:
     with pytest.raises(NotSupportedError, match="set atomic = False on the migration"), migrated(INDEX):
         pass
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="no other build of an index can be aborted half way")
-def test_an_invalid_index_of_an_aborted_run_is_replaced_and_nobody_waits_for_it() -> None:
-    is_valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('planted_index')"
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="only PostgreSQL can leave an incomplete index")
+def test_invalid_index_of_an_aborted_run_is_replaced_without_blocking_writers() -> None:
+    is_valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('example_index')"
     writer = connection.copy()
     writer.set_autocommit(False)
     try:
@@ -157,7 +157,7 @@ def test_an_invalid_index_of_an_aborted_run_is_replaced_and_nobody_waits_for_it(
             cursor.execute("RESET statement_timeout")
             cursor.execute(is_valid)
             assert cursor.fetchone() == (False,)
-            writing.execute("UPDATE pets_pet SET name = 'Kit'")  # which a lock of the table would refuse
+            writing.execute("UPDATE pets_pet SET name = 'Kit'")  # would fail if the table were locked
         writer.commit()
     finally:
         writer.close()

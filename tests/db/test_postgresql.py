@@ -1,4 +1,4 @@
-"""What is asked of PostgreSQL: few connections, short waits, prepared statements, and migrations that give way."""
+"""The service opens few connections to PostgreSQL, limits its waits, and prepares its statements."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 
-# The most connections that a worker process opens, as petservice/docs/deployment.md says.
+# Maximum number of connections of each worker, as petservice/docs/deployment.md says.
 CONNECTIONS = 10
 
 
@@ -44,7 +44,7 @@ def one_worker(tmp_path: Path, url: str) -> Iterator[Service]:
         yield service
 
 
-def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: Service, url: str) -> None:
+def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> None:
     key = one_worker.create_key()
     idempotent = [post(key, b'{"name":"Rex"}', f"Idempotency-Key: {uuid.uuid4()}".encode()) for _ in range(20)]
     requests = [
@@ -59,7 +59,7 @@ def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: S
             of_the_service = "datname = current_database() AND application_name = 'petservice'"
             return watching.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {of_the_service}").fetchone()[0]
 
-        warm = stack.enter_context(Client(one_worker))  # it knows then that the database has all migrations
+        warm = stack.enter_context(Client(one_worker))  # checks for pending migrations before the lock
         warm.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
         assert warm.answer().status == 200
         database.execute("LOCK TABLE apikeys_apikey, django_session, django_migrations IN ACCESS EXCLUSIVE MODE")
@@ -68,12 +68,12 @@ def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: S
             client.send(request)
         wait_until(lambda: opened() == CONNECTIONS)
         with ThreadPoolExecutor(len(clients)) as pool:
-            answers = [pool.submit(client.answer) for client in clients]
+            responses = [pool.submit(client.answer) for client in clients]
             seen = set()
-            wait_until(lambda: seen.add(opened()) or all(answer.done() for answer in answers))
+            wait_until(lambda: seen.add(opened()) or all(response.done() for response in responses))
 
         assert max(seen) == CONNECTIONS
-        assert {answer.result().status for answer in answers} <= {500, 503}
+        assert {response.result().status for response in responses} <= {500, 503}
         database.rollback()
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
@@ -83,9 +83,9 @@ def test_a_worker_opens_ten_connections_and_no_more_whatever_waits(one_worker: S
 
 
 def limits() -> list[str]:
-    """The time-outs of the connection in use here."""
+    """Return the timeouts of a new database connection of this thread or greenlet."""
     names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
-    connection.close()  # the limits come with a new one
+    connection.close()  # a connection gets its limits when it is opened
     try:
         with connection.cursor() as cursor:
             return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in names]
@@ -110,13 +110,13 @@ def on_a_thread(function: Callable[[], list[str]]) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_server_ends_what_takes_too_long_but_no_command() -> None:
+def test_requests_have_timeouts_and_commands_have_none() -> None:
     assert in_a_greenlet(limits) == ["5s", "3s", "30s"]
     assert on_a_thread(limits) == ["20s", "5s", "1min"]
     context = copy_context()
     context.run(unlimited.set, True)
     assert context.run(limits) == ["0", "0", "0"]
-    # A greenlet or a thread of a process that began as a command has them nonetheless.
+    # In a process that was started as a command, greenlets and threads have timeouts as well.
     assert context.run(in_a_greenlet, limits) == ["5s", "3s", "30s"]
     assert context.run(on_a_thread, limits) == ["20s", "5s", "1min"]
 
@@ -133,12 +133,12 @@ def test_frequent_statements_are_prepared(api: DjangoClient) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_statements_of_calls_are_planned_once_and_go_by_an_index_even_of_a_small_table(api: DjangoClient) -> None:
-    for name in ("Rex", "Kit"):  # of a single pet the server could take any index
+def test_statements_of_requests_are_planned_once_and_use_an_index_even_of_a_small_table(api: DjangoClient) -> None:
+    for name in ("Rex", "Kit"):  # with a single pet the server might use any index
         created = api.post("/v1/pets", {"name": name}, content_type="application/json")
     pet_id = created.json()["id"]
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # else it takes a new table for one of several pages
+        cursor.execute("ANALYZE")  # without statistics the server assumes several pages
 
     def plans() -> list[str]:
         paths = (f"/v1/pets/{pet_id}", "/v1/pets", f"/v1/pets?limit=7&after={pet_id}", "/v1/store/inventory")
@@ -157,14 +157,15 @@ def test_statements_of_calls_are_planned_once_and_go_by_an_index_even_of_a_small
 
     assert len(found) == 5  # one for the key, and one for each path
     assert sum("Index Scan using pets_pet_pkey" in plan for plan in found) == 3
-    # None is compiled, which takes a hundred times as long as it runs. Servers before 18 would do it, so CI has one.
+    # None is JIT-compiled, because that would take a hundred times as long as the statement. Servers before version 18
+    # would compile some, so CI has such a server.
     assert [plan for plan in found if "JIT" in plan] == []
-    # The inventory's few rows are all read.
+    # The query of the inventory may scan its table, because it reads all of the few rows.
     assert [plan.count("Seq Scan") for plan in found if "store_" not in plan] == [0] * 4
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_server_knows_after_an_import_how_many_pets_there_are(tmp_path: Path) -> None:
+def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     file.write_text("name\nRex\nKit\nTom\n")
 
@@ -191,7 +192,7 @@ def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return manage(url, "migrate", "--verbosity", "0", *arguments)
 
 
-def test_an_import_and_who_makes_an_index_meanwhile_do_not_wait_for_each_other(url: str, tmp_path: Path) -> None:
+def test_import_does_not_wait_for_a_concurrent_index_build(url: str, tmp_path: Path) -> None:
     assert migrate(url).returncode == 0
     file = tmp_path / "pets.csv"
     file.write_text("name\nRex\n")
@@ -203,14 +204,14 @@ def test_an_import_and_who_makes_an_index_meanwhile_do_not_wait_for_each_other(u
     assert imported.returncode == 0, imported.stderr
 
 
-def test_a_migration_gives_way_rather_than_hold_others_up(url: str) -> None:
+def test_migration_times_out_instead_of_blocking_other_queries(url: str) -> None:
     assert migrate(url, "pets", "0001").returncode == 0
     with psycopg.connect(url) as reading, psycopg.connect(url, autocommit=True) as watching:
-        reading.execute("SELECT * FROM pets_pet")  # and does not end, as a backup does for long
+        reading.execute("SELECT * FROM pets_pet")  # in a transaction that stays open, like that of a backup
 
-        refused = migrate(url, "pets", "0002")
+        rejected = migrate(url, "pets", "0002")
 
-        assert refused.returncode == 1
-        assert "canceling statement due to lock timeout" in refused.stderr
+        assert rejected.returncode == 1
+        assert "canceling statement due to lock timeout" in rejected.stderr
         assert watching.execute("SELECT count(*) FROM pets_pet").fetchone() == (0,)
     assert migrate(url).returncode == 0

@@ -1,4 +1,4 @@
-"""Prepared statements, which go past psycopg's cursors: what these would have seen to."""
+"""Prepared statements that bypass psycopg's cursors handle values, errors and transactions as cursors do."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -12,7 +12,7 @@ from petservice.db.postgresql.base import Connection
 from petservice.db.postgresql.statements import Rows
 
 pytestmark = [
-    pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's driver has such statements by itself"),
+    pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's driver prepares statements itself"),
     pytest.mark.django_db(transaction=True),
 ]
 
@@ -23,29 +23,29 @@ def rows(sql: str, *parameters: object) -> Rows:
     return database.rows(sql.encode(), parameters)
 
 
-def test_values_come_back_as_they_went() -> None:
+def test_values_are_returned_unchanged() -> None:
     text = "O'Rex \\ $1 %s 🐕\n"
-    moment = datetime(2026, 11, 23, 7, 30, 0, 123_456, tzinfo=UTC)
+    time = datetime(2026, 11, 23, 7, 30, 0, 123_456, tzinfo=UTC)
     pet_id = uuid4()
     sql = "SELECT $1::text, $2::bigint, $3::timestamptz, $4::uuid, $5::text, $6::boolean"
 
-    assert rows(sql, text, 2**40, moment, pet_id, None, True) == [(text, 2**40, moment, str(pet_id), None, True)]
-    assert rows(sql, "", 0, moment, pet_id, "x", False) == [("", 0, moment, str(pet_id), "x", False)]
+    assert rows(sql, text, 2**40, time, pet_id, None, True) == [(text, 2**40, time, str(pet_id), None, True)]
+    assert rows(sql, "", 0, time, pet_id, "x", False) == [("", 0, time, str(pet_id), "x", False)]
 
 
-def test_times_come_in_utc_wherever_the_server_is() -> None:
+def test_times_are_in_utc_in_any_time_zone_of_the_server() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET TIME ZONE 'Asia/Kathmandu'")
     try:
-        ((moment,),) = rows("SELECT $1::timestamptz", "2026-11-23 07:30Z")
+        ((time,),) = rows("SELECT $1::timestamptz", "2026-11-23 07:30Z")
     finally:
         connection.close()
 
-    assert moment == datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
-    assert moment.tzinfo is UTC
+    assert time == datetime(2026, 11, 23, 7, 30, tzinfo=UTC)
+    assert time.tzinfo is UTC
 
 
-def test_what_begins_a_transaction_is_undone_with_it() -> None:
+def test_first_statement_of_a_transaction_is_rolled_back_with_it() -> None:
     insertion = "INSERT INTO note VALUES ($1)"
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE note (text text)")
@@ -60,7 +60,7 @@ def test_what_begins_a_transaction_is_undone_with_it() -> None:
     assert rows("SELECT text FROM note") == [("done",)]
 
 
-def test_a_refused_value_harms_neither_statement_nor_connection() -> None:
+def test_statement_and_connection_work_after_an_invalid_value() -> None:
     sql = "SELECT 12 / $1::int"
     assert rows(sql, 4) == [(3,)]
 
@@ -69,13 +69,13 @@ def test_a_refused_value_harms_neither_statement_nor_connection() -> None:
     assert caught.value.sqlstate == "22012"
     with pytest.raises(errors.InvalidTextRepresentation):
         rows(sql, "three")
-    with pytest.raises(psycopg.DataError, match="NUL"):  # the protocol would end the text there
+    with pytest.raises(psycopg.DataError, match="NUL"):  # the protocol ends a string at NUL
         rows(sql, "4\x00")
 
     assert rows(sql, 6) == [(2,)]
 
 
-def test_a_statement_that_fails_only_as_it_is_committed_says_why() -> None:
+def test_statement_that_fails_at_the_commit_raises_its_error() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE owner (id int PRIMARY KEY)")
         cursor.execute("CREATE TEMPORARY TABLE owned (owner int REFERENCES owner DEFERRABLE INITIALLY DEFERRED)")
@@ -86,7 +86,7 @@ def test_a_statement_that_fails_only_as_it_is_committed_says_why() -> None:
     assert rows("SELECT owner FROM owned") == []
 
 
-def test_a_connection_that_ends_as_a_statement_is_committed_is_one_that_ended() -> None:
+def test_connection_that_ends_during_the_commit_is_an_operational_error() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE note (text text)")
         cursor.execute(
@@ -105,7 +105,7 @@ def test_a_connection_that_ends_as_a_statement_is_committed_is_one_that_ended() 
     assert rows("SELECT 1") == [(1,)]
 
 
-def test_a_statement_that_the_server_does_not_take_is_no_other_one_s_name() -> None:
+def test_rejected_statement_does_not_affect_later_ones() -> None:
     for wrong in ("SELECT nothing", "SELEKT"):
         with pytest.raises(psycopg.ProgrammingError):
             rows(wrong)
@@ -114,7 +114,7 @@ def test_a_statement_that_the_server_does_not_take_is_no_other_one_s_name() -> N
     assert rows("SELECT 'other'") == [("other",)]
 
 
-def test_a_statement_whose_first_run_failed_runs_the_next_time() -> None:
+def test_statement_runs_after_its_first_run_failed() -> None:
     with pytest.raises(errors.InvalidTextRepresentation):
         rows("SELECT $1::uuid", "no id")
 

@@ -1,4 +1,4 @@
-"""From DATABASE_URL to Django's settings, or to a sentence that says what to write."""
+"""DATABASE_URL becomes Django's settings, or an error message that says what to write."""
 
 from pathlib import Path
 
@@ -24,19 +24,19 @@ MALFORMED = "DATABASE_URL is not a PostgreSQL URL; write for example postgres://
         (f"postgres://ada:{SECRET}@[db.example.com/pets", MALFORMED),
     ],
 )
-def test_a_url_that_cannot_be_used_is_refused_with_a_sentence_and_without_its_password(url: str, sentence: str) -> None:
-    with pytest.raises(ValueError, match="DATABASE_URL") as refused:
+def test_invalid_url_is_rejected_with_a_message_without_its_password(url: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match="DATABASE_URL") as rejected:
         database_settings(url, data_dir=Path("/data"))
 
-    assert str(refused.value).startswith(sentence)
-    assert SECRET not in str(refused.value)
+    assert str(rejected.value).startswith(sentence)
+    assert SECRET not in str(rejected.value)
 
 
 def test_without_a_url_the_database_is_a_file_in_the_data_directory() -> None:
     assert database_settings("", data_dir=Path("/data"))["NAME"] == Path("/data/petservice.sqlite3")
 
 
-def test_the_parts_of_a_postgresql_url_are_those_of_libpq() -> None:
+def test_postgresql_url_is_parsed_by_the_rules_of_libpq() -> None:
     settings = database_settings("postgres://ada:s3cret@one,two:6432/pets?sslmode=require", data_dir=Path("/data"))
 
     parts = ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT")
@@ -45,4 +45,6 @@ def test_the_parts_of_a_postgresql_url_are_those_of_libpq() -> None:
         *("pets", "ada", "s3cret", "one,two", ",6432"),
     ]
     assert settings["OPTIONS"]["sslmode"] == "require"
-    assert settings["OPTIONS"]["target_session_attrs"] == "read-write", "of several, the one that takes writes"
+    assert settings["OPTIONS"]["target_session_attrs"] == "read-write", (
+        "of several servers, the one that accepts writes"
+    )
