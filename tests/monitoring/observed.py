@@ -1,4 +1,4 @@
-"""A running service that logs in JSON and counts for Prometheus, and what it has logged and counted."""
+"""Run a service that writes a JSON log and metrics, and read both."""
 
 import json
 from collections import Counter
@@ -21,18 +21,18 @@ Seen = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Observed:
-    """The service, a key of it, and where its metrics are."""
+    """A running service with one of its API keys and the URL of its metrics."""
 
     service: Service
     key: str
     metrics_url: str
 
     def lines(self) -> list[dict[str, Any]]:
-        """Every line that has been logged; fails if one is no JSON object."""
+        """Return every log line as an object, and fail if a line is not JSON."""
         text = self.service.log.read_text()
-        whole = text[: text.rfind("\n")]  # the last one may be on its way
-        assert whole.splitlines() == whole.split("\n")
-        return [json.loads(line) for line in whole.split("\n")]
+        complete = text[: text.rfind("\n")]  # the last line may be incomplete
+        assert complete.splitlines() == complete.split("\n")
+        return [json.loads(line) for line in complete.split("\n")]
 
     def requests(self) -> list[dict[str, Any]]:
         return [line for line in self.lines() if line["logger"] == "petservice.requests"]
@@ -41,12 +41,12 @@ class Observed:
         return Counter((line["method"], line["route"], line["status"]) for line in self.requests())
 
     def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-        """The value of each series, by its name and labels."""
-        answer = httpx.get(self.metrics_url, trust_env=False, verify=TLS)
-        assert answer.status_code == 200
+        """Return the value of each time series by its name and labels."""
+        response = httpx.get(self.metrics_url, trust_env=False, verify=TLS)
+        assert response.status_code == 200
         return {
             (sample.name, frozenset(sample.labels.items())): sample.value
-            for family in text_string_to_metric_families(answer.text)
+            for family in text_string_to_metric_families(response.text)
             for sample in family.samples
         }
 
@@ -64,7 +64,10 @@ class Observed:
 
 @contextmanager
 def observed_service(folder: Path, *, metrics_port: int | None = None, **variables: Any) -> Iterator[Observed]:
-    """Two worker processes with a database of their own, and a key that was made before: nothing prints it."""
+    """Run a service with two workers and a database of its own.
+
+    The API key exists before the start, so the service never prints it.
+    """
     port = metrics_port or free_port()
     with migrated_database_url(folder) as url:
         variables = {
@@ -79,17 +82,17 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
 
 
 def processes(service: Service) -> list[int]:
-    """The process ids of the service: the master's, and those of the workers that run."""
+    """Return the process ids of the master and of the running workers."""
     pid = service.process.pid
     return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
 def workers(observed: Observed) -> list[int]:
-    """The process ids of the workers that run."""
+    """Return the process ids of the running workers."""
     return processes(observed.service)[1:]
 
 
 def folder_of(metrics_url: str) -> Path:
-    """Where the workers of a service with metrics at this address count."""
+    """Return the folder of the counters of a service that has its metrics at this URL."""
     host, port = urlsplit(metrics_url).netloc.split(":")
     return Path(f"/dev/shm/petservice-metrics-{host}-{port}")

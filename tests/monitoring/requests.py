@@ -1,4 +1,4 @@
-"""Requests of every kind, and what the access log and the metrics have of each."""
+"""Requests of every kind, and the entry of each in the access log and the metrics."""
 
 import uuid
 from collections import Counter
@@ -12,14 +12,14 @@ PET = b'{"name": "Rex"}'
 
 
 def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
-    """The line of the one request that `parts` are."""
+    """Send one request, and return its line in the access log."""
     with Client(observed.service) as client:
         client.send(*parts)
-        identity = client.answer(to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
+        request_id = client.answer(to_head=parts[0].startswith(b"HEAD")).headers["x-request-id"]
     found: list[dict[str, object]] = []
 
     def is_there() -> bool:
-        found[:] = [line for line in observed.requests() if line["request_id"] == identity]
+        found[:] = [line for line in observed.requests() if line["request_id"] == request_id]
         return bool(found)
 
     wait_until(is_there)
@@ -28,7 +28,7 @@ def line_of(observed: Observed, *parts: bytes) -> dict[str, object]:
 
 
 def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
-    """Each kind of request, and what is seen of it."""
+    """Return one request of each kind, with its method, route and status in the log and the metrics."""
     header = f"X-API-Key: {key}".encode()
     chunked = b"Transfer-Encoding: chunked"
     some_id = uuid.UUID(int=7)
@@ -48,7 +48,7 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "unknown method": (get("/v1/pets", header, method="BREW"), ("other", "/v1/pets", 404)),
         "foreign host": (b"GET /v1/pets HTTP/1.1\r\nHost: example.com\r\n\r\n", ("GET", "no_route", 400)),
         "ready": (get("/ready"), ("GET", "/ready", 200)),
-        "front page": (get("/"), ("GET", "/", 200)),
+        "home page": (get("/"), ("GET", "/", 200)),
         "docs": (get("/docs"), ("GET", "/docs", 200)),
         "admin": (get("/admin/pets/pet/7/change/"), ("GET", "/admin/pets/pet/{object_id}/change/", 302)),
         "login": (get("/admin/login/"), ("GET", "/admin/login/", 200)),
@@ -64,7 +64,10 @@ KINDS = list(requests("x" * 59))
 
 
 def send(observed: Observed, kinds: list[str]) -> Counter[Seen]:
-    """Send each on a connection of its own, four at a time, which spreads them over the workers; what is to be seen."""
+    """Send a request of each of these kinds, and return the expected entries.
+
+    Four connections at a time spread the requests over the workers.
+    """
 
     def send_one(kind: str) -> Seen:
         parts, seen = requests(observed.key)[kind]

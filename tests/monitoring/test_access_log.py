@@ -1,4 +1,4 @@
-"""The access log in JSON: a line for each request, whatever the client sends."""
+"""The access log in JSON has one line for each request."""
 
 import select
 import socket
@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 
-def test_line_of_a_request_tells_what_it_was_and_what_became_of_it(observed: Observed) -> None:
+def test_line_of_a_request_has_its_route_status_key_prefix_and_client_address(observed: Observed) -> None:
     line = line_of(observed, post(observed.key, PET, b"X-Request-ID: order-7"))
 
     assert line.pop("time") > "2026-"  # type: ignore[operator]
@@ -35,7 +35,7 @@ def test_line_of_a_request_tells_what_it_was_and_what_became_of_it(observed: Obs
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_request_has_one_line_by_route_method_and_status(observed: Observed, kind: str) -> None:
+def test_each_kind_of_request_has_one_line_with_method_route_and_status(observed: Observed, kind: str) -> None:
     parts, seen = requests(observed.key)[kind]
 
     line = line_of(observed, parts)
@@ -43,15 +43,15 @@ def test_each_kind_of_request_has_one_line_by_route_method_and_status(observed: 
     assert (line["method"], line["route"], line["status"]) == seen
 
 
-def test_chunk_that_is_malformed_after_others_is_its_request_s_fault(observed: Observed) -> None:
-    """Its request has begun to be answered: still there is one line."""
+def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) -> None:
+    """The service has begun to process the request when the malformed chunk arrives."""
     before = observed.logged()
     with Client(observed.service) as client:
         client.send(
             get("/v1/pets", f"X-API-Key: {observed.key}".encode(), b"Transfer-Encoding: chunked", method="POST")
         )
         client.send(b"1\r\n{\r\n")
-        select.select([client.socket], [], [], 0.2)  # nothing: the service waits for more
+        select.select([client.socket], [], [], 0.2)  # no response yet, because the service waits for more
         client.send(b"zz\r\n")
         assert client.answer().status == 400
 
@@ -64,7 +64,7 @@ def test_chunk_that_is_malformed_after_others_is_its_request_s_fault(observed: O
 @pytest.mark.parametrize(
     "sent", [b"", b"pets_test_guess", b"pets_test_" + b"A" * 49], ids=["empty", "malformed", "wrong"]
 )
-def test_key_that_did_not_verify_is_not_named(observed: Observed, sent: bytes) -> None:
+def test_prefix_of_an_invalid_key_is_not_logged(observed: Observed, sent: bytes) -> None:
     line = line_of(observed, get("/v1/pets", b"X-API-Key: " + sent))
 
     assert (line["status"], line["key_prefix"]) == (401, None)
@@ -74,7 +74,7 @@ def test_key_that_did_not_verify_is_not_named(observed: Observed, sent: bytes) -
     ("header", "address"),
     [
         pytest.param(b"192.0.2.7", "192.0.2.7", id="a client behind the proxy"),
-        pytest.param(b"203.0.113.66, 192.0.2.7", "192.0.2.7", id="one that claims another"),
+        pytest.param(b"203.0.113.66, 192.0.2.7", "192.0.2.7", id="a client that forges another address"),
         pytest.param(b"2001:db8::7", "2001:db8::7", id="IPv6"),
         pytest.param(b'1.2.3.4","status":"200', "127.0.0.1", id="JSON"),
         pytest.param(b"1.2.3.4%0a{}", "127.0.0.1", id="a percent-encoded line feed"),
@@ -82,29 +82,29 @@ def test_key_that_did_not_verify_is_not_named(observed: Observed, sent: bytes) -
         pytest.param(b"fe80::1%\x1b[31m", "fe80::1", id="a control character"),
     ],
 )
-def test_address_is_an_address_whatever_the_header_says(observed: Observed, header: bytes, address: str) -> None:
+def test_client_address_is_an_ip_address_for_any_header(observed: Observed, header: bytes, address: str) -> None:
     line = line_of(observed, get("/v1/health", b"X-Forwarded-For: " + header))
 
     assert line["address"] == address or line["status"] == 400
 
 
-def test_client_that_leaves_before_its_answer_is_499(planted: Observed) -> None:
+def test_client_that_disconnects_before_the_response_has_status_499(planted: Observed) -> None:
     folder = planted.service.log.parent
     with Client(planted.service) as client:
         client.send(get("/held", b"X-Request-ID: impatient"))
         wait_until(lambda: list(folder.glob("held-*")))
-        # Reset: who ends its half only may still read.
+        # Reset the connection, because a client that closes only its sending half may still read.
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     wait_until(lambda: planted.logged()["GET", "no_route", 499] == 1)
     (folder / "released").touch()
     assert [line["request_id"] for line in planted.requests() if line["status"] == 499] == ["impatient"]
 
 
-def test_client_that_leaves_before_its_body_is_whole_is_499(observed: Observed) -> None:
+def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(observed: Observed) -> None:
     before = observed.logged()
     with Client(observed.service) as client:
         client.send(get("/v1/health"))
-        client.answer()  # a connection that is reset before it is accepted is nobody's
+        client.answer()  # no worker sees a connection that is reset before it is accepted
         client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 

@@ -1,4 +1,4 @@
-"""Where /metrics is served and where not, and the files that the workers count in."""
+"""/metrics is served only at METRICS_BIND, and the files of the counters are removed."""
 
 import os
 import re
@@ -21,30 +21,30 @@ pytestmark = pytest.mark.once
 
 
 def sockets_of(pid: int) -> set[str]:
-    """The inodes of the sockets that a process has open."""
+    """Return the inodes of the open sockets of a process."""
     links = []
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
+        with suppress(FileNotFoundError):  # closed since the folder was read
             links.append(str(descriptor.readlink()))
     return {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", link))}
 
 
 def listening(service: Service) -> int:
-    """On how many addresses the service and its workers listen."""
+    """Return the number of sockets on which the service and its workers listen."""
     sockets = {inode for pid in processes(service) for inode in sockets_of(pid)}
     tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
     return len({row[9] for row in tables if row[3] == "0A"} & sockets)
 
 
-def test_public_listener_does_not_have_it(observed: Observed) -> None:
+def test_public_port_does_not_serve_metrics(observed: Observed) -> None:
     with observed.service.client(observed.key) as client:
         for path in ("/metrics", "/metrics/", "/v1/metrics"):
-            answer = client.get(path)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+            response = client.get(path)
+            assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found"), path
     assert listening(observed.service) == 2
 
 
-def test_it_is_nowhere_unless_it_is_configured(service: Service) -> None:
+def test_metrics_are_not_served_without_configuration(service: Service) -> None:
     with service.client() as client:
         assert client.get("/metrics").status_code == 404
     assert listening(service) == 1
@@ -52,7 +52,7 @@ def test_it_is_nowhere_unless_it_is_configured(service: Service) -> None:
         assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
 
 
-def test_only_the_master_has_its_listener(observed: Observed) -> None:
+def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed) -> None:
     """A worker that outlives the master must not keep the port from the next one."""
     _, port = urlsplit(observed.metrics_url).netloc.split(":")
     row = f":{int(port):04X}"
@@ -64,7 +64,7 @@ def test_only_the_master_has_its_listener(observed: Observed) -> None:
 
 
 def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
-    """A start that is refused."""
+    """Try to start a service that must fail, and return the ended process."""
     variables = {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": "", "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
     return subprocess.run(
         [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"],
@@ -77,7 +77,7 @@ def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subpro
 
 
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
-def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken_by: str) -> None:
+def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = free_port()
         taken = other.getsockname()[1] if taken_by == "another program" else port
@@ -89,7 +89,7 @@ def test_port_that_is_taken_ends_the_start_with_a_sentence(tmp_path: Path, taken
     assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
 
 
-def test_files_go_when_it_stops_and_those_of_a_killed_service_with_the_next_start_at_the_same_address(
+def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(
     tmp_path: Path,
 ) -> None:
     port = free_port()
@@ -110,15 +110,15 @@ def test_files_go_when_it_stops_and_those_of_a_killed_service_with_the_next_star
         assert not left & set(folder.iterdir())
         send(observed, ["inventory"])
         wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
-    assert not folder.exists(), "stopped, it leaves nothing"
+    assert not folder.exists(), "a stopped service leaves no files"
     with pytest.raises(httpx.ConnectError):
         httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_folder_that_belongs_to_another_user_ends_the_start_with_a_sentence(tmp_path: Path, kind: str) -> None:
-    """Nor is a file deleted where another user's link leads."""
+def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, kind: str) -> None:
+    """Files in a folder that another user's link points to are not deleted."""
     metrics_port = free_port()
     folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
     file = tmp_path / "counter_1.db"

@@ -1,4 +1,4 @@
-"""Log lines for readers that pause or fall behind."""
+"""A reader of the log that pauses or falls behind delays no request and gets complete lines."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 
-def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Path) -> None:
+def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: Path) -> None:
     with migrated_database_url(tmp_path) as url:
         port = free_port()
         environment = os.environ | {
@@ -32,31 +32,31 @@ def test_reader_that_pauses_delays_no_request_and_gets_whole_lines(tmp_path: Pat
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         ) as process:
-            answered = 0
+            responses = 0
             try:
-                wait_until(lambda: _answers(port))
+                wait_until(lambda: _responds(port))
                 with ExitStack() as stack:
                     clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
-                    for _ in range(250):  # some 250 KB of lines; a pipe holds 64
+                    for _ in range(250):  # about 250 KB of lines, more than the 64 KB of a pipe
                         for client in clients:
-                            answered += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
+                            responses += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
             finally:
                 process.terminate()
             assert process.stderr
             lines = [json.loads(line) for line in process.stderr.read().splitlines()]
 
-    assert answered == 1000
-    assert sum(line.get("route") == "/v1/health" for line in lines) == answered
+    assert responses == 1000
+    assert sum(line.get("route") == "/v1/health" for line in lines) == responses
 
 
-def _answers(port: int) -> bool:
+def _responds(port: int) -> bool:
     try:
         return httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
     except httpx.TransportError:
         return False
 
 
-def test_lines_beyond_what_may_wait_are_lost_and_counted() -> None:
+def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:
     read, write = os.pipe()
     line = b"x" * 999 + b"\n"
     writer = LineWriter(write, lambda number: f"lost {number}")

@@ -1,4 +1,4 @@
-"""The log of the service: errors in one line each, and the format by environment."""
+"""Each error is one line of the log, whose default format depends on the environment."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 
-def test_error_has_its_traceback_in_one_line_with_the_request_id_of_its_answer(tmp_path: Path) -> None:
+def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(tmp_path: Path) -> None:
     with observed_service(tmp_path) as observed:
         observed.service.execute("ALTER TABLE pets_pet RENAME TO gone")
         line = line_of(observed, get("/v1/pets", f"X-API-Key: {observed.key}".encode()))
@@ -35,7 +35,7 @@ def test_error_has_its_traceback_in_one_line_with_the_request_id_of_its_answer(t
     assert "pets_pet" in error["traceback"]
 
 
-def test_crash_outside_django_is_one_request_and_one_error(planted: Observed) -> None:
+def test_crash_outside_django_logs_one_request_and_one_error(planted: Observed) -> None:
     line = line_of(planted, get("/v1/crash"))
     errors = [line for line in planted.lines() if line["level"] == "ERROR"]
 
@@ -44,7 +44,7 @@ def test_crash_outside_django_is_one_request_and_one_error(planted: Observed) ->
     assert "RuntimeError: the planted cause" in error["traceback"]
 
 
-def test_worker_that_hangs_tells_where_in_one_line(tmp_path: Path) -> None:
+def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
     with planted_service(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
         observed = Observed(service, "", "")
         with Client(service) as client:
@@ -55,7 +55,7 @@ def test_worker_that_hangs_tells_where_in_one_line(tmp_path: Path) -> None:
             assert "endpoints.py" in observed.service.log.read_text()
 
 
-def test_requests_are_not_logged_in_lines_for_people(tmp_path: Path) -> None:
+def test_line_format_has_no_lines_for_requests(tmp_path: Path) -> None:
     with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
         assert httpx.get(f"{service.url}/v1/pets", trust_env=False, verify=TLS).status_code == 401
         service.process.send_signal(signal.SIGTERM)
@@ -84,7 +84,7 @@ def test_each_line_for_people_has_its_process_and_its_request(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("environment", "log_format"), [("test", "line"), ("live", "json")])
-def test_live_logs_in_json_by_default(environment: str, log_format: str) -> None:
+def test_default_log_format_is_json_in_live(environment: str, log_format: str) -> None:
     program = "from petservice import settings; print(settings.LOG_FORMAT)"
     variables = {"PATH": os.environ["PATH"], "PETSERVICE_ENVIRONMENT": environment}
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""/metrics for Prometheus: exact over all workers, whatever becomes of them."""
+"""/metrics counts exactly over all workers, even after workers are killed or replaced."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def test_durations_are_counted_by_route(observed: Observed) -> None:
     assert 0 < observed.sample(f"{name}_sum", route=route) - before[1] < 60
 
 
-def test_clients_cannot_make_series_up(observed: Observed) -> None:
+def test_clients_cannot_create_time_series(observed: Observed) -> None:
     send(observed, KINDS)
     wait_until(lambda: observed.logged()["other", "invalid_request", 400])
 
@@ -58,10 +58,10 @@ def test_clients_cannot_make_series_up(observed: Observed) -> None:
             client.send(get("/v1/pets", f"X-API-Key: {observed.key}".encode(), method=f"BREW{number}"))
             client.answer()
 
-    assert len(series() - before) <= 20 + 3  # one route that was not there yet, with its buckets
+    assert len(series() - before) <= 20 + 3  # the buckets of a route that had no request before
 
 
-def test_metrics_show_what_runs_and_how_much_of_it(observed: Observed) -> None:
+def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) -> None:
     wait_until(lambda: observed.sample("petservice_workers") == 2)
     build = [dict(labels) for name, labels in observed.samples() if name == "petservice_build_info"]
 
@@ -82,7 +82,7 @@ def test_metrics_show_what_runs_and_how_much_of_it(observed: Observed) -> None:
         wait_until(lambda: observed.sample("petservice_connections") >= 2)
 
 
-def test_worker_that_is_killed_takes_no_count_with_it(observed: Observed) -> None:
+def test_counts_of_a_killed_worker_are_kept(observed: Observed) -> None:
     sent = send(observed, KINDS * 2)
     wait_until(lambda: not sent - observed.counted())
     wait_until(lambda: observed.sample("petservice_workers") == 2)
@@ -98,13 +98,13 @@ def test_worker_that_is_killed_takes_no_count_with_it(observed: Observed) -> Non
     wait_until(lambda: observed.counted() - before == sent)
 
 
-def test_file_of_a_worker_that_was_killed_as_it_made_it_does_no_harm(observed: Observed) -> None:
+def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
     (folder_of(observed.metrics_url) / "counter_1.db").touch()
 
     assert observed.sample("petservice_workers") == 2
 
 
-def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) -> None:
+def test_requests_of_a_killed_worker_are_no_longer_in_flight(tmp_path: Path) -> None:
     port = free_port()
     with planted_service(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
         observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
@@ -121,8 +121,8 @@ def test_worker_that_is_killed_takes_what_went_on_in_it_with_it(tmp_path: Path) 
         assert observed.sample("petservice_threads_in_use", pool="pages") == 0
 
 
-def test_workers_that_are_renewed_while_scraped_all_come_up(observed: Observed) -> None:
-    """None begins as a copy of a process in which a scrape holds what it needs."""
+def test_workers_that_are_replaced_during_scrapes_all_start(observed: Observed) -> None:
+    """The master forks no worker while a scrape holds a lock that the worker needs."""
     for _ in range(3):
         were = workers(observed)
         observed.service.process.send_signal(signal.SIGHUP)

@@ -1,4 +1,4 @@
-"""The examples in petservice/monitoring, loaded into a real Prometheus that scrapes a real service."""
+"""A real Prometheus that scrapes a service can use the alerts and the dashboard in petservice/monitoring."""
 
 import json
 import shutil
@@ -47,14 +47,14 @@ tests:
         eval_time: 30m
         exp_samples: [{expected}]
 """
-WELL = {"up": "1+0x60", "good": 1000, "bad": 1, "quick": 100}
+HEALTHY = {"up": "1+0x60", "good": 1000, "bad": 1, "quick": 100}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], capture_output=True, text=True)
 
 
-def test_prometheus_takes_the_rules() -> None:
+def test_prometheus_accepts_the_rules() -> None:
     checked = promtool("check", "rules", str(ALERTS))
 
     assert checked.returncode == 0, checked.stderr
@@ -62,21 +62,21 @@ def test_prometheus_takes_the_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ill", "alert"),
+    ("problem", "alert"),
     [
-        pytest.param({}, None, id="all is well"),
+        pytest.param({}, None, id="no problem"),
         pytest.param({"bad": 30}, "PetserviceFails", id="three in a hundred fail"),
         pytest.param({"quick": 90}, "PetserviceIsSlow", id="one in ten is slow"),
-        pytest.param({"up": "0+0x60"}, "PetserviceIsMissing", id="it does not answer"),
-        pytest.param({"up": "_x60"}, "PetserviceIsMissing", id="it is not there"),
+        pytest.param({"up": "0+0x60"}, "PetserviceIsMissing", id="no response"),
+        pytest.param({"up": "_x60"}, "PetserviceIsMissing", id="no target"),
     ],
 )
-def test_each_alert_fires_when_it_should_and_only_then(
-    tmp_path: Path, ill: dict[str, object], alert: str | None
+def test_each_alert_fires_only_for_its_own_problem(
+    tmp_path: Path, problem: dict[str, object], alert: str | None
 ) -> None:
     labels = f"""{{labels: '{{alertname="{alert}"}}', value: 1}}""" if alert else ""
     file = tmp_path / "tests.yml"
-    file.write_text(SERIES.format(alerts=ALERTS, expected=labels, **WELL | ill))
+    file.write_text(SERIES.format(alerts=ALERTS, expected=labels, **HEALTHY | problem))
 
     tested = promtool("test", "rules", str(file))
 
@@ -85,7 +85,7 @@ def test_each_alert_fires_when_it_should_and_only_then(
 
 @pytest.fixture(scope="module")
 def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observed, str]]:
-    """A service, and the address of a Prometheus that scrapes it and has the rules."""
+    """A service, and the URL of the API of a Prometheus that scrapes it and has loaded the rules."""
     folder = tmp_path_factory.mktemp("prometheus")
     port = free_port()
     with observed_service(folder) as observed:
@@ -115,17 +115,19 @@ scrape_configs:
 def _is_up(address: str) -> bool:
     try:
         return bool(_query(address, 'up{job="petservice"} == 1'))
-    except (httpx.TransportError, httpx.HTTPStatusError):  # it answers 503 while it starts
+    except (httpx.TransportError, httpx.HTTPStatusError):  # its status is 503 while it starts
         return False
 
 
 def _query(address: str, expression: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{address}/query", params={"query": expression}, trust_env=False, verify=TLS).raise_for_status()
-    result: list[dict[str, Any]] = answer.json()["data"]["result"]
+    response = httpx.get(
+        f"{address}/query", params={"query": expression}, trust_env=False, verify=TLS
+    ).raise_for_status()
+    result: list[dict[str, Any]] = response.json()["data"]["result"]
     return result
 
 
-def test_the_rules_are_evaluated_without_complaint(scraped: tuple[Observed, str]) -> None:
+def test_the_rules_are_evaluated_without_errors(scraped: tuple[Observed, str]) -> None:
     _, address = scraped
 
     def rules() -> list[dict[str, Any]]:
@@ -139,22 +141,22 @@ EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in pan
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_each_panel_of_the_dashboard_shows_something(scraped: tuple[Observed, str], expression: str) -> None:
+def test_each_panel_of_the_dashboard_shows_a_value(scraped: tuple[Observed, str], expression: str) -> None:
     observed, address = scraped
     expression = expression.replace("$job", "petservice").replace("$__rate_interval", "10s")
     assert "$" not in expression
 
     def shown() -> list[dict[str, Any]]:
-        send(observed, KINDS[:8])  # a rate needs two scrapes between which something happened
+        send(observed, KINDS[:8])  # a rate needs requests between two scrapes
         return [series for series in _query(address, expression) if series["value"][1] != "NaN"]
 
-    if "5.." in expression:  # nothing fails here: no series, but no complaint either
+    if "5.." in expression:  # no request fails here, so there is no series
         assert shown() == []
         expression = expression.replace("5..", "2..")
     wait_until(shown)
 
 
-def test_dashboard_is_of_a_shape_that_grafana_imports() -> None:
+def test_dashboard_has_the_structure_that_grafana_imports() -> None:
     assert DASHBOARD["uid"] == "petservice"
     assert {variable["name"] for variable in DASHBOARD["templating"]["list"]} == {"datasource", "job"}
     ids = [panel["id"] for panel in DASHBOARD["panels"]]

@@ -1,4 +1,4 @@
-"""Log lines into which a client cannot write, and which have no keys."""
+"""Clients cannot forge log lines, and the log contains no API keys."""
 
 import pytest
 
@@ -28,7 +28,7 @@ INJECTIONS = [
 @pytest.mark.parametrize(
     "where", ["path", "unknown path", "query", "X-Request-ID", "User-Agent", "X-Forwarded-For", "X-API-Key", "Host"]
 )
-def test_nothing_that_a_client_sends_becomes_a_line_or_a_part_of_one(observed: Observed, where: str, text: str) -> None:
+def test_client_input_cannot_forge_a_log_line_or_a_part_of_one(observed: Observed, where: str, text: str) -> None:
     sent = text.encode("utf-8", "surrogatepass")
     path = sent.replace(b" ", b"%20")
     target = {
@@ -46,11 +46,11 @@ def test_nothing_that_a_client_sends_becomes_a_line_or_a_part_of_one(observed: O
     assert "forged" not in observed.service.log.read_text()
 
 
-def test_key_is_nowhere_in_the_log(observed: Observed) -> None:
+def test_api_key_does_not_appear_in_the_log(observed: Observed) -> None:
     key = observed.key.encode()
-    identity = get("/v1/pets", b"X-API-Key: " + key, b"X-Request-ID: " + key)
+    request = get("/v1/pets", b"X-API-Key: " + key, b"X-Request-ID: " + key)
     with Client(observed.service) as client:
-        client.send(identity)
+        client.send(request)
         assert client.answer().headers["x-request-id"] == observed.key
     wait_until(lambda: any(line["request_id"] == f"{observed.key[:18]}…" for line in observed.requests()))
     for parts in (
