@@ -1,4 +1,4 @@
-"""The service, with one more path that tells PostgreSQL's limits for the connection of the request."""
+"""The service with a further path, /limits, which returns PostgreSQL's timeouts for the request's connection."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Every check fires, through Django's own run of all registered checks."""
+"""Each system check reports its problem when Django runs all registered checks."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ LIVE = {
 
 
 def fired() -> dict[str, str]:
-    """The ids and texts of this project's checks that complain."""
+    """Return the messages of this project's failed checks by their ids."""
     return {message.id: message.msg for message in run_checks() if message.id.startswith("petservice.")}
 
 
@@ -31,23 +31,23 @@ def configure(settings: Any, **values: object) -> None:
         setattr(settings, name, value)
 
 
-def test_nothing_is_wrong_with_a_test_set_up() -> None:
+def test_test_environment_passes_all_checks() -> None:
     assert fired() == {}
 
 
-def test_nothing_is_wrong_with_a_complete_live_set_up(settings: Any) -> None:
+def test_complete_live_environment_passes_all_checks(settings: Any) -> None:
     configure(settings, **LIVE)
 
     assert fired() == {}
 
 
-def test_a_variable_that_cannot_be_read_is_e001(settings: Any) -> None:
+def test_invalid_variable_is_e001(settings: Any) -> None:
     settings.CONFIGURATION_ERRORS = ["DEBUG='maybe' cannot be read"]
 
     assert fired() == {"petservice.E001": "DEBUG='maybe' cannot be read"}
 
 
-def test_an_unknown_environment_is_e002(settings: Any) -> None:
+def test_unknown_environment_is_e002(settings: Any) -> None:
     settings.ENVIRONMENT = "staging"
 
     assert list(fired()) == ["petservice.E002"]
@@ -64,7 +64,7 @@ def test_an_unknown_environment_is_e002(settings: Any) -> None:
         ("CSRF_TRUSTED_ORIGINS", [], "petservice.E007", "CSRF_TRUSTED_ORIGINS"),
     ],
 )
-def test_what_live_cannot_do_without_is_e003_to_e007(
+def test_incomplete_live_environment_is_e003_to_e007(
     settings: Any, name: str, value: object, check_id: str, variable: str
 ) -> None:
     configure(settings, **LIVE | {name: value})
@@ -73,7 +73,7 @@ def test_what_live_cannot_do_without_is_e003_to_e007(
     assert fired()[check_id].startswith(variable)
 
 
-def test_a_test_set_up_does_without_what_live_needs(settings: Any) -> None:
+def test_test_environment_does_not_need_the_settings_of_live(settings: Any) -> None:
     configure(settings, ALLOWED_HOSTS=[], CSRF_TRUSTED_ORIGINS=[], DEBUG=True, REQUIRE_HTTPS=False)
 
     assert fired() == {}
@@ -91,7 +91,7 @@ def test_a_test_set_up_does_without_what_live_needs(settings: Any) -> None:
         "rediss://:s3cret@[redis.example.com/0",
     ],
 )
-def test_a_redis_url_that_cannot_be_read_is_e009_without_its_password(settings: Any, url: str) -> None:
+def test_invalid_redis_url_is_e009_without_its_password(settings: Any, url: str) -> None:
     settings.REDIS_URL = url
 
     assert list(fired()) == ["petservice.E009"]
@@ -108,7 +108,7 @@ def test_a_redis_url_that_cannot_be_read_is_e009_without_its_password(settings: 
         "unix:///run/redis/redis-server.sock?db=1",
     ],
 )
-def test_a_redis_url_may_be_of_any_kind_that_redis_py_knows(settings: Any, url: str) -> None:
+def test_every_kind_of_redis_url_is_accepted(settings: Any, url: str) -> None:
     settings.REDIS_URL = url
 
     assert fired() == {}
@@ -116,9 +116,7 @@ def test_a_redis_url_may_be_of_any_kind_that_redis_py_knows(settings: Any, url: 
 
 @pytest.mark.parametrize("name", ["TLS_CERTFILE", "TLS_KEYFILE"])
 @pytest.mark.parametrize("what", ["missing", "a folder", "not named"])
-def test_a_tls_file_that_cannot_be_read_is_e008(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, what: str
-) -> None:
+def test_unreadable_tls_file_is_e008(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, what: str) -> None:
     good = tmp_path / "good.pem"
     good.touch()
     bad = {"missing": str(tmp_path / "missing.pem"), "a folder": str(tmp_path), "not named": ""}[what]
@@ -160,7 +158,7 @@ def test_a_variable_that_gunicorn_can_use_is_fine(monkeypatch: pytest.MonkeyPatc
     assert fired() == {}
 
 
-def test_two_readable_tls_files_are_fine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_two_readable_tls_files_pass_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("TLS_CERTFILE", "TLS_KEYFILE"):
         path = tmp_path / name
         path.touch()

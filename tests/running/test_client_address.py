@@ -1,4 +1,7 @@
-"""Whom X-Forwarded-For makes the client, from where, and what a client can make of it; and addresses to listen at."""
+"""X-Forwarded-For sets the client's IP address only if a trusted proxy sends it.
+
+Bind addresses consist of a host and a port.
+"""
 
 import pytest
 
@@ -33,14 +36,12 @@ def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
         pytest.param(PROXY, "[2001:db8:2::7]:4711", "2001:db8:2::7", id="IPv6 with a port"),
         pytest.param(None, CLIENT, CLIENT, id="unix socket"),
         pytest.param(None, f"{CLIENT}, {OUTER_PROXY}", CLIENT, id="unix socket behind a proxy"),
-        pytest.param(None, "", "None", id="unix socket of a proxy that tells nothing"),
-        pytest.param(PROXY, "", PROXY, id="a proxy that tells nothing"),
-        pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a proxy that calls itself"),
+        pytest.param(None, "", "None", id="unix socket of a proxy without the header"),
+        pytest.param(PROXY, "", PROXY, id="a proxy without the header"),
+        pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a request by a proxy itself"),
     ],
 )
-def test_the_client_is_who_called_the_outermost_trusted_proxy(
-    peer: str | None, forwarded_for: str, address: str
-) -> None:
+def test_client_is_the_peer_of_the_outermost_trusted_proxy(peer: str | None, forwarded_for: str, address: str) -> None:
     assert found(peer, forwarded_for) == address
 
 
@@ -54,37 +55,37 @@ def test_the_client_is_who_called_the_outermost_trusted_proxy(
         pytest.param(None, f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
     ],
 )
-def test_a_client_that_begins_the_header_itself_gets_no_other_address(
-    peer: str | None, forwarded_for: str, address: str
-) -> None:
+def test_client_cannot_forge_its_address(peer: str | None, forwarded_for: str, address: str) -> None:
     assert found(peer, forwarded_for) == address
 
 
-@pytest.mark.parametrize("junk", ["unknown", "_hidden", "", "1.2.3", "1.2.3.4.5", "[", "[]:1", ":", "%", "\0", "é" * 9])
-def test_nothing_left_of_junk_is_believed(junk: str) -> None:
-    assert found(PROXY, f"{FORGED}, {junk}") == PROXY
-    assert found(PROXY, f"{FORGED}, {junk}, {OUTER_PROXY}") == OUTER_PROXY
-    assert found(CLIENT, junk) == CLIENT
-    assert found(None, junk) == "None"
+@pytest.mark.parametrize(
+    "invalid", ["unknown", "_hidden", "", "1.2.3", "1.2.3.4.5", "[", "[]:1", ":", "%", "\0", "é" * 9]
+)
+def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
+    assert found(PROXY, f"{FORGED}, {invalid}") == PROXY
+    assert found(PROXY, f"{FORGED}, {invalid}, {OUTER_PROXY}") == OUTER_PROXY
+    assert found(CLIENT, invalid) == CLIENT
+    assert found(None, invalid) == "None"
 
 
 @pytest.mark.parametrize("peer", ["", "unknown", "/run/client"])
-def test_an_address_that_is_not_known_is_not_trusted(peer: str) -> None:
+def test_unknown_peer_is_not_trusted(peer: str) -> None:
     assert found(peer, CLIENT) == "None"
 
 
-def test_a_star_believes_every_peer_but_only_the_last_entry_of_the_header() -> None:
+def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:
     assert found(FORGED, CLIENT, "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}", "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}, {OUTER_PROXY}", f"*,{OUTER_PROXY}") == CLIENT
 
 
-def test_no_proxy_is_believed_where_none_is_named() -> None:
+def test_header_is_ignored_without_trusted_proxies() -> None:
     assert found("127.0.0.1", FORGED, "") == "127.0.0.1"
 
 
 @pytest.mark.parametrize("text", ["nonsense", "10.0.0.1,,example.com", "10.0.0.1/24", " ", "10.0.0.1 10.0.0.2"])
-def test_what_is_no_list_of_proxies_is_an_error(text: str) -> None:
+def test_invalid_list_of_proxies_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"does not appear to be|has host bits set"):
         Proxies.parse(text)
 
@@ -98,7 +99,7 @@ def test_what_is_no_list_of_proxies_is_an_error(text: str) -> None:
         ("0.0.0.0:65535", ("0.0.0.0", 65535)),
     ],
 )
-def test_an_address_to_listen_at_has_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
+def test_bind_address_has_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
     assert host_and_port(text) == address
 
 
@@ -120,6 +121,6 @@ def test_an_address_to_listen_at_has_a_host_and_a_port(text: str, address: tuple
         " ",
     ],
 )
-def test_what_is_no_address_to_listen_at_is_an_error(text: str) -> None:
+def test_invalid_bind_address_is_an_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # urllib's messages
         host_and_port(text)

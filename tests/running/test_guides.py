@@ -1,4 +1,4 @@
-"""The guides for client developers and for staff, as pages of the service."""
+"""The guides for client developers and for staff are pages of the service."""
 
 import re
 
@@ -17,7 +17,7 @@ def headings(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_a_guide_has_the_policy_of_all_pages_and_keeps_to_it(admin_client: Client, address: str) -> None:
+def test_guide_complies_with_the_policy_of_all_pages(admin_client: Client, address: str) -> None:
     response = admin_client.get(address)
     text = response.content.decode()
 
@@ -29,7 +29,7 @@ def test_a_guide_has_the_policy_of_all_pages_and_keeps_to_it(admin_client: Clien
 
 
 @pytest.mark.parametrize(("address", "name"), [*zip(ADDRESSES, GUIDES, strict=True)])
-def test_a_guide_has_its_sections_and_links_to_each(admin_client: Client, address: str, name: str) -> None:
+def test_guide_has_its_sections_and_links_to_each(admin_client: Client, address: str, name: str) -> None:
     text = admin_client.get(address).content.decode()
 
     assert f"<h1>{guide(name).title}</h1>" in text
@@ -51,7 +51,7 @@ def test_links_of_a_guide_lead_to_a_heading_or_to_another_page(admin_client: Cli
         assert target.startswith(("#", "https://")) or admin_client.get(target).status_code == 200
 
 
-def test_a_guide_shows_no_comment_and_keeps_code_as_it_is(client: Client) -> None:
+def test_guide_shows_no_comments_and_unchanged_code(client: Client) -> None:
     text = client.get("/docs/api").content.decode()
 
     assert "tested:" not in text
@@ -67,7 +67,7 @@ def test_the_guide_for_client_developers_needs_no_login_and_no_database(client: 
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS"])
-def test_a_wrong_method_finds_no_guide(client: Client, method: str) -> None:
+def test_wrong_method_is_not_found(client: Client, method: str) -> None:
     response = client.generic(method, "/docs/api")
 
     assert (response.status_code, response["Content-Type"]) == (404, "application/json")
@@ -77,11 +77,11 @@ def test_the_guide_for_staff_needs_a_login(client: Client, db: None) -> None:
     assert client.get("/admin/help/").headers["Location"] == "/admin/login/?next=/admin/help/"
 
 
-def test_the_pages_lead_to_the_guides(admin_client: Client) -> None:
+def test_pages_link_to_the_guides(admin_client: Client) -> None:
     for page in ("/admin/", "/admin/pets/pet/", "/admin/password_change/"):
         assert '<a href="/admin/help/">Help</a>' in admin_client.get(page).content.decode()
     assert '<a href="/docs/api">' in admin_client.get("/").content.decode()
 
 
-def test_an_anchor_is_that_of_the_code_hosts() -> None:
+def test_anchors_are_those_of_code_hosts() -> None:
     assert anchor("How to add a field, or `GET /v1`?") == "how-to-add-a-field-or-get-v1"

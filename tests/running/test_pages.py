@@ -1,4 +1,4 @@
-"""The pages for people, as far as no browser is needed to see it."""
+"""The HTML pages have a strict Content-Security-Policy, and the home page works without a database."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html"]
 
 
 def policy(response: HttpResponse) -> dict[str, str]:
-    """The directives of the Content-Security-Policy that came with `response`."""
+    """Return the directives of the Content-Security-Policy of `response`."""
     directives = response.headers.get("Content-Security-Policy", "").split("; ")
     return dict(directive.split(" ", 1) for directive in directives if directive)
 
@@ -42,7 +42,7 @@ def assert_not_found(response: HttpResponse) -> None:
 # The policy.
 
 
-@pytest.mark.django_db  # the first page of a process looks whether it is migrated
+@pytest.mark.django_db  # the first page of a process checks for pending migrations
 @pytest.mark.parametrize("address", [*PAGES, "/docs?script="])
 def test_every_page_has_the_policy(client: Client, address: str) -> None:
     response = client.get(address)
@@ -52,7 +52,7 @@ def test_every_page_has_the_policy(client: Client, address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["/", "/docs", "/admin/"])
-def test_a_page_that_is_refused_has_the_policy_too(client: Client, settings: LazySettings, address: str) -> None:
+def test_error_page_has_the_policy(client: Client, settings: LazySettings, address: str) -> None:
     foreign = client.get(address, headers={"Host": "unknown.example.com"})
     settings.REQUIRE_HTTPS = True
     plain = client.get(address)
@@ -66,31 +66,31 @@ def test_a_page_that_is_refused_has_the_policy_too(client: Client, settings: Laz
 
 
 @pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json", *NO_PAGES])
-def test_an_answer_to_programs_has_no_policy(client: Client, address: str) -> None:
+def test_response_to_a_program_has_no_policy(client: Client, address: str) -> None:
     response = client.get(address)
 
     assert response["Content-Type"] == "application/json"
     assert policy(response) == {}
 
 
-# What is no page.
+# Unknown pages.
 
 
 @pytest.mark.parametrize("address", ["/", "/docs"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"])
-def test_a_wrong_method_finds_nothing(method: str, address: str) -> None:
+def test_wrong_method_is_not_found(method: str, address: str) -> None:
     assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))
 
 
 @pytest.mark.parametrize("address", NO_PAGES)
-def test_an_unknown_address_finds_nothing(client: Client, address: str) -> None:
+def test_unknown_path_is_not_found(client: Client, address: str) -> None:
     assert_not_found(client.get(address))
 
 
-# The front page. That it touches no database is pytest-django's to see: none of these tests may.
+# The home page. It must not use the database, which pytest-django prevents in these tests.
 
 
-def test_the_front_page_shows_the_address_that_the_visitor_used(client: Client, settings: LazySettings) -> None:
+def test_home_page_shows_the_url_that_the_visitor_used(client: Client, settings: LazySettings) -> None:
     settings.ALLOWED_HOSTS = ["pets.example.com"]
 
     text = client.get("/", headers={"Host": "pets.example.com:8443"}, secure=True).content.decode()
@@ -101,8 +101,8 @@ def test_the_front_page_shows_the_address_that_the_visitor_used(client: Client, 
     ]
 
 
-def test_the_front_page_shows_a_host_as_text_only(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ALLOWED_HOSTS lets no such host through; this is the second lock."""
+def test_home_page_escapes_the_host(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ALLOWED_HOSTS rejects such a host already; escaping is a second protection."""
     monkeypatch.setattr(HttpRequest, "get_host", lambda request: "\"'><script>&")
 
     text = client.get("/").content.decode()
@@ -112,7 +112,7 @@ def test_the_front_page_shows_a_host_as_text_only(client: Client, monkeypatch: p
 
 
 @pytest.mark.parametrize("host", ['x"><script>', "x'y", "x y", "x/y", "x<b>", "user@testserver"])
-def test_a_host_that_is_no_name_is_refused_even_where_all_are_served(
+def test_invalid_host_is_rejected_even_if_all_hosts_are_allowed(
     client: Client, settings: LazySettings, host: str
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
@@ -124,7 +124,7 @@ def test_a_host_that_is_no_name_is_refused_even_where_all_are_served(
 
 
 @pytest.mark.parametrize("cookies", ["", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"], ids=["stranger", "staff"])
-def test_the_front_page_looks_at_no_cookie_and_sets_none(cookies: str) -> None:
+def test_home_page_ignores_cookies_and_sets_none(cookies: str) -> None:
     response = Client(headers={"Cookie": cookies}).get("/")
 
     assert response.status_code == 200
@@ -133,7 +133,7 @@ def test_the_front_page_looks_at_no_cookie_and_sets_none(cookies: str) -> None:
 
 
 @pytest.mark.once
-def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, service_key: str) -> None:
+def test_curl_lines_on_the_home_page_work(service: Service, service_key: str) -> None:
     text = httpx.get(service.url, trust_env=False, verify=TLS).text
     health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
 
@@ -146,7 +146,7 @@ def test_the_lines_of_the_front_page_work_where_it_is_read(service: Service, ser
 
 
 @pytest.mark.once
-def test_head_answers_like_get_without_the_page(service: Service) -> None:
+def test_head_has_the_headers_of_get_and_no_body(service: Service) -> None:
     with service.client() as client:
         for address in ("/", "/docs"):
             get, head = client.get(address), client.head(address)
@@ -158,7 +158,7 @@ def test_head_answers_like_get_without_the_page(service: Service) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("address", PAGES)
-def test_every_file_that_a_page_names_is_there(service: Service, address: str) -> None:
+def test_every_file_that_a_page_names_exists(service: Service, address: str) -> None:
     with service.client() as client:
         text = client.get(address).text
         icon, *others = re.findall(r'<link rel="icon" href="([^"]+)"', text)
@@ -170,7 +170,7 @@ def test_every_file_that_a_page_names_is_there(service: Service, address: str) -
         assert {client.get(file).status_code for file in files} == {200}
 
 
-def test_a_static_file_that_the_browser_has_is_not_sent_again_nor_given_another_length(service: Service) -> None:
+def test_cached_static_file_is_not_sent_again(service: Service) -> None:
     with service.client() as client:
         seen = client.get("/static/petservice/front.css")
         again = client.get("/static/petservice/front.css", headers={"If-Modified-Since": seen.headers["Last-Modified"]})

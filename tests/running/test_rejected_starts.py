@@ -9,20 +9,20 @@ from tests.running.starts import refusal
 
 
 @pytest.mark.once
-def test_live_without_settings_is_refused_naming_each(tmp_path: Path) -> None:
-    said = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
+def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> None:
+    output = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
 
-    assert re.findall(r"^\S*\s*\(petservice\.(E\d+)\) (\w+) is ", said, re.MULTILINE) == [
+    assert re.findall(r"^\S*\s*\(petservice\.(E\d+)\) (\w+) is ", output, re.MULTILINE) == [
         ("E003", "SECRET_KEY"),
         ("E004", "ALLOWED_HOSTS"),
         ("E005", "DEBUG"),
         ("E006", "PETSERVICE_REQUIRE_HTTPS"),
         ("E007", "CSRF_TRUSTED_ORIGINS"),
     ]
-    assert list(tmp_path.iterdir()) == [], "nothing is made for a start that is refused"
+    assert list(tmp_path.iterdir()) == [], "a rejected start creates nothing"
 
 
-MISTAKES = {
+INVALID = {
     "DEBUG": ("maybe", "DEBUG='maybe' cannot be read"),
     "PETSERVICE_REQUIRE_HTTPS": ("maybe", "PETSERVICE_REQUIRE_HTTPS='maybe' cannot be read"),
     "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "FORWARDED_ALLOW_IPS='10.0.0.1/24' cannot be read"),
@@ -37,41 +37,41 @@ MISTAKES = {
 
 
 @pytest.mark.once
-def test_mistaken_variables_are_refused_together_with_a_sentence_for_each(tmp_path: Path) -> None:
-    said = refusal(tmp_path, **{name: value for name, (value, _) in MISTAKES.items()})
+def test_each_invalid_variable_is_reported(tmp_path: Path) -> None:
+    output = refusal(tmp_path, **{name: value for name, (value, _) in INVALID.items()})
 
-    for _, sentence in MISTAKES.values():
-        assert sentence in said
-    assert "Tr0ub4dor" not in said
+    for _, sentence in INVALID.values():
+        assert sentence in output
+    assert "Tr0ub4dor" not in output
 
 
 @pytest.mark.once
 def test_arguments_that_gunicorn_cannot_use_are_refused(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GUNICORN_CMD_ARGS="--workers many")
+    output = refusal(tmp_path, GUNICORN_CMD_ARGS="--workers many")
 
-    assert "GUNICORN_CMD_ARGS='--workers many' cannot be used (argument -w/--workers: invalid int" in said
-    assert "usage:" not in said
+    assert "GUNICORN_CMD_ARGS='--workers many' cannot be used (argument -w/--workers: invalid int" in output
+    assert "usage:" not in output
 
 
 @pytest.mark.once
 @pytest.mark.parametrize(
     "url",
     ["sqlite:////no/such/folder/pets.sqlite3", "postgres://ada:Tr0ub4dor@127.0.0.1:1/pets"],
-    ids=["no folder", "nobody listens"],
+    ids=["no folder", "no server"],
 )
-def test_a_database_that_cannot_be_used_is_refused_without_repeating_its_password(tmp_path: Path, url: str) -> None:
-    said = refusal(tmp_path, DATABASE_URL=url)
+def test_unusable_database_is_reported_without_its_password(tmp_path: Path, url: str) -> None:
+    output = refusal(tmp_path, DATABASE_URL=url)
 
-    assert "The database cannot be used, check DATABASE_URL" in said
-    assert "Tr0ub4dor" not in said
+    assert "The database cannot be used, check DATABASE_URL" in output
+    assert "Tr0ub4dor" not in output
 
 
 @pytest.mark.once
-def test_a_data_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_unwritable_data_directory_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
 
-    said = refusal(file / "data")
+    output = refusal(file / "data")
 
-    assert "The data directory cannot be written" in said
-    assert "set PETSERVICE_DATA_DIR to one that can" in said
+    assert "The data directory cannot be written" in output
+    assert "set PETSERVICE_DATA_DIR to one that can" in output

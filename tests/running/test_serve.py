@@ -1,4 +1,4 @@
-"""`manage.py serve`: first start and later starts."""
+"""`manage.py serve` prepares the database, prints the first account and API key, and becomes the web server."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from tests.databases import fresh_database_url, migrated_database_url
 from tests.service import ROOT, SERVE, TLS, Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
 
-# Those that were run twice.
+# The migrations that were run twice.
 REPEATED = "SELECT app, name FROM django_migrations GROUP BY app, name HAVING count(*) > 1"
 ACCOUNTS = "SELECT (SELECT count(*) FROM auth_user), (SELECT count(*) FROM apikeys_apikey)"
 
@@ -44,13 +44,13 @@ def log_in(service: Service, password: str) -> httpx.Response:
 
 @pytest.fixture(scope="module")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    """A first start with the embedded database; it runs until the module's tests have."""
+    """A service after its first start on SQLite, which all tests of this module share."""
     with running_service(tmp_path_factory.mktemp("first"), DATABASE_URL="") as service:
         yield service
 
 
 @pytest.mark.once
-def test_first_start_prints_account_password_key_and_addresses_once(first_start: Service) -> None:
+def test_first_start_prints_account_password_key_and_urls_once(first_start: Service) -> None:
     assert len(printed(first_start, r"^    staff account   admin$")) == 1
     assert len(printed(first_start, r"^    password        \S{20}$")) == 1
     assert len(printed(first_start, r"^    API key         pets_test_\w{49}$")) == 1
@@ -81,20 +81,20 @@ def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
 
 
 @pytest.mark.once
-def test_the_printed_addresses_answer(first_start: Service) -> None:
+def test_the_printed_urls_respond(first_start: Service) -> None:
     with first_start.client() as client:
         for address in printed(first_start, r"^    (?:front page|documentation|back office)  +(http\S+)$"):
             assert client.get(address, follow_redirects=True).status_code == 200
 
 
 @pytest.mark.once
-def test_the_printed_password_opens_the_back_office(first_start: Service) -> None:
+def test_the_printed_password_logs_in_to_the_admin(first_start: Service) -> None:
     (password,) = printed(first_start, r"^    password        (\S+)$")
 
-    refused, let_in = log_in(first_start, "guess"), log_in(first_start, password)
+    rejected, accepted = log_in(first_start, "guess"), log_in(first_start, password)
 
-    assert refused.status_code == 200
-    assert (let_in.status_code, let_in.headers["Location"]) == (302, "/admin/")
+    assert rejected.status_code == 200
+    assert (accepted.status_code, accepted.headers["Location"]) == (302, "/admin/")
 
 
 @pytest.mark.once
@@ -111,7 +111,7 @@ def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(
 
 
 @pytest.mark.once
-def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_path: Path) -> None:
+def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_secret(tmp_path: Path) -> None:
     with running_service(tmp_path, DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(timeout=40) == 0
@@ -125,7 +125,7 @@ def test_sigterm_stops_it_with_status_0_and_a_second_start_prints_no_secret(tmp_
 
 @pytest.mark.once
 @pytest.mark.parametrize("left", ["account", "key"])
-def test_nothing_is_invented_where_an_account_or_a_key_exists(tmp_path: Path, left: str) -> None:
+def test_no_account_and_no_key_is_created_if_one_of_them_exists(tmp_path: Path, left: str) -> None:
     with migrated_database_url(tmp_path) as url:
         before = Service("", None, tmp_path / "log", {"DATABASE_URL": url})
         if left == "account":
@@ -138,7 +138,7 @@ def test_nothing_is_invented_where_an_account_or_a_key_exists(tmp_path: Path, le
 
 
 @pytest.mark.once
-def test_with_a_certificate_it_is_served_over_https_alone(tmp_path: Path) -> None:
+def test_service_with_a_certificate_accepts_only_https(tmp_path: Path) -> None:
     certificate, key = make_certificate(tmp_path, "IP:127.0.0.1")
     variables = {"DATABASE_URL": "", "TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
     with running_service(tmp_path, **variables) as service:
@@ -162,8 +162,8 @@ def _database(url: str, data: Path) -> AbstractContextManager[Any]:
 
 
 @pytest.mark.parametrize("number", [2, pytest.param(10, marks=pytest.mark.long)])
-def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, number: int) -> None:
-    """Accounts and keys are made in the embedded database only."""
+def test_services_that_start_at_the_same_time_all_run_and_migrate_once(tmp_path: Path, number: int) -> None:
+    """An account and an API key are created on SQLite only."""
     with fresh_database_url(tmp_path) as url:
         url = "" if connection.vendor == "sqlite" else url
         variables = {"DATABASE_URL": url, "WEB_CONCURRENCY": "1"}
@@ -185,10 +185,10 @@ def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, n
                 assert httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
             with _database(url, data) as opened:
                 assert opened.execute(REPEATED).fetchall() == []
-            invented = int(not url.startswith("postgres"))
-            assert log.read_text().count("    password ") == invented
+            created = int(not url.startswith("postgres"))
+            assert log.read_text().count("    password ") == created
             service = Service("", processes[0], log, environment)
-            assert accounts_and_keys(service) == (invented, invented)
+            assert accounts_and_keys(service) == (created, created)
         finally:
             for process in processes:
                 process.terminate()
@@ -196,8 +196,8 @@ def test_services_that_start_together_all_run_and_migrate_once(tmp_path: Path, n
                 process.wait(timeout=40)
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="the embedded database is always migrated")
-def test_a_shared_database_is_migrated_when_that_is_asked_for_and_not_half_served_before(tmp_path: Path) -> None:
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is always migrated")
+def test_requests_fail_until_a_postgresql_database_is_migrated(tmp_path: Path) -> None:
     with (
         fresh_database_url(tmp_path) as url,
         running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=url) as service,
@@ -223,8 +223,8 @@ def test_a_shared_database_is_migrated_when_that_is_asked_for_and_not_half_serve
         assert client.get("/admin/login/").status_code == 200
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="the embedded database has one instance")
-def test_a_later_version_may_have_migrated_further(tmp_path: Path) -> None:
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one instance")
+def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path) -> None:
     with fresh_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
         with psycopg.connect(url, autocommit=True) as database:
             database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('pets', '0999_later', now())")

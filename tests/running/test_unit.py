@@ -1,4 +1,4 @@
-"""The systemd unit that deployment.md shows, and its environment file."""
+"""The systemd unit in deployment.md starts and stops the service, and its environment file passes all checks."""
 
 import configparser
 import os
@@ -26,18 +26,18 @@ ENVIRONMENT = dict(line.split("=", 1) for line in FILE.splitlines())
 
 @pytest.mark.once
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "petservice.service"
     unit.write_text(UNIT.replace("/opt/petservice/.venv/bin/python", sys.executable))
 
     ended = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
 
-    said = [line for line in ended.stderr.splitlines() if "petservice" in line]
-    assert (ended.returncode, said) == (0, [])
+    messages = [line for line in ended.stderr.splitlines() if "petservice" in line]
+    assert (ended.returncode, messages) == (0, [])
 
 
 @pytest.mark.once
-def test_the_environment_beside_the_unit_is_one_to_go_live_with(tmp_path: Path) -> None:
+def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], **ENVIRONMENT, "PETSERVICE_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
 
@@ -51,7 +51,7 @@ def test_the_environment_beside_the_unit_is_one_to_go_live_with(tmp_path: Path) 
 
 
 @pytest.mark.once
-def test_what_the_unit_starts_notifies_systemd_and_stops_by_sigterm(tmp_path: Path) -> None:
+def test_service_of_the_unit_notifies_systemd_and_stops_on_sigterm(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it
     parser.read_string(UNIT)

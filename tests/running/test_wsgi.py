@@ -1,4 +1,7 @@
-"""Plain gunicorn, a server other than `serve`, on the same application; tests/contract sends it the whole contract."""
+"""The application also runs under plain gunicorn, without `serve`.
+
+tests/contract checks the whole contract with it.
+"""
 
 import json
 import os
@@ -13,19 +16,21 @@ from django.db import connection
 
 from tests.service import GUNICORN, ROOT, Service, running_service
 
-only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no limits of its own")
+only_on_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no timeouts for statements"
+)
 
 
 def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    # Measuring coverage would load greenlet.
-    apart = ("SECRET_KEY", "COVERAGE_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(apart)} | variables
+    # Coverage is not measured, because that would load greenlet.
+    excluded = ("SECRET_KEY", "COVERAGE_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(excluded)} | variables
     command = [sys.executable, "-c", program]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.once
-def test_a_bad_configuration_is_refused_without_serve_too() -> None:
+def test_invalid_configuration_is_rejected_without_serve() -> None:
     started = run("import petservice.wsgi", PETSERVICE_ENVIRONMENT="live")
 
     assert started.returncode != 0
@@ -33,7 +38,7 @@ def test_a_bad_configuration_is_refused_without_serve_too() -> None:
 
 
 @pytest.mark.once
-def test_the_application_loads_nothing_of_the_event_loop_server() -> None:
+def test_wsgi_application_does_not_load_the_event_loop_server() -> None:
     ended = run("import json, sys, petservice.wsgi; print(json.dumps(list(sys.modules)))")
     loaded = set(json.loads(ended.stdout))
 
@@ -58,7 +63,7 @@ def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
             assert "Transfer-Encoding" not in response.headers
 
 
-def test_failed_login_through_a_unix_socket_is_counted_by_the_address_that_the_proxy_names(gunicorn: Service) -> None:
+def test_failed_login_through_a_unix_socket_is_counted_by_the_forwarded_address(gunicorn: Service) -> None:
     name, proxied = gunicorn.log.parent.name, {"X-Forwarded-For": "198.51.100.77"}
     transport = httpx.HTTPTransport(uds=f"{gunicorn.log.parent}/socket")
     with httpx.Client(base_url="http://localhost", transport=transport, headers=proxied) as client:
@@ -70,7 +75,7 @@ def test_failed_login_through_a_unix_socket_is_counted_by_the_address_that_the_p
     assert str(address) == "198.51.100.77"
 
 
-def test_idempotency_key_of_a_chunked_body_makes_one_pet(gunicorn: Service, service_key: str) -> None:
+def test_chunked_requests_with_the_same_idempotency_key_create_one_pet(gunicorn: Service, service_key: str) -> None:
     headers = {"Content-Type": "application/json", "Idempotency-Key": gunicorn.url}
     with gunicorn.client(service_key) as client:
         first, second = (
@@ -83,8 +88,8 @@ def test_idempotency_key_of_a_chunked_body_makes_one_pet(gunicorn: Service, serv
 
 @only_on_postgresql
 @pytest.mark.parametrize("gunicorn", ["sync"], indirect=True)
-def test_request_that_waits_for_a_lock_ends_in_time(gunicorn: Service, service_key: str) -> None:
-    """Also in the main thread, where the sync worker calls Django; gunicorn would abort it after 30 seconds."""
+def test_request_that_waits_for_a_lock_times_out(gunicorn: Service, service_key: str) -> None:
+    """The sync worker calls Django in its main thread, and gunicorn would abort a request after 30 seconds."""
     with psycopg.connect(gunicorn.environment["DATABASE_URL"]) as other, gunicorn.client(service_key) as client:
         other.execute("LOCK TABLE pets_pet")
         response = client.get("/v1/pets", timeout=15)
@@ -96,7 +101,7 @@ def test_request_that_waits_for_a_lock_ends_in_time(gunicorn: Service, service_k
 
 @only_on_postgresql
 @pytest.mark.parametrize("worker", GUNICORN)
-def test_statements_of_requests_have_limits(tmp_path: Path, service: Service, worker: str) -> None:
+def test_statements_of_requests_have_timeouts(tmp_path: Path, service: Service, worker: str) -> None:
     command = [argument.replace("petservice.wsgi", "tests.running.limits") for argument in GUNICORN[worker]]
     url = service.environment["DATABASE_URL"]
     with running_service(tmp_path, command=command, DATABASE_URL=url) as gunicorn, gunicorn.client() as client:
