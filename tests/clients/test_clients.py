@@ -1,4 +1,4 @@
-"""From the document alone generators make clients without a warning, and programs with these clients work."""
+"""Generators make working clients from the OpenAPI document, without a warning."""
 
 import re
 import shutil
@@ -13,8 +13,8 @@ from tests.service import Service
 
 SCENARIOS = HERE / "scenarios"
 
-# Said of any document that has a property: the generator looks up the name of what refers to nothing
-# (AbstractPythonCodegen.toDefaultValue). Once it says so no more, this can go.
+# The generator warns in this way of every document that has a property without a reference to a schema
+# (AbstractPythonCodegen.toDefaultValue). Remove this when it no longer does.
 PYTHON_GENERATOR = ["[main] WARN  o.o.codegen.utils.ModelUtils - Failed to get the schema name: null"]
 
 
@@ -23,19 +23,19 @@ def check(result: subprocess.CompletedProcess[str]) -> None:
 
 
 def check_program(*command: str | Path) -> None:
-    """The program runs to its end, and every one of its assertions holds."""
+    """Run a program, and fail unless it succeeds without output on standard error."""
     result = run(*command)
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
 
 
 def generate(generator: str, folder: Path) -> list[str]:
-    """Makes a client with one of the OpenAPI Generator's generators; the lines with warnings and errors."""
+    """Generate a client with the OpenAPI Generator, and return the lines with warnings and errors."""
     result = run("openapi-generator-cli", "generate", "-g", generator, "-i", DOCUMENT, "-o", folder)
     check(result)
     return re.findall(r"^\[\S+\] (?:WARN|ERROR) .*", result.stdout + result.stderr, re.MULTILINE)
 
 
-def test_a_program_with_openapi_python_client(service: Service, service_key: str, tmp_path: Path) -> None:
+def test_client_of_openapi_python_client_works(service: Service, service_key: str, tmp_path: Path) -> None:
     package = tmp_path / "pet_service_api_client"
     options = ["--meta", "none", "--fail-on-warning"]
     check(run("openapi-python-client", "generate", "--path", DOCUMENT, "--output-path", package, *options))
@@ -44,14 +44,14 @@ def test_a_program_with_openapi_python_client(service: Service, service_key: str
     check_program(sys.executable, "-W", "error", scenario, service.url, service_key)
 
 
-def test_a_program_with_the_openapi_generators_client(service: Service, service_key: str, tmp_path: Path) -> None:
+def test_python_client_of_the_openapi_generator_works(service: Service, service_key: str, tmp_path: Path) -> None:
     assert generate("python", tmp_path) == PYTHON_GENERATOR
 
     scenario = shutil.copy(SCENARIOS / "openapi_generator.py", tmp_path)
     check_program(sys.executable, "-W", "error", scenario, service.url, service_key)
 
 
-def test_a_program_with_openapi_typescript_and_openapi_fetch(
+def test_client_of_openapi_typescript_and_openapi_fetch_works(
     service: Service, service_key: str, tmp_path: Path
 ) -> None:
     generated = run("openapi-typescript", DOCUMENT, "--output", "schema.ts", folder=tmp_path)
@@ -66,5 +66,5 @@ def test_a_program_with_openapi_typescript_and_openapi_fetch(
 
 
 @pytest.mark.parametrize("generator", ["csharp", "go", "java", "kotlin", "typescript-fetch"])
-def test_a_generator_warns_of_nothing(generator: str, tmp_path: Path) -> None:
+def test_generator_has_no_warnings(generator: str, tmp_path: Path) -> None:
     assert generate(generator, tmp_path) == []

@@ -1,4 +1,4 @@
-"""A change of the document that breaks clients needs a new major version, an addition a new minor one."""
+"""A change of the document that breaks clients needs a new major version, and an addition a new minor version."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Change = Callable[[Document], object]
 def without_words(part: Any, *, are_names: bool = False) -> Any:
     """Return this part of a document with empty descriptions and without examples, which break no client.
 
-    `redocly diff` pairs parameters by how alike they are, so one with another description can look like another one.
+    `redocly diff` pairs parameters by their similarity, so a new description can make one look like another.
     """
     if isinstance(part, list):
         return [without_words(item) for item in part]
@@ -29,10 +29,10 @@ def without_words(part: Any, *, are_names: bool = False) -> Any:
     }
 
 
-def complaint(base: Path, revision: Path) -> str:
-    """The changes since `base` that the version in `revision` does not tell of; empty if it tells of all.
+def undeclared(base: Path, revision: Path) -> str:
+    """Return the changes since `base` for which the version of `revision` is too low, or an empty string.
 
-    Rated by `redocly diff`, whose own --check-version would want a new version for each mended word, too.
+    `redocly diff` rates the changes. Its own option --check-version would require a new version for each changed word.
     """
     command = ["redocly", "diff", base, revision, "--config", HERE / "redocly.yaml"]
     result = run(*command, "--fail-on", "none", "--format", "json")
@@ -50,18 +50,18 @@ def complaint(base: Path, revision: Path) -> str:
     )
 
 
-def test_the_version_tells_of_every_change_since_the_release(tmp_path: Path) -> None:
+def test_version_is_high_enough_for_the_changes_since_the_release(tmp_path: Path) -> None:
     paths = []
     for document in (PUBLISHED, DOCUMENT):
         paths.append(tmp_path / document.name)
         paths[-1].write_text(json.dumps(without_words(json.loads(document.read_text()))))
 
-    assert complaint(*paths) == "", "give the document a new version, or take the change back"
+    assert undeclared(*paths) == "", "give the document a new version, or take the change back"
 
 
 @pytest.fixture
-def complaint_about(tmp_path: Path) -> Callable[..., str]:
-    """The complaint about the document with these changes, as if it were at 1.0.0 without them."""
+def undeclared_by(tmp_path: Path) -> Callable[..., str]:
+    """Return a function that compares the document, as version 1.0.0, with a changed copy of it."""
 
     def about(*changes: Change) -> str:
         document = json.loads(DOCUMENT.read_text())
@@ -71,7 +71,7 @@ def complaint_about(tmp_path: Path) -> Callable[..., str]:
         for change in changes:
             change(document)
         revision.write_text(json.dumps(document))
-        return complaint(base, revision)
+        return undeclared(base, revision)
 
     return about
 
@@ -113,28 +113,28 @@ BREAKING: dict[str, Change] = {
     "a new header is required": lambda it: operation(it)["parameters"].append(
         {"in": "header", "name": "X-Shop", "required": True, "schema": {"type": "string"}}
     ),
-    "a request's member is required": lambda it: schema(it, "CreatePetRequest")["required"].append("tag"),
-    "an answer's member is removed": lambda it: schema(it, "Pet")["properties"].pop("tag"),
-    "an answer's member is optional": lambda it: schema(it, "Pet")["required"].remove("name"),
-    "an answer's member has another type": lambda it: schema(it, "Pet")["properties"]["name"].update(type="integer"),
-    "an answer has another value": lambda it: schema(it, "ErrorCode")["enum"].append("gone"),
+    "a field of a request is required": lambda it: schema(it, "CreatePetRequest")["required"].append("tag"),
+    "a field of a response is removed": lambda it: schema(it, "Pet")["properties"].pop("tag"),
+    "a field of a response is optional": lambda it: schema(it, "Pet")["required"].remove("name"),
+    "a field of a response has another type": lambda it: schema(it, "Pet")["properties"]["name"].update(type="integer"),
+    "a response has a new value": lambda it: schema(it, "ErrorCode")["enum"].append("gone"),
     "a status is removed": lambda it: operation(it, "/pets/{petId}")["responses"].pop("404"),
-    "an answer's header is removed": lambda it: operation(it)["responses"]["200"]["headers"].pop("Link"),
+    "a header of a response is removed": lambda it: operation(it)["responses"]["200"]["headers"].pop("Link"),
     "a key is needed": lambda it: operation(it, "/health").update(security=[{"apiKey": []}]),
     "the key has another header": lambda it: it["components"]["securitySchemes"]["apiKey"].update(name="X-Key"),
-    "the address is another": lambda it: it["servers"][0].update(url="/v2"),
+    "the server has another URL": lambda it: it["servers"][0].update(url="/v2"),
 }
 ADDING: dict[str, Change] = {
     "a path": lambda it: it["paths"].update({"/live": {"get": operation(it, "/health") | {"operationId": "live"}}}),
-    "an answer's member": lambda it: schema(it, "Pet")["properties"].update(colour={"type": "string"}),
+    "a field of a response": lambda it: schema(it, "Pet")["properties"].update(colour={"type": "string"}),
 }
 HARMLESS: list[Change] = [
     lambda it: operation(it).update(description="Pets."),
     lambda it: limit(it).update(example=50),
     lambda it: schema(it, "CreatePetRequest")["properties"]["name"].update(maxLength=300),
 ]
-# These can break a client as well, and tests/README.md lists them: remove from it what the comparison sees one day.
-UNSEEN: list[Change] = [
+# These changes can break a client as well. Remove those from tests/README.md that the comparison detects one day.
+UNDETECTED: list[Change] = [
     rename_pet,
     rename_pet_id,
     lambda it: operation(it).update(tags=["Animals"]),
@@ -147,26 +147,26 @@ UNSEEN: list[Change] = [
 
 
 @pytest.mark.parametrize("change", BREAKING.values(), ids=BREAKING)
-def test_a_breaking_change_is_refused(change: Change, complaint_about: Callable[..., str]) -> None:
-    assert "major: " in complaint_about(change, version("1.1.0"))
+def test_minor_version_is_too_low_for_a_breaking_change(change: Change, undeclared_by: Callable[..., str]) -> None:
+    assert "major: " in undeclared_by(change, version("1.1.0"))
 
 
-def test_a_new_major_version_tells_of_a_breaking_change(complaint_about: Callable[..., str]) -> None:
-    assert complaint_about(BREAKING["a path is removed"], version("2.0.0")) == ""
+def test_major_version_is_high_enough_for_a_breaking_change(undeclared_by: Callable[..., str]) -> None:
+    assert undeclared_by(BREAKING["a path is removed"], version("2.0.0")) == ""
 
 
 @pytest.mark.parametrize("change", ADDING.values(), ids=ADDING)
-def test_an_addition_is_refused(change: Change, complaint_about: Callable[..., str]) -> None:
-    assert "minor: " in complaint_about(change, version("1.0.1"))
+def test_patch_version_is_too_low_for_an_addition(change: Change, undeclared_by: Callable[..., str]) -> None:
+    assert "minor: " in undeclared_by(change, version("1.0.1"))
 
 
-def test_a_new_minor_version_tells_of_additions(complaint_about: Callable[..., str]) -> None:
-    assert complaint_about(*ADDING.values(), version("1.1.0")) == ""
+def test_minor_version_is_high_enough_for_additions(undeclared_by: Callable[..., str]) -> None:
+    assert undeclared_by(*ADDING.values(), version("1.1.0")) == ""
 
 
-def test_harmless_changes_need_no_new_version(complaint_about: Callable[..., str]) -> None:
-    assert complaint_about(*HARMLESS) == ""
+def test_harmless_changes_need_no_new_version(undeclared_by: Callable[..., str]) -> None:
+    assert undeclared_by(*HARMLESS) == ""
 
 
-def test_the_comparison_does_not_see_what_the_readme_says_it_does_not(complaint_about: Callable[..., str]) -> None:
-    assert complaint_about(*UNSEEN) == ""
+def test_comparison_does_not_detect_the_changes_that_the_readme_lists(undeclared_by: Callable[..., str]) -> None:
+    assert undeclared_by(*UNDETECTED) == ""

@@ -1,4 +1,4 @@
-"""A client that fills in every parameter from the document succeeds, however often it sends the same requests."""
+"""A client that fills in every parameter from the document succeeds, even if it repeats its requests."""
 
 import json
 import re
@@ -11,11 +11,11 @@ from tests.clients.tools import DOCUMENT, run
 from tests.service import Service
 
 
-def test_requests_made_of_the_examples_alone_succeed_and_can_be_repeated(service: Service, tmp_path: Path) -> None:
+def test_requests_from_the_examples_succeed_and_can_be_repeated(service: Service, tmp_path: Path) -> None:
     document = json.loads(DOCUMENT.read_text())
     rex = document["components"]["schemas"]["Pet"]["example"]
     key, created = service.create_key(), Pet.objects.exclude(id=rex["id"]).filter(name=rex["name"])
-    # Dredd expects every header that a response may have: there is a next page, and the pet was created before.
+    # Dredd expects every documented header, so there must be a next page, and the pet must have been created before.
     with service.models():
         Pet.objects.bulk_create([Pet(**rex), *(Pet(name="Tom", tag="cat") for _ in range(21))])
         before = created.count()
@@ -32,7 +32,7 @@ def test_requests_made_of_the_examples_alone_succeed_and_can_be_repeated(service
         assert created.count() == before + 1
 
 
-def test_a_parameter_without_an_example_fails(service: Service, service_key: str, tmp_path: Path) -> None:
+def test_parameter_without_an_example_fails(service: Service, service_key: str, tmp_path: Path) -> None:
     document = json.loads(DOCUMENT.read_text())
     (pet_id,) = document["paths"]["/pets/{petId}"]["get"]["parameters"]
     del pet_id["example"], pet_id["schema"]["example"]
@@ -43,7 +43,10 @@ def test_a_parameter_without_an_example_fails(service: Service, service_key: str
 
 
 def without_errors(document: dict, folder: Path) -> Path:
-    """Write the document with successes alone: Dredd sends one request for all responses, so only one can match."""
+    """Write the document with successful responses only, and return the path of the file.
+
+    Dredd sends one request for all responses of an operation, so only one response can match.
+    """
     for methods in document["paths"].values():
         for operation in methods.values():
             operation["responses"] = {

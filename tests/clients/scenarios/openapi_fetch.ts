@@ -1,4 +1,4 @@
-// A client program with openapi-fetch, on what openapi-typescript generates: `openapi_fetch.js ADDRESS KEY`.
+// A client program with openapi-fetch and the types that openapi-typescript generates: `openapi_fetch.js URL KEY`.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -8,7 +8,7 @@ import type { components, paths } from "./schema.js";
 type Pet = components["schemas"]["Pet"];
 type ErrorCode = components["schemas"]["ErrorCode"];
 
-// True if the types are one and the same: `any` and `unknown` are not a string.
+// True if the types are identical: `any` and `unknown` are not a string.
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function typed<_Holds extends true>(): void {}
 
@@ -47,7 +47,7 @@ typed<Same<Pet["tag"], string | undefined>>();
 assert.deepEqual(rex, { id: rex.id, name: "Rex", tag: "dog" });
 assert.equal(headers.get("Location"), `${address}/v1/pets/${rex.id}`);
 
-// Create once, asked twice.
+// Create a pet with two requests.
 const once = randomUUID();
 const first = await create({ name: "Żółw" }, once);
 const second = await create({ name: "Żółw" }, once);
@@ -57,7 +57,7 @@ assert.deepEqual(second.pet, first.pet);
 assert.equal(first.headers.get("Idempotency-Replayed"), null);
 assert.equal(second.headers.get("Idempotency-Replayed"), "true");
 
-// Walk the pages after Rex: two pets each, then the last.
+// Follow the pages after Rex: two pets each, then the last.
 const others = [first.pet, (await create({ name: "Polly" })).pet, (await create({ name: "Mia" })).pet];
 async function pagesAfter(after: string): Promise<Pet[][]> {
   const { data, response } = await client.GET("/pets", { params: { query: { limit: 2, after } } });
@@ -73,10 +73,10 @@ assert.deepEqual(await pagesAfter(rex.id), [others.slice(0, 2), others.slice(2)]
 const fetched = await client.GET("/pets/{petId}", { params: { path: { petId: rex.id } } });
 assert.deepEqual(fetched.data, rex);
 
-// The counts follow.
+// The counts include the new pets.
 assert.deepEqual(await inventory(), { ...before, available: before.available + 4 });
 
-// Refusals.
+// Error responses.
 const unknown = await client.GET("/pets/{petId}", { params: { path: { petId: "none" } } });
 assert.equal(unknown.response.status, 404);
 assert(unknown.error);

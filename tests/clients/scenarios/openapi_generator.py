@@ -1,4 +1,4 @@
-"""A client program on what the OpenAPI Generator's `python` generates: `openapi_generator.py ADDRESS KEY`."""
+"""A client program with the client that the OpenAPI Generator's `python` generates: `openapi_generator.py URL KEY`."""
 
 import sys
 from collections.abc import Callable
@@ -48,7 +48,7 @@ assert isinstance(rex, Pet)
 assert (rex.name, rex.tag) == ("Rex", "dog")
 assert created.headers["Location"] == f"{address}/v1/pets/{rex.id}"
 
-# Create once, asked twice; another pet cannot have the same key.
+# Create a pet with two requests; another pet cannot have the same key.
 once = str(uuid4())
 first, second = (pets.create_pet_with_http_info(CreatePetRequest(name="Żółw"), idempotency_key=once) for _ in range(2))
 assert first.data.tag is None
@@ -56,7 +56,7 @@ assert first.data.to_dict() == {"id": first.data.id, "name": "Żółw"}
 assert second.data == first.data
 assert [it.headers.get("Idempotency-Replayed") for it in (first, second)] == [None, "true"]
 
-# Walk the pages after Rex: two pets each, then the last.
+# Follow the pages after Rex: two pets on each, then the last one.
 others = [first.data, *(pets.create_pet(CreatePetRequest(name=name)) for name in ("Polly", "Mia"))]
 pages: list[list[Pet]] = []
 after: str | None = rex.id
@@ -69,7 +69,7 @@ assert pages == [others[:2], others[2:]]
 
 assert pets.get_pet(rex.id) == rex
 
-# The counts follow.
+# The counts include the new pets.
 assert store.get_inventory() == Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
 
 

@@ -1,4 +1,4 @@
-"""A client program on what openapi-python-client generates: `openapi_python_client.py ADDRESS KEY`."""
+"""A client program with the client that openapi-python-client generates: `openapi_python_client.py URL KEY`."""
 
 import sys
 from http import HTTPStatus
@@ -47,7 +47,7 @@ with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, cli
     assert {"id": str, "name": str, "tag": str | Unset}.items() <= get_type_hints(Pet).items()
     assert response.headers["Location"] == f"{address}/v1/pets/{rex.id}"
 
-    # Create once, asked twice.
+    # Create a pet with two requests.
     once = str(uuid4())
     first, second = (
         create_pet.sync_detailed(client=client, body=CreatePetRequest(name="Żółw"), idempotency_key=once)
@@ -58,7 +58,7 @@ with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, cli
     assert second.parsed == first.parsed
     assert [it.headers.get("Idempotency-Replayed") for it in (first, second)] == [None, "true"]
 
-    # Walk the pages after Rex: two pets each, then the last.
+    # Follow the pages after Rex: two pets on each, then the last one.
     others = [first.parsed]
     for name in ("Polly", "Mia"):
         pet = create_pet.sync(client=client, body=CreatePetRequest(name=name))
@@ -76,11 +76,11 @@ with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, cli
 
     assert get_pet.sync(client=client, pet_id=rex.id) == rex
 
-    # The counts follow.
+    # The counts include the new pets.
     inventory = get_inventory.sync(client=client)
     assert inventory == Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
 
-    # Refusals.
+    # Error responses.
     for response, status, code in (
         (get_pet.sync_detailed(client=client, pet_id="none"), HTTPStatus.NOT_FOUND, ErrorCode.NOT_FOUND),
         (list_pets.sync_detailed(client=client, limit=-1), HTTPStatus.BAD_REQUEST, ErrorCode.BAD_REQUEST),
