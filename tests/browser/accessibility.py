@@ -1,16 +1,16 @@
-"""Can people with a screen reader, a keyboard or weak eyes use the page? axe-core judges, as far as a program can."""
+"""Automatic accessibility checks of a page with axe-core."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-# axe's own words for what keeps people from using a page; the rest is advice.
+# The impact levels of axe for problems that keep people from using a page. The other levels are advice.
 SEVERE = ("serious", "critical")
 
 
 def assert_accessible(page: Page) -> None:
-    """Fail, with axe's report, if the page as it is now breaks a rule severely."""
-    # It would load our style sheets a second time, into the page, which the page's own policy refuses.
+    """Fail with the report of axe if the page has severe problems."""
+    # Preloading would load our style sheets a second time, which the content security policy of the page blocks.
     results = Axe().run(page, options={"preload": False})
     severe = [violation for violation in results.response["violations"] if violation["impact"] in SEVERE]
     if severe:

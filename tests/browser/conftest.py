@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.databases import fresh_database_url
 from tests.service import Service, running_service
 
-# Where to keep pictures of the pages, for people to look at; by default with the other temporary files.
+# The environment variable with the folder for screenshots. By default they are with the other temporary files.
 PICTURES = "PETSERVICE_PICTURES"
-# What the browser says on its console when something is wrong; the rest is chatter.
+# The types of console messages that report a problem.
 COMPLAINTS = ("error", "warning")
-# Run in every page before its own scripts.
+# A script that runs in every page before its own scripts.
 REPORT_REFUSALS = """
 document.addEventListener("securitypolicyviolation", event =>
     reportRefusal(`${event.violatedDirective} ${event.blockedURI} in ${event.documentURI}`))
@@ -30,29 +30,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser(django_db_setup: None) -> Iterator[Browser]:
-    # Playwright runs an event loop in this thread, which Django takes for an asynchronous context: as long as the
-    # loop runs, tests have another database connection than before and after.
+    # Playwright runs an event loop in this thread, so Django assumes an asynchronous context. While the loop runs,
+    # tests have another database connection than before and after.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path="/usr/bin/chromium",
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
         )
-        # Out of reach once the loop has ended, it would keep the test database from being dropped.
+        # After the loop has ended nothing can close this connection, and it would keep the test database in use.
         connection.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that tests share."""
+    """A running service that the browser tests share."""
     with running_site(tmp_path_factory.mktemp("site")) as running:
         yield running
 
 
 @contextmanager
 def running_site(folder: Path) -> Iterator[Service]:
-    """A service with the staff account `staff` / `a long one`."""
+    """Run a service with the staff account `staff`, whose password is `a long one`."""
     with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         running.manage(
             "shell",
@@ -65,7 +65,7 @@ def running_site(folder: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def page(browser: Browser, site: Service) -> Iterator[Page]:
-    """An empty browser; what it asks of another host, complains of or refuses to load fails the test."""
+    """An empty page, which fails the test if it contacts another host, reports an error or violates its policy."""
     context = browser.new_context(base_url=site.url)
     wrong: list[str] = []
     context.on("request", lambda request: None if _is_own(request.url, site) else wrong.append(request.url))
@@ -93,7 +93,7 @@ def staff_page(page: Page) -> Page:
 
 @pytest.fixture(autouse=True)
 def picture(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Iterator[None]:
-    """A picture of the page as the test left it."""
+    """A screenshot of the page at the end of the test."""
     yield
     folder = Path(os.environ.get(PICTURES) or tmp_path)
     page.screenshot(path=folder / (re.sub(r"\W+", "-", request.node.name) + ".png"), full_page=True)

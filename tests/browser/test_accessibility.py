@@ -1,4 +1,4 @@
-"""Every page of ours, judged by axe-core in light and in dark."""
+"""The accessibility of our pages, checked by axe-core in light and dark mode."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_pages_of_a_visitor(page: Page) -> None:
         assert_accessible(page)
 
 
-def test_the_pages_of_pets_and_inventory(staff_page: Page, site: Service) -> None:
+def test_pages_of_pets_and_inventory_are_accessible(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": "Axe", "tag": "<b>"})
     for address in addresses(pet):
         staff_page.goto(address)
@@ -42,7 +42,7 @@ def addresses(pet: str) -> Iterator[str]:
     yield f"/admin/pets/pet/{pet}/delete/"
 
 
-def test_forms_that_complain(staff_page: Page) -> None:
+def test_forms_with_errors(staff_page: Page) -> None:
     staff_page.goto("/admin/pets/pet/add/")
     staff_page.get_by_label("Name:").fill("   ")
     staff_page.get_by_role("button", name="Save", exact=True).click()
@@ -51,7 +51,7 @@ def test_forms_that_complain(staff_page: Page) -> None:
     assert_accessible(staff_page)
 
 
-def test_the_pages_of_keys(staff_page: Page) -> None:
+def test_pages_of_api_keys_are_accessible(staff_page: Page) -> None:
     staff_page.goto("/admin/apikeys/apikey/add/")
     assert_accessible(staff_page)
     staff_page.get_by_label("Name:").fill("Axe")
@@ -70,7 +70,7 @@ def test_the_pages_of_keys(staff_page: Page) -> None:
     assert_accessible(staff_page)  # the list, with a message
 
 
-def test_the_pages_of_files(staff_page: Page, tmp_path: Path) -> None:
+def test_pages_of_import_and_export_are_accessible(staff_page: Page, tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     staff_page.goto("/admin/pets/pet/export/")
     assert_accessible(staff_page)

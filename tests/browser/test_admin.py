@@ -1,4 +1,4 @@
-"""Staff at work in a real browser."""
+"""Staff use the admin in a real browser."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser.accessibility import assert_accessible
 from tests.browser.test_pets import make
 from tests.service import Service
 
-# Where links lead, those in drawings too.
+# Returns the paths of links, including those in SVG.
 PATHS = "links => links.map(link => new URL(link.href.baseVal ?? link.href, location).pathname)"
 
 
@@ -35,7 +35,7 @@ def test_staff_add_a_pet_and_change_its_status_in_the_list(staff_page: Page, sit
     assert inventory(site) == before | {"sold": before["sold"] + 1}
 
 
-def test_the_front_page_follows_a_change_of_status_in_the_list(staff_page: Page, site: Service) -> None:
+def test_the_dashboard_follows_a_change_of_status_in_the_list(staff_page: Page, site: Service) -> None:
     def shown() -> dict[str, str]:
         staff_page.goto("/admin/")
         bars = {status: staff_page.locator(f"a[href$='status__exact={status}'] .figure") for status in inventory(site)}
@@ -92,7 +92,7 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     assert status(second) == 401
 
 
-def test_keys_are_revoked_in_bulk_after_a_question(staff_page: Page, site: Service) -> None:
+def test_keys_are_revoked_in_bulk_after_a_confirmation(staff_page: Page, site: Service) -> None:
     def choose() -> None:
         staff_page.locator("#action-toggle").check()
         staff_page.get_by_label("Action:").select_option(label="Revoke selected API keys")
@@ -143,7 +143,7 @@ def count_keys(site: Service) -> int:
     return int(site.manage("shell", "-v", "0", "-c", count))
 
 
-def test_a_leaked_key_that_is_searched_for_gets_into_no_address(staff_page: Page, site: Service) -> None:
+def test_a_key_that_is_pasted_into_the_search_does_not_get_into_the_url(staff_page: Page, site: Service) -> None:
     plain = site.create_key()
     staff_page.goto("/admin/apikeys/apikey/")
     staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -157,8 +157,8 @@ def test_a_leaked_key_that_is_searched_for_gets_into_no_address(staff_page: Page
     assert staff_page.url.endswith(f"?q={plain[:18]}")
 
 
-def test_every_kind_of_page_keeps_to_the_policy(staff_page: Page, site: Service) -> None:
-    """Follows the links from the first page on; what is refused or complained of there fails this, as everywhere."""
+def test_every_kind_of_page_obeys_the_content_security_policy(staff_page: Page, site: Service) -> None:
+    """The test follows all links, and the page fixture fails it if the browser reports an error."""
     with site.client(site.create_key()) as client:
         client.post("/v1/pets", json={"name": "Rex"})
     expect(staff_page.get_by_role("heading", name="Back office")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The admin's front page in a real browser."""
+"""The admin dashboard in a real browser."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ LogEntry.objects.log_actions(get_user_model().objects.first().pk, pets[:2], CHAN
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that has its pets before anyone looks: it keeps the counts of the days for a minute."""
+    """A service with pets from the beginning, because it caches the counts of days for a minute."""
     with running_site(tmp_path_factory.mktemp("dashboard")) as running:
         running.manage("shell", "-v", "0", "-c", FILL)
         yield running
@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def dashboard(staff_page: Page) -> Page:
-    """The front page of a back office in use, as staff see it."""
+    """The dashboard of an admin with pets, keys and changes."""
     staff_page.goto("/admin/")
     return staff_page
 
@@ -57,11 +57,11 @@ def test_it_is_accessible_in_light_and_in_dark(dashboard: Page) -> None:
 
 
 @pytest.mark.usefixtures("scheme")
-def test_its_bars_stand_out_from_what_is_behind_them(dashboard: Page) -> None:
+def test_its_bars_have_enough_contrast(dashboard: Page) -> None:
     behind = luminance(color(dashboard.locator("body"), "backgroundColor"))
     for bar in [*dashboard.locator(".bars .bar").all(), dashboard.locator(".columns .bar").first]:
         lesser, greater = sorted([behind, luminance(color(bar, "fill"))])
-        assert (greater + 0.05) / (lesser + 0.05) >= 3, "less than WCAG 2.2 asks of graphics (1.4.11)"
+        assert (greater + 0.05) / (lesser + 0.05) >= 3, "less contrast than WCAG 2.2 requires for graphics (1.4.11)"
 
 
 def color(element: Locator, name: str) -> str:
@@ -70,13 +70,13 @@ def color(element: Locator, name: str) -> str:
 
 
 def luminance(rgb: str) -> float:
-    """The relative luminance of a colour, as WCAG defines it."""
-    shares = [int(part) / 255 for part in re.findall(r"\d+", rgb)[:3]]
-    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
+    """Return the relative luminance of a colour, as WCAG defines it."""
+    channels = [int(part) / 255 for part in re.findall(r"\d+", rgb)[:3]]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_a_day_is_reached_with_the_keyboard_is_seen_to_be_and_leads_to_its_pets(dashboard: Page) -> None:
+def test_the_keyboard_reaches_a_day_with_a_visible_focus_and_opens_its_pets(dashboard: Page) -> None:
     today = dashboard.get_by_role("link", name=re.compile(r"^\d+ pets on .* today$"))
     column = today.locator(".column")
     expect(column).to_have_css("stroke", "none")
@@ -91,21 +91,21 @@ def test_a_day_is_reached_with_the_keyboard_is_seen_to_be_and_leads_to_its_pets(
     expect(dashboard).to_have_title(re.compile(r"^Pets \|"))
 
 
-def test_a_day_without_pets_is_clicked_anywhere_in_its_column(dashboard: Page) -> None:
+def test_whole_column_of_a_day_can_be_clicked(dashboard: Page) -> None:
     drawing = dashboard.locator(".columns svg")
-    drawing.click(position={"x": 3, "y": 3})  # the first day, up where only a full bar would be
+    drawing.click(position={"x": 3, "y": 3})  # in the column of the first day, above its bar
 
     expect(dashboard).to_have_title(re.compile(r"^Pets \|"))
 
 
-def test_a_status_leads_to_its_pets(dashboard: Page) -> None:
+def test_a_status_links_to_its_pets(dashboard: Page) -> None:
     dashboard.get_by_role("link", name="Sold").click()
 
     expect(dashboard).to_have_url(re.compile(r"/admin/store/inventoryitem/\?status__exact=sold$"))
 
 
 @pytest.mark.usefixtures("scheme")
-def test_a_phone_shows_it_in_its_whole_width(dashboard: Page) -> None:
+def test_dashboard_fits_the_width_of_a_phone(dashboard: Page) -> None:
     dashboard.set_viewport_size({"width": 390, "height": 844})
 
     assert dashboard.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,4 @@
-"""A client developer on the documentation page, in a real browser."""
+"""A client developer uses the documentation page in a real browser."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from tests.service import Service
 
 
 def open_operation(page: Page, name: str) -> Locator:
-    """The operation's part of the page, ready to be filled in."""
+    """Open an operation on the page, so that it can be tried out, and return its element."""
     operation = page.locator(f"[id^=operations-][id$=-{name}]")
     operation.locator(".opblock-summary-control").click()
     operation.get_by_role("button", name="Try it out").click()
@@ -18,11 +18,11 @@ def open_operation(page: Page, name: str) -> Locator:
 
 
 def execute(operation: Locator, status: int) -> Any:
-    """Call the service; the body of its answer, which the page is to show with `status`."""
+    """Send the request of an operation, expect this status on the page, and return the body that the page shows."""
     operation.get_by_role("button", name="Execute").click()
-    answer = operation.locator(".live-responses-table tbody tr").first
-    expect(answer.locator(".response-col_status")).to_have_text(str(status))
-    return json.loads(answer.locator(".highlight-code code").first.inner_text())
+    response = operation.locator(".live-responses-table tbody tr").first
+    expect(response.locator(".response-col_status")).to_have_text(str(status))
+    return json.loads(response.locator(".highlight-code code").first.inner_text())
 
 
 def test_a_developer_authorises_and_tries_every_operation(page: Page, site: Service) -> None:

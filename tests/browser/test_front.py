@@ -1,11 +1,11 @@
-"""A visitor on the front page, in a real browser."""
+"""The home page in a real browser."""
 
 import re
 
 from playwright.sync_api import Page, expect
 
 
-def test_it_leads_to_the_documentation_and_to_the_login(page: Page) -> None:
+def test_it_links_to_the_documentation_and_to_the_login(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Documentation").click()
     expect(page.get_by_role("button", name="Authorize")).to_be_visible()
@@ -15,13 +15,13 @@ def test_it_leads_to_the_documentation_and_to_the_login(page: Page) -> None:
     expect(page.get_by_label("Password")).to_be_visible()
 
 
-def test_the_admin_leads_back_to_it(staff_page: Page) -> None:
+def test_the_admin_links_back_to_it(staff_page: Page) -> None:
     staff_page.get_by_role("link", name="View site").click()
 
     expect(staff_page.get_by_role("heading", name="Make the first call")).to_be_visible()
 
 
-def test_a_laptop_shows_all_of_it_at_once(page: Page) -> None:
+def test_a_laptop_shows_it_without_scrolling(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/")
 
@@ -35,7 +35,7 @@ def test_a_phone_shows_it_in_its_whole_width(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_it_is_light_or_dark_as_the_visitor_likes(page: Page) -> None:
+def test_it_follows_the_colour_scheme_of_the_visitor(page: Page) -> None:
     def brightness(scheme: str) -> int:
         page.emulate_media(color_scheme=scheme)
         page.goto("/")

@@ -1,4 +1,4 @@
-"""The guides in a real browser."""
+"""Visitors and staff use the guides in a real browser."""
 
 import re
 
@@ -12,7 +12,7 @@ ADDRESSES = ["/docs/api", "/admin/help/"]
 
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_guide_is_accessible(staff_page: Page, address: str, scheme: str) -> None:
+def test_guide_is_accessible(staff_page: Page, address: str, scheme: str) -> None:
     staff_page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     staff_page.goto(address)
 
@@ -20,14 +20,14 @@ def test_a_guide_is_accessible(staff_page: Page, address: str, scheme: str) -> N
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_a_phone_shows_a_guide_in_its_whole_width(staff_page: Page, address: str) -> None:
+def test_guide_fits_the_width_of_a_phone(staff_page: Page, address: str) -> None:
     staff_page.set_viewport_size({"width": 390, "height": 844})
     staff_page.goto(address)
 
     assert staff_page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_visitor_finds_a_section_of_the_guide_from_the_home_page(page: Page) -> None:
+def test_home_page_links_to_a_section_of_the_guide(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="Guide").click()
     page.get_by_role("link", name="Idempotency").click()
@@ -36,7 +36,7 @@ def test_a_visitor_finds_a_section_of_the_guide_from_the_home_page(page: Page) -
     expect(page.get_by_role("heading", name="Idempotency")).to_be_in_viewport()
 
 
-def test_staff_find_the_guide_from_any_page_of_the_admin_and_the_way_back(staff_page: Page) -> None:
+def test_every_page_of_the_admin_links_to_the_guide_and_the_guide_links_back(staff_page: Page) -> None:
     staff_page.goto("/admin/pets/pet/add/")
     staff_page.get_by_role("link", name="Help").click()
     expect(staff_page.get_by_role("heading", name="Admin guide")).to_be_visible()

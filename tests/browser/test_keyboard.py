@@ -1,4 +1,4 @@
-"""A day at work without a mouse: everything is reached with Tab, chosen with letters, and done with Enter or Space."""
+"""A working day with the keyboard alone: Tab, letters, Enter and Space."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.service import Service
 
 
 def reach(page: Page, target: Locator) -> None:
-    """Press Tab until the focus is on `target`; fails when it has been everywhere."""
+    """Press Tab until the target has the focus, or fail after many attempts."""
     expect(target).to_have_count(1)
     for _ in range(400):
         if target.evaluate("element => element === document.activeElement"):
@@ -21,19 +21,19 @@ def reach(page: Page, target: Locator) -> None:
 
 
 def write(page: Page, label: str, text: str) -> None:
-    """Replace what is in the field with this label."""
+    """Replace the content of the field with this label."""
     reach(page, page.get_by_label(label, exact=True))
     page.keyboard.press("Control+A")
     page.keyboard.type(text)
 
 
 def press(page: Page, role: str, name: str | re.Pattern[str]) -> None:
-    """Press the button, or follow the link, of this name."""
+    """Press the button or follow the link with this name."""
     reach(page, page.get_by_role(role, name=name, exact=isinstance(name, str)))  # type: ignore[arg-type]
     page.keyboard.press("Enter")
 
 
-def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
+def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Service, tmp_path: Path) -> None:
     def status(key: str) -> int:
         return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code
 
@@ -44,7 +44,7 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Back office")).to_be_visible()
 
-    # A key: made, used, rotated, revoked.
+    # A key is created, used, rotated and revoked.
     page.goto("/admin/apikeys/apikey/add/")
     write(page, "Name:", "Acme's web shop")
     press(page, "button", "Save")
@@ -66,7 +66,7 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     expect(page.get_by_text("Revoked Acme's web shop")).to_be_visible()
     assert [status(first), status(second)] == [200, 401]
 
-    # A pet: found, edited.
+    # A pet is found and edited.
     page.goto("/admin/pets/pet/")
     reach(page, page.locator("#searchbar"))
     page.keyboard.type("keyb")
@@ -78,7 +78,7 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     press(page, "button", "Save")
     expect(page.get_by_text("was changed successfully")).to_be_visible()
 
-    # Its status: changed in the list, then in bulk.
+    # Its status is changed in the list, then in bulk.
     page.goto("/admin/store/inventoryitem/?q=keyb")
     reach(page, page.locator("select[name=form-0-status]"))
     page.keyboard.type("s")
@@ -91,14 +91,14 @@ def test_a_day_at_work(page: Page, site: Service, tmp_path: Path) -> None:
     press(page, "button", re.compile("Go|Run"))
     expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
 
-    # A file: refused by line, mended, imported.
+    # A file is rejected with a line number, corrected and imported.
     file = tmp_path / "pets.csv"
     page.goto("/admin/pets/pet/import/")
     for line in ("Typed,lost", "Typed,sold"):
         file.write_text(f"name,status\n{line}\n")
         with page.expect_file_chooser() as chooser:
-            # While it expects: a page that is busy takes a key before it takes note that choosers are expected, and
-            # opens one that nobody sees. The looks at the focus wait until it has taken note.
+            # Reaching the field inside this block gives the page time to intercept the file chooser. If the key comes
+            # earlier, the browser opens a real chooser that the test cannot use.
             reach(page, page.get_by_label("File"))
             page.keyboard.press("Space")
         chooser.value.set_files(file)
