@@ -1,7 +1,7 @@
-"""Ask for known vulnerabilities of the packages in the lock file: `python -m tests.repository.audit`.
+"""Search for known vulnerabilities of the packages in the lock file: `python -m tests.repository.audit`.
 
-A vulnerability ends it with 1, unless pyproject.toml accepts it ([tool.petservice], accepted-vulnerabilities). If no
-source responds, it says that nothing was audited, and ends with 0, or with 1 if `--strict` is given.
+The exit code is 1 if pyproject.toml does not accept a vulnerability ([tool.petservice], accepted-vulnerabilities). If
+no source responds, the output says that nothing was audited. The exit code is then 0, or 1 with `--strict`.
 """
 
 import argparse
@@ -13,12 +13,12 @@ from typing import Any
 
 from tests.repository.dependencies import LOCK, PROJECT
 
-# Asked in this order until one responds: pip-audit's name for it.
+# The sources in the order in which they are tried until one responds, with pip-audit's names for them.
 SOURCES = {"Python Package Index": "pypi", "OSV": "osv"}
 
 
-def ask(source: str, *options: str) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-    """Return the vulnerabilities by package, and the names of the packages that the source knows nothing of."""
+def query(source: str, *options: str) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    """Return the vulnerabilities by package, and the names of the packages that the source does not have."""
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(LOCK), "--require-hashes", "--disable-pip"]
     options = ("--vulnerability-service", source, "--format", "json", "--progress-spinner", "off", *options)
     result = subprocess.run([*command, *options], capture_output=True, text=True)
@@ -27,7 +27,7 @@ def ask(source: str, *options: str) -> tuple[dict[str, list[dict[str, Any]]], li
     except json.JSONDecodeError:
         print(f"pip-audit: {(result.stderr.strip() or 'no output').splitlines()[-1]}")
         return {}, []
-    # A package that the source knows nothing of has a reason in place of version and vulnerabilities.
+    # A package that the source does not have comes with a reason in place of version and vulnerabilities.
     found = {f"{one['name']} {one['version']}": one["vulns"] for one in packages if "vulns" in one}
     return found, [one["name"] for one in packages if "vulns" not in one]
 
@@ -52,13 +52,13 @@ def expired(accepted: list[dict[str, Any]], today: date) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="fail if a package could not be audited")
-    parser.add_argument("--osv-url", help="ask only this server, which has the interface of OSV")
+    parser.add_argument("--osv-url", help="use only this server, which has the interface of OSV")
     options = parser.parse_args()
     accepted = PROJECT["tool"]["petservice"]["accepted-vulnerabilities"]
     today = datetime.now(UTC).date()
 
     for name, source in {options.osv_url: "osv"}.items() if options.osv_url else SOURCES.items():
-        found, unknown = ask(source, *(["--osv-url", options.osv_url] if options.osv_url else []))
+        found, unknown = query(source, *(["--osv-url", options.osv_url] if options.osv_url else []))
         print(f"{name}: {len(found)} packages audited." if found else f"{name}: no response.")
         if found:
             break

@@ -23,10 +23,10 @@ class OSV(BaseHTTPRequestHandler):
     """A server with the interface of OSV that knows one vulnerability of Django."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        query = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         affected = [{"package": {"name": "django", "ecosystem": "PyPI"}, "ranges": [], "versions": ["5.2.1"]}]
         known = {"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "summary": "It is made up.", "affected": affected}
-        body = json.dumps({"vulns": [known]} if asked["package"]["name"] == "django" else {}).encode()
+        body = json.dumps({"vulns": [known]} if query["package"]["name"] == "django" else {}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -7,15 +7,15 @@ from tests.repository.dependencies import LOCK, PROJECT, direct, installed, lice
 
 pytestmark = pytest.mark.once
 
-RENEW = "renew the lock file: uv pip compile --upgrade pyproject.toml -o petservice/deploy/requirements.txt"
+UPDATE = "update the lock file: uv pip compile --upgrade pyproject.toml -o petservice/deploy/requirements.txt"
 
 
 def test_every_licence_is_allowed() -> None:
     allowed = {*PROJECT["tool"]["petservice"]["allowed-licences"]}
 
-    refused = {name: licences(package) - allowed for name, package in installed().items()}
+    disallowed = {name: licences(package) - allowed for name, package in installed().items()}
 
-    assert {name: names for name, names in refused.items() if names} == {}, (
+    assert {name: names for name, names in disallowed.items() if names} == {}, (
         "replace these packages, or allow their licences in pyproject.toml, [tool.petservice]"
     )
 
@@ -25,7 +25,7 @@ def test_the_lock_file_satisfies_the_ranges_of_the_project() -> None:
 
     outside = [str(one) for one in direct() if not satisfied(one, pins)]
 
-    assert outside == [], RENEW
+    assert outside == [], UPDATE
 
 
 def test_the_lock_file_satisfies_what_its_packages_require() -> None:
@@ -39,7 +39,7 @@ def test_the_lock_file_satisfies_what_its_packages_require() -> None:
         if not satisfied(required, pins)
     ]
 
-    assert outside == [], RENEW
+    assert outside == [], UPDATE
 
 
 def satisfied(required, pins) -> bool:

@@ -1,4 +1,4 @@
-"""What holds for all documents of the repository."""
+"""All documents of the repository have valid links and paths, and short sentences."""
 
 import re
 import subprocess
@@ -42,7 +42,7 @@ def sentences_of(document: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_link_leads_somewhere(name: str) -> None:
+def test_every_link_has_a_target(name: str) -> None:
     document = ROOT / name
     for link in links_of(document):
         if re.match(r"[a-z]+:", link):

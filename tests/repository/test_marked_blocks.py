@@ -22,7 +22,7 @@ def test_each_marked_block_is_used_by_a_test() -> None:
 
 
 def test_each_log_line_and_message_that_operators_look_up_exists() -> None:
-    """Troubleshooting quotes the beginnings of messages."""
+    """The section on troubleshooting quotes the beginnings of log lines and messages."""
     source = "".join(path.read_text() for app in ("petservice", "pets") for path in (ROOT / app).rglob("*.py"))
     quoted = re.findall("“([^”…]+)", (ROOT / "petservice" / "docs" / "operations.md").read_text())
     assert quoted

@@ -1,4 +1,4 @@
-"""A migration must let the version before it go on serving: instances are replaced one after the other."""
+"""A migration must let the previous version run, because instances are replaced one after the other."""
 
 import shutil
 import sys
@@ -14,12 +14,12 @@ from django_migration_linter import MigrationLinter
 from tests.service import ROOT
 
 OURS = ["pets", "store", "apikeys", "petservice"]
-# Published before there was anything to serve meanwhile; they build indexes while they lock the table.
+# Published before any instance ran. They lock the table while they build indexes.
 PUBLISHED = ["0002_back_office", "0001_history_indexes"]
 
 pytestmark = [
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="an embedded database has one instance"),
-    pytest.mark.django_db(transaction=True),  # operations outside a transaction refuse to tell their SQL inside one
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one instance"),
+    pytest.mark.django_db(transaction=True),  # operations that need no transaction cannot produce their SQL inside one
 ]
 
 
@@ -31,7 +31,7 @@ def lint(**options: Any) -> MigrationLinter:
     return linter
 
 
-def test_migrations_let_the_version_before_them_serve() -> None:
+def test_migrations_let_the_previous_version_run() -> None:
     linter = lint()
 
     linted = linter.nb_valid + linter.nb_erroneous + len(PUBLISHED)
@@ -40,14 +40,14 @@ def test_migrations_let_the_version_before_them_serve() -> None:
 
 
 @pytest.fixture
-def lint_planted(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MigrationLinter]:
-    """Lints a migration of pets with one operation."""
+def lint_example(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MigrationLinter]:
+    """Return a function that lints a migration of the app pets with one operation."""
 
     def lint_operation(operation: str, *, atomic: bool = True) -> MigrationLinter:
-        package = tmp_path / "planted_migrations"
+        package = tmp_path / "example_migrations"
         shutil.copytree(ROOT / "pets" / "migrations", package)
         last = max(path.stem for path in package.glob("0*.py"))
-        (package / "0999_planted.py").write_text(
+        (package / "0999_example.py").write_text(
             "from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently\n"
             "from django.db import migrations, models\n\n"
             "from petservice.db.operations import KeepTriggers\n\n\n"
@@ -57,10 +57,10 @@ def lint_planted(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch)
             f"    operations = [{operation}]\n"
         )
         monkeypatch.syspath_prepend(tmp_path)
-        for module in [name for name in sys.modules if name.startswith("planted_migrations")]:
+        for module in [name for name in sys.modules if name.startswith("example_migrations")]:
             monkeypatch.delitem(sys.modules, module)
-        settings.MIGRATION_MODULES = {"pets": "planted_migrations"}
-        return lint(include_name=["0999_planted"])
+        settings.MIGRATION_MODULES = {"pets": "example_migrations"}
+        return lint(include_name=["0999_example"])
 
     return lint_operation
 
@@ -68,19 +68,19 @@ def lint_planted(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("operation", "atomic"),
     [
-        ('AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="planted"))', False),
+        ('AddIndexConcurrently("pet", models.Index(fields=["tag", "name"], name="example"))', False),
         ('RemoveIndexConcurrently("pet", "pets_pet_tag")', False),
         (
             'KeepTriggers(migrations.AddConstraint("pet", models.CheckConstraint('
-            'condition=~models.Q(name="x"), name="planted")))',
+            'condition=~models.Q(name="x"), name="example")))',
             True,
         ),
     ],
 )
-def test_a_migration_that_lets_the_version_before_it_serve_is_accepted(
-    operation: str, atomic: bool, lint_planted: Callable[..., MigrationLinter]
+def test_migration_that_lets_the_previous_version_run_is_accepted(
+    operation: str, atomic: bool, lint_example: Callable[..., MigrationLinter]
 ) -> None:
-    linter = lint_planted(operation, atomic=atomic)
+    linter = lint_example(operation, atomic=atomic)
 
     assert (linter.nb_valid, linter.nb_erroneous) == (1, 0)
 
@@ -92,11 +92,11 @@ def test_a_migration_that_lets_the_version_before_it_serve_is_accepted(
         'migrations.RenameField("pet", "tag", "label")',
         'migrations.AddField("pet", "legs", models.IntegerField(default=4))',
         'migrations.AlterField("pet", "name", models.CharField(max_length=50))',
-        'migrations.AddIndex("pet", models.Index(fields=["tag", "name"], name="planted"))',
+        'migrations.AddIndex("pet", models.Index(fields=["tag", "name"], name="example"))',
         'migrations.DeleteModel("IdempotencyRecord")',
     ],
 )
-def test_a_migration_that_would_break_the_version_before_it_is_refused(
-    operation: str, lint_planted: Callable[..., MigrationLinter]
+def test_migration_that_would_break_the_previous_version_is_rejected(
+    operation: str, lint_example: Callable[..., MigrationLinter]
 ) -> None:
-    assert lint_planted(operation).nb_erroneous == 1
+    assert lint_example(operation).nb_erroneous == 1

@@ -1,4 +1,4 @@
-"""An existing database can be upgraded: the suite's own databases are new, and have no triggers before the end."""
+"""An existing database can be upgraded, although its tables already have triggers."""
 
 import os
 from pathlib import Path
@@ -13,5 +13,5 @@ def test_migrations_that_came_after_the_triggers_keep_them(tmp_path: Path) -> No
     environment = os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/petservice.sqlite3"}
     database = Service("", None, tmp_path / "log", environment)
 
-    database.manage("migrate", "store")  # which needs only the first migrations of pets, and creates the triggers
+    database.manage("migrate", "store")  # creates the triggers, after only the first migrations of pets
     database.manage("migrate")
