@@ -1,1 +1,1 @@
-"""What happens to machines, done to a running service: processes killed, disks full, clients slow and hostile."""
+"""Tests that inject faults into a running service: killed processes, full disks, and slow and hostile clients."""

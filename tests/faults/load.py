@@ -1,4 +1,4 @@
-"""Clients that create and fetch pets without pause, and keep account of what they were answered."""
+"""Clients that create and fetch pets without pause, and record the responses."""
 
 import http.client
 import itertools
@@ -19,18 +19,18 @@ import pytest
 
 from tests.waiting import wait_until
 
-# Seconds that a client waits for anything.
-PATIENCE = 30
-# Seconds until a client comes again after it has been failed: a machine that starts must get its turn.
-PAUSE = 0.25
+# Seconds that a client waits for a connection or a response.
+TIMEOUT = 30
+# Seconds between a failure and a client's next request, so that a starting service gets enough processor time.
+PAUSE_AFTER_FAILURE = 0.25
 
 
-class Answer(NamedTuple):
-    """What a request was answered, and when, on the monotonic clock."""
+class TimedResponse(NamedTuple):
+    """The result of a request, with its times on the monotonic clock."""
 
     began: float
     ended: float
-    what: str  # method and status, and of a failure the code
+    result: str  # the method and the status, and the error code of a failure
 
     @property
     def seconds(self) -> float:
@@ -38,35 +38,35 @@ class Answer(NamedTuple):
 
 
 @dataclass
-class Storm:
-    """The clients' accounts: each pet that was answered 201, and each answer and failure."""
+class Load:
+    """A load of requests without pause, and a record of all created pets, responses and failures."""
 
     url: str
     key: str
-    # Fetch each pet that was created, too.
+    # Whether the clients also fetch each pet after they have created it.
     reads: bool = False
     context: ssl.SSLContext | None = None
-    # The ids of the pets that were answered 201, by their names, which are unique.
+    # The ids of the pets whose creation got 201, by their unique names.
     created: dict[str, str] = field(default_factory=dict)
-    # Names that were sent with an Idempotency-Key, again and again until they were answered.
-    insistent: set[str] = field(default_factory=set)
-    # How often a request had which status, or its connection was refused or broken.
+    # The names that were sent with an Idempotency-Key, repeatedly until the response was 201.
+    retried: set[str] = field(default_factory=set)
+    # The number of responses by method and status, and of refused and broken connections.
     saw: Counter[str] = field(default_factory=Counter)
-    # Each answer, as they came.
-    answers: list[Answer] = field(default_factory=list, repr=False)
+    # All responses in the order of their arrival.
+    responses: list[TimedResponse] = field(default_factory=list, repr=False)
     missing: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _is_over: bool = False
 
-    def client(self, *, insists: bool, keeps: bool) -> None:
-        """Create pets on a connection that is kept, or on a new one each, until the storm is over."""
+    def client(self, *, retries: bool, keeps: bool) -> None:
+        """Create pets until the load ends, on one connection if `keeps`, otherwise on a new one for each pet."""
         connection = self._connection()
         try:
             while not self._is_over:
                 name = f"pet {next(self._numbers)}"
-                if insists:
-                    self.insistent.add(name)
-                self._create(connection, name, str(uuid.uuid4()) if insists else None)
+                if retries:
+                    self.retried.add(name)
+                self._create(connection, name, str(uuid.uuid4()) if retries else None)
                 if self.reads and name in self.created:
                     self._fetch(connection, self.created[name], name)
                 if not keeps:
@@ -77,25 +77,25 @@ class Storm:
     def _connection(self) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
         if self.context:
-            return http.client.HTTPSConnection(address.netloc, timeout=PATIENCE, context=self.context)
-        return http.client.HTTPConnection(address.netloc, timeout=PATIENCE)
+            return http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT, context=self.context)
+        return http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
 
     def _create(self, connection: http.client.HTTPConnection, name: str, idempotency_key: str | None) -> None:
         headers = {"Content-Type": "application/json"}
         if idempotency_key:
             headers["Idempotency-Key"] = idempotency_key
         while True:
-            status, answer = self._call(connection, "POST", "/v1/pets", headers, json.dumps({"name": name}))
+            status, content = self._call(connection, "POST", "/v1/pets", headers, json.dumps({"name": name}))
             if status == 201:
-                assert answer["name"] == name
-                self.created[name] = answer["id"]
-            # Whoever insists is answered, even when the storm is over.
+                assert content["name"] == name
+                self.created[name] = content["id"]
+            # A client that retries continues until it gets 201, even after the end of the load.
             if status == 201 or not idempotency_key:
                 return
 
     def _fetch(self, connection: http.client.HTTPConnection, pet: str, name: str) -> None:
-        status, answer = self._call(connection, "GET", f"/v1/pets/{pet}", {}, None)
-        if status == 404 or (status == 200 and answer["name"] != name):
+        status, content = self._call(connection, "GET", f"/v1/pets/{pet}", {}, None)
+        if status == 404 or (status == 200 and content["name"] != name):
             self.missing.append(pet)
 
     def _call(
@@ -105,69 +105,73 @@ class Storm:
         try:
             connection.request(method, path, body, {"X-API-Key": self.key, **headers})
             response = connection.getresponse()
-            answer = _parsed(response)
+            content = _parsed(response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             self.saw["refused" if isinstance(error, ConnectionRefusedError) else "broken"] += 1
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_AFTER_FAILURE)
             return None, None
         self.saw[f"{method} {response.status}"] += 1
-        what = f"{method} {response.status}"
+        result = f"{method} {response.status}"
         if response.status >= 400:
-            what += f" {answer['error']['code'] if answer else 'no JSON'}"
-        self.answers.append(Answer(began, time.monotonic(), what))
+            result += f" {content['error']['code'] if content else 'no JSON'}"
+        self.responses.append(TimedResponse(began, time.monotonic(), result))
         if response.status >= 500:
-            time.sleep(PAUSE)
-        return response.status, answer
+            time.sleep(PAUSE_AFTER_FAILURE)
+        return response.status, content
 
     def wait_for(self, more: int) -> None:
-        """Wait until `more` further pets have been answered 201."""
+        """Wait until clients have created `more` further pets."""
         enough = len(self.created) + more
         wait_until(lambda: len(self.created) >= enough, seconds=60)
 
-    def within(self, began: float, ended: float) -> list[Answer]:
-        """The answers to requests that began and ended in this time."""
-        return [answer for answer in self.answers if began <= answer.began and answer.ended <= ended]
+    def within(self, began: float, ended: float) -> list[TimedResponse]:
+        """Return the responses to requests that began and ended in this time."""
+        return [response for response in self.responses if began <= response.began and response.ended <= ended]
 
     def slowest_failure(self) -> float:
-        """Seconds of the slowest answer with a status of 500 or above."""
-        return max((answer.seconds for answer in self.answers if answer.what.split()[1] >= "500"), default=0.0)
+        """Return the seconds that the slowest response with a status of 500 or above took."""
+        failures = [response for response in self.responses if response.result.split()[1] >= "500"]
+        return max((failure.seconds for failure in failures), default=0.0)
 
     def summary(self) -> str:
-        """How often which answer was seen."""
-        return ", ".join(f"{number} {answer}" for answer, number in sorted(self.saw.items()))
+        """Return the number of responses of each kind, as one line."""
+        return ", ".join(f"{number} {kind}" for kind, number in sorted(self.saw.items()))
 
 
 def _parsed(response: http.client.HTTPResponse) -> Any:
-    """The answer, or None where it is no JSON: a balancer's own words."""
+    """Return the body, or None if it is not JSON, as in a load balancer's own responses."""
     body = response.read()
     return json.loads(body) if response.headers.get_content_type() == "application/json" else None
 
 
 @contextmanager
-def storm(storm: Storm, clients: int, *, insistent: int = 0, keeping: int | None = None) -> Iterator[Storm]:
-    """Let `clients` loose, of whom so many are insistent and so many keep their connections; wait for their last."""
+def running_load(load: Load, clients: int, *, retrying: int = 0, keeping: int | None = None) -> Iterator[Load]:
+    """Run so many clients until the end of the block, and wait for their last responses.
+
+    `retrying` of them repeat a request until it succeeds, and `keeping` of them keep their connections.
+    """
     keeping = clients if keeping is None else keeping
     threads = [
         threading.Thread(
-            target=storm.client, kwargs={"insists": number < insistent, "keeps": number < keeping}, daemon=True
+            target=load.client, kwargs={"retries": number < retrying, "keeps": number < keeping}, daemon=True
         )
         for number in range(clients)
     ]
     for thread in threads:
         thread.start()
     try:
-        yield storm
+        yield load
     finally:
-        storm._is_over = True
+        load._is_over = True
         for thread in threads:
-            thread.join(timeout=2 * PATIENCE)
+            thread.join(timeout=2 * TIMEOUT)
     if any(thread.is_alive() for thread in threads):
-        pytest.fail("a client still waits for its answer")
+        pytest.fail("a client still waits for its response")
 
 
 def all_pets(client: httpx.Client) -> dict[str, list[str]]:
-    """The ids of all pets there are, by name."""
+    """Return the ids of all existing pets by their names."""
     pets: dict[str, list[str]] = {}
     page = "/v1/pets?limit=1000"
     while page:
@@ -178,6 +182,6 @@ def all_pets(client: httpx.Client) -> dict[str, list[str]]:
     return pets
 
 
-def lost(storm: Storm, pets: dict[str, list[str]]) -> list[str]:
-    """The names of pets that were answered 201 and are not there."""
-    return [name for name, pet in storm.created.items() if pet not in pets.get(name, [])]
+def lost(load: Load, pets: dict[str, list[str]]) -> list[str]:
+    """Return the names of pets whose creation got 201 and that do not exist."""
+    return [name for name, pet in load.created.items() if pet not in pets.get(name, [])]

@@ -22,7 +22,7 @@ _ACCOUNT = "embedded_postgres" if os.geteuid() == 0 else None
 
 @dataclass(frozen=True)
 class Server:
-    """A server on a loopback port of its own, with its data in `folder`."""
+    """A PostgreSQL server on a loopback port of its own, with its data in `folder`."""
 
     folder: Path
     port: int
@@ -36,18 +36,18 @@ class Server:
         return f"postgresql://postgres@{self.address}/postgres"
 
     def start(self, **settings: str) -> None:
-        """Start it; it takes connections when this returns."""
+        """Start the server, and return when it accepts connections."""
         options = {"port": str(self.port), "unix_socket_directories": str(self.folder), **settings}
         text = " ".join(f"-c {name}='{value}'" for name, value in options.items())
-        # A file, not a pipe, which the server would keep open.
+        # The log is a file, because the server would keep a pipe open.
         _run("pg_ctl", "-D", self.folder, "-l", self.folder / "log", "-w", "-o", text, "start")
 
     def stop(self) -> None:
-        """End it as a crash would: at once, and without a word to anybody."""
+        """End the server as a crash would, without a message to its clients."""
         _run("pg_ctl", "-D", self.folder, "-w", "-m", "immediate", "stop")
 
     def suspend(self) -> None:
-        """Have it answer nothing, while its host takes connections and acknowledges what is sent."""
+        """Suspend the server, while its host still accepts connections and acknowledges data."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -59,7 +59,7 @@ class Server:
             os.kill(pid, number)
 
     def promote(self) -> None:
-        """Let a replica take writes."""
+        """Let a replica accept writes."""
         _run("pg_ctl", "-D", self.folder, "-w", "promote")
 
 
@@ -79,7 +79,7 @@ def _run(program: str, *arguments: str | Path) -> None:
 
 @contextmanager
 def primary(**settings: str) -> Iterator[Server]:
-    """A new server, which runs and is stopped at the end."""
+    """Start a new server, and stop it at the end."""
     with _new() as server:
         _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8")
         server.start(**settings)
@@ -88,7 +88,7 @@ def primary(**settings: str) -> Iterator[Server]:
 
 @contextmanager
 def replica(of: Server) -> Iterator[Server]:
-    """A running streaming replica of another server."""
+    """Start a streaming replica of another server, and stop it at the end."""
     with _new() as server:
         _run("pg_basebackup", "-D", server.folder, "-d", of.url, "-R", "-X", "stream", "--checkpoint=fast")
         server.start()
@@ -97,7 +97,7 @@ def replica(of: Server) -> Iterator[Server]:
 
 @contextmanager
 def _new() -> Iterator[Server]:
-    # Not in pytest's folder, which is closed to the server's account.
+    # The folder is not in that of pytest, because the server's account has no access to it.
     with tempfile.TemporaryDirectory(prefix="petservice-server-") as folder:
         if _ACCOUNT:
             ensure_user_exists(_ACCOUNT)

@@ -1,4 +1,4 @@
-"""Clients that occupy connections and hardly send anything."""
+"""Clients that occupy connections and send hardly any data."""
 
 import selectors
 import threading
@@ -11,7 +11,7 @@ from tests.service import Service
 
 
 class SlowClient(Client):
-    """What it has received, and after how many seconds the service ended the connection; None until then."""
+    """A client that records the received data, and the seconds until the service ended its connection."""
 
     def __init__(self, service: Service) -> None:
         self.began = time.monotonic()
@@ -19,8 +19,8 @@ class SlowClient(Client):
         self.lasted: float | None = None
         super().__init__(service)
 
-    def look(self) -> None:
-        """Receive what there is."""
+    def receive_available(self) -> None:
+        """Receive the available data, and record the end of the connection."""
         try:
             part = self.socket.recv(65536)
         except ConnectionResetError:
@@ -32,14 +32,14 @@ class SlowClient(Client):
 
 @contextmanager
 def slow_clients(service: Service, key: str, number: int) -> Iterator[list[SlowClient]]:
-    """So many of them, who have sent nothing, half a line, half a header or half a body, or send one byte a second."""
+    """Open so many connections that have sent nothing, a part of a request, or one byte per second."""
     parts = [
         b"",
         b"GET /v1/pe",
         b"GET /v1/pets HTTP/1.1\r\nHost: local",
         post(key, b'{"name":', length=100),
         get("/v1/pets", b"Transfer-Encoding: chunked", method="POST") + b"5\r\n{",
-        b"GET /",  # and one byte a second
+        b"GET /",  # followed by one byte per second
     ]
     with ExitStack() as stack:
         clients = [stack.enter_context(SlowClient(service)) for _ in range(number)]
@@ -51,7 +51,7 @@ def slow_clients(service: Service, key: str, number: int) -> Iterator[list[SlowC
 
 @contextmanager
 def watched(clients: Sequence[SlowClient]) -> Iterator[None]:
-    """Meanwhile what each receives, and when its connection ends, is noted at once."""
+    """Record in a thread what each client receives and when its connection ends."""
 
     def watch(is_over: threading.Event) -> None:
         with selectors.DefaultSelector() as selector:
@@ -59,17 +59,17 @@ def watched(clients: Sequence[SlowClient]) -> Iterator[None]:
                 selector.register(client.socket, selectors.EVENT_READ, client)
             while selector.get_map() and not is_over.is_set():
                 for key, _ in selector.select(timeout=0.5):
-                    key.data.look()
+                    key.data.receive_available()
                     if key.data.lasted is not None:
                         selector.unregister(key.fileobj)
 
-    with _meanwhile(watch):
+    with _in_a_thread(watch):
         yield
 
 
 @contextmanager
 def _dripping(clients: Sequence[Client]) -> Iterator[None]:
-    """Meanwhile each sends one byte a second, as long as it is let."""
+    """Send one byte per second for each client in a thread, until its connection ends."""
 
     def drip(is_over: threading.Event) -> None:
         open_ones = list(clients)
@@ -80,13 +80,13 @@ def _dripping(clients: Sequence[Client]) -> Iterator[None]:
                 except OSError:
                     open_ones.remove(client)
 
-    with _meanwhile(drip):
+    with _in_a_thread(drip):
         yield
 
 
 @contextmanager
-def _meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Have `work` done on a thread, until the event that it is given is set."""
+def _in_a_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `work` in a thread, and at the end of the block set the event that it was given."""
     is_over = threading.Event()
     thread = threading.Thread(target=work, args=[is_over])
     thread.start()

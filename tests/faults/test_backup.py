@@ -1,4 +1,4 @@
-"""A backup that is made while clients write is whole, and is restored into an empty place as operations.md says."""
+"""A backup that is made while clients write is complete, and can be restored as operations.md says."""
 
 import os
 import sqlite3
@@ -14,7 +14,7 @@ import pytest
 
 from tests.documents import block
 from tests.faults.conftest import Outcome
-from tests.faults.load import Storm, all_pets, storm
+from tests.faults.load import Load, all_pets, running_load
 from tests.faults.servers import PROGRAMS, primary
 from tests.service import ROOT, Service, running_service
 
@@ -34,7 +34,7 @@ def run(line: str, folder: Path, **variables: str) -> None:
 
 
 def lost(service: Service, key: str, expected: dict[str, str]) -> int:
-    """How many of the expected pets, ids by name, are not there; fails if the kept counts are wrong."""
+    """Return how many of the expected pets, ids by name, do not exist, and fail if the inventory is wrong."""
     with service.client(key) as client:
         pets = all_pets(client)
         counts = client.get("/v1/store/inventory").json()
@@ -42,7 +42,7 @@ def lost(service: Service, key: str, expected: dict[str, str]) -> int:
     return sum(pet not in pets.get(name, []) for name, pet in expected.items())
 
 
-# What there is besides pets: staff in their groups, and the history of what they did.
+# This program creates staff with groups and entries of the history.
 STAFF = """
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, User
@@ -66,7 +66,7 @@ NOT_EMPTY = {
 
 
 def write_all_kinds(service: Service, key: str) -> None:
-    """Have something in every table that matters."""
+    """Write a row into every table whose content a backup must keep."""
     with service.client(key) as client:
         pet = {"name": "Zoë’s 🐕", "tag": 'a\\b"c\td'}
         assert client.post("/v1/pets", json=pet, headers={"Idempotency-Key": "once"}).status_code == 201
@@ -74,7 +74,7 @@ def write_all_kinds(service: Service, key: str) -> None:
 
 
 def tables(url: str) -> dict[str, list[Any]]:
-    """All rows of all tables, and where PostgreSQL's sequences are."""
+    """Return all rows of all tables, and the last values of PostgreSQL's sequences."""
     connection: Any
     if url.startswith("sqlite"):
         connection = sqlite3.connect(url.removeprefix("sqlite:///"))
@@ -99,7 +99,7 @@ def assert_same(restored: dict[str, list[Any]], original: dict[str, list[Any]]) 
     assert [name for name, rows in original.items() if restored[name] != rows] == []
 
 
-def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
     back_up, *restore = COMMANDS["SQLite"].splitlines()
     old, new, later = tmp_path / "old", tmp_path / "new", tmp_path / "later"
     for folder in (old, new, later):
@@ -107,13 +107,13 @@ def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None
     database = f"sqlite:///{old}/petservice.sqlite3"
     with running_service(old, DATABASE_URL="") as service:
         key = service.create_key()
-        with storm(Storm(service.url, key), 8) as account:
-            account.wait_for(200)
-            expected, pets = dict(account.created), tables(database)["pets_pet"]
+        with running_load(Load(service.url, key), 8) as load:
+            load.wait_for(200)
+            expected, pets = dict(load.created), tables(database)["pets_pet"]
             run(back_up, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
-            account.wait_for(50)
-        assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
-        # And once more while nobody writes, to compare all there is.
+            load.wait_for(50)
+        assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
+        # A second backup without concurrent writes, to compare all tables.
         write_all_kinds(service, key)
         run(back_up, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
         original = tables(database)
@@ -124,25 +124,25 @@ def test_sqlite_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
     assert_same(tables(f"sqlite:///{later}/petservice.sqlite3"), original)
     with running_service(new, DATABASE_URL="") as service:
-        tell(Outcome("restored from a backup, SQLite", 1, account.summary(), lost(service, key, expected)))
+        report(Outcome("restored from a backup, SQLite", 1, load.summary(), lost(service, key, expected)))
     with closing(sqlite3.connect(new / "petservice.sqlite3")) as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_postgresql_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_postgresql_backup_under_load_can_be_restored(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
     back_up, *restore = COMMANDS["PostgreSQL"].splitlines()
     later = tmp_path / "later"
     later.mkdir()
     with primary() as one, primary() as two, primary() as three:
         with running_service(tmp_path, DATABASE_URL=one.url) as service:
             key = service.create_key()
-            with storm(Storm(service.url, key), 8) as account:
-                account.wait_for(200)
-                expected, pets = dict(account.created), tables(one.url)["pets_pet"]
+            with running_load(Load(service.url, key), 8) as load:
+                load.wait_for(200)
+                expected, pets = dict(load.created), tables(one.url)["pets_pet"]
                 run(back_up, tmp_path, DATABASE_URL=one.url)
-                account.wait_for(50)
-            assert account.saw.keys() == {"POST 201"}, "clients notice nothing"
-            # And once more while nobody writes, to compare all there is.
+                load.wait_for(50)
+            assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
+            # A second backup without concurrent writes, to compare all tables.
             write_all_kinds(service, key)
             run(back_up, later, DATABASE_URL=one.url)
             original = tables(one.url)
@@ -151,12 +151,12 @@ def test_postgresql_backup_under_load(tmp_path: Path, tell: Callable[[Outcome], 
             run(line, later, NEW_DATABASE_URL=three.url)
         assert set(pets) <= set(tables(two.url)["pets_pet"])
         assert_same(tables(three.url), original)
-        # It lacks nothing, so nothing is migrated.
+        # The database has all migrations, so the service can start without `--migrate`.
         with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.url) as service:
-            tell(Outcome("restored from a backup, PostgreSQL", 1, account.summary(), lost(service, key, expected)))
+            report(Outcome("restored from a backup, PostgreSQL", 1, load.summary(), lost(service, key, expected)))
 
 
-def refusal(folder: Path, file: Path) -> str:
+def error_message(folder: Path, file: Path) -> str:
     command = [sys.executable, "manage.py", "backup_database", str(file)]
     environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -164,21 +164,21 @@ def refusal(folder: Path, file: Path) -> str:
     return ended.stderr
 
 
-def test_a_backup_that_cannot_be_made_replaces_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     data, place = tmp_path / "data", tmp_path / "place"
     place.mkdir()
     precious = place / "pets.backup"
     precious.write_text("precious")
 
-    assert "There is no database yet" in refusal(data, place / "new")
+    assert "There is no database yet" in error_message(data, place / "new")
     data.mkdir(exist_ok=True)
     (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
-    assert "file is not a database" in refusal(data, place / "new")
+    assert "file is not a database" in error_message(data, place / "new")
     (data / "petservice.sqlite3").unlink()
     with closing(sqlite3.connect(data / "petservice.sqlite3")) as database:
         database.execute("CREATE TABLE pet (id)")
-    assert f"{precious} exists: name a file that does not" in refusal(data, precious)
-    assert "cannot be written" in refusal(data, tmp_path / "nowhere" / "pets.backup")
+    assert f"{precious} exists: name a file that does not" in error_message(data, precious)
+    assert "cannot be written" in error_message(data, tmp_path / "nowhere" / "pets.backup")
 
     assert precious.read_text() == "precious"
     assert list(place.iterdir()) == [precious]

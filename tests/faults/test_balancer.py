@@ -1,4 +1,4 @@
-"""Two instances behind HAProxy, with the configuration that deployment.md shows."""
+"""Two instances behind HAProxy with the configuration in deployment.md lose no request."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ import pytest
 
 from tests.documents import block
 from tests.faults.conftest import Outcome
-from tests.faults.load import Storm, all_pets, lost, storm
+from tests.faults.load import Load, all_pets, lost, running_load
 from tests.faults.test_kill import workers
 from tests.redis_server import RedisServer
 from tests.service import Service, free_port, make_certificate, running_service
@@ -43,9 +43,9 @@ class Balancer:
         return httpx.Client(base_url=self.url, headers=headers, verify=self.context, trust_env=False, timeout=30)
 
     def ready(self) -> list[str]:
-        """The names of the instances that get requests."""
-        # L7OK: it has been asked, too. HAProxy takes all for well before that. While a further check is under way, it
-        # writes "* " before the result of the last one.
+        """Return the names of the instances that get requests."""
+        # L7OK means that a health check has succeeded, because HAProxy assumes that all are up before the first check.
+        # During a further check it writes "* " before the result of the last one.
         return [
             row["svname"]
             for row in self._servers()
@@ -53,21 +53,24 @@ class Balancer:
         ]
 
     def down(self) -> list[str]:
-        """The names of the instances that get none. Between the two are those of which it is not sure yet."""
+        """Return the names of the instances that get no requests.
+
+        An instance that is about to go up or down is neither ready nor down.
+        """
         return [row["svname"] for row in self._servers() if row["status"] == "DOWN"]
 
     def _servers(self) -> list[dict[str, str]]:
         with socket.socket(socket.AF_UNIX) as admin:
             admin.connect(str(self.admin))
             admin.sendall(b"show stat\n")
-            answer = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
-        rows = csv.DictReader(answer.removeprefix("# ").splitlines())
+            response = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
+        rows = csv.DictReader(response.removeprefix("# ").splitlines())
         return [row for row in rows if row["pxname"] == "ready" and row["svname"] not in ("FRONTEND", "BACKEND")]
 
 
 @contextmanager
 def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
-    """HAProxy with TLS before two instances."""
+    """Start HAProxy with TLS in front of two instances, and stop it at the end."""
     port = free_port()
     certificate, key = make_certificate(folder, "IP:127.0.0.1")
     both = folder / "pets.pem"
@@ -97,7 +100,7 @@ def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
 
 @pytest.fixture
 def instances(tmp_path: Path, postgresql_url: str, redis_server: RedisServer) -> Iterator[dict[str, "Instance"]]:
-    """Two instances on one database, with all that they can be told to do for their operators."""
+    """Two instances on one database, with Redis, metrics, a JSON log and a drain of 5 seconds."""
     variables = {"DATABASE_URL": postgresql_url, "REDIS_URL": redis_server.url}
     both = {name: Instance(tmp_path / name, **variables) for name in ("one", "two")}
     with ThreadPoolExecutor() as pool:
@@ -126,33 +129,33 @@ class Instance:
         self.service = self._running.__enter__()
 
     def stop(self) -> None:
-        """SIGTERM, and wait for the end."""
+        """Send SIGTERM, and wait for the end of the instance."""
         self._running.__exit__(None, None, None)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send all its processes a signal, the master before those that it would start again."""
+        """Send a signal to all processes, first to the master, because it would start workers again."""
         for pid in [self.service.process.pid, *workers(self.service)]:
             os.kill(pid, number)
 
     def posts(self) -> int:
-        """How many POSTs it has answered."""
+        """Return the number of POST requests that the instance has completed."""
         return self.service.log.read_text().count('"method":"POST"')
 
-    def told(self) -> list[dict[str, Any]]:
-        """The lines of its log, without what is not JSON: what Python itself says at the start."""
+    def log_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of the log, without those of Python itself at the start, which are not JSON."""
         return [json.loads(line) for line in self.service.log.read_text().splitlines() if line.startswith("{")]
 
 
-def test_restart_of_one_instance_after_the_other_loses_no_request(
-    tmp_path: Path, instances: dict[str, Instance], tell: Callable[[Outcome], None]
+def test_rolling_restart_loses_no_request(
+    tmp_path: Path, instances: dict[str, Instance], report: Callable[[Outcome], None]
 ) -> None:
     one, two = (instance.service for instance in instances.values())
     key = one.create_key("--requests-per-minute", "100000")
     with balancer(tmp_path, one, two) as entry:
-        account = Storm(entry.url, key, reads=True, context=entry.context)
-        with storm(account, 12, insistent=2, keeping=8):
+        load = Load(entry.url, key, reads=True, context=entry.context)
+        with running_load(load, 12, retrying=2, keeping=8):
             for name, instance in instances.items():
-                account.wait_for(100)
+                load.wait_for(100)
                 first = instance.service.process
                 assert "petservice_http_requests_total{" in httpx.get(instance.metrics, trust_env=False).text
                 instance.stop()
@@ -160,61 +163,64 @@ def test_restart_of_one_instance_after_the_other_loses_no_request(
                 assert entry.ready() == [other for other in instances if other != name]
                 instance.start()
                 wait_until(lambda: entry.ready() == ["one", "two"])
-            account.wait_for(100)
+            load.wait_for(100)
         with entry.client(key) as client:
-            gone = lost(account, all_pets(client))
-    failed = sum(number for answer, number in account.saw.items() if answer not in ("POST 201", "GET 200"))
-    tell(Outcome("rolling restart behind HAProxy", 2, account.summary(), failed + len(gone) + len(account.missing)))
+            gone = lost(load, all_pets(client))
+    failed = sum(number for response, number in load.saw.items() if response not in ("POST 201", "GET 200"))
+    report(Outcome("rolling restart behind HAProxy", 2, load.summary(), failed + len(gone) + len(load.missing)))
     for instance in instances.values():
-        instance.stop()  # so that all lines are there
+        instance.stop()  # writes the last lines of the log
     logged = [
-        line["status"] for instance in instances.values() for line in instance.told() if line.get("method") == "POST"
+        line["status"]
+        for instance in instances.values()
+        for line in instance.log_lines()
+        if line.get("method") == "POST"
     ]
-    assert logged == [201] * account.saw["POST 201"], "one line for each"
+    assert logged == [201] * load.saw["POST 201"], "one line for each"
 
 
 @pytest.mark.parametrize("fault", ["killed", "suspended"])
-def test_instance_that_is_away_is_taken_out_and_in_again(
-    tmp_path: Path, instances: dict[str, Instance], fault: str, tell: Callable[[Outcome], None]
+def test_unavailable_instance_is_taken_out_and_put_back(
+    tmp_path: Path, instances: dict[str, Instance], fault: str, report: Callable[[Outcome], None]
 ) -> None:
     one, two = instances["one"], instances["two"]
     key = one.service.create_key()
     clients = 12
     with balancer(tmp_path, one.service, two.service) as entry:
-        account = Storm(entry.url, key, reads=True, context=entry.context)
-        with storm(account, clients, insistent=4, keeping=8):
-            account.wait_for(100)
+        load = Load(entry.url, key, reads=True, context=entry.context)
+        with running_load(load, clients, retrying=4, keeping=8):
+            load.wait_for(100)
             two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
             try:
                 wait_until(lambda: (entry.ready(), entry.down()) == (["one"], ["two"]), seconds=10)
                 out = time.monotonic()
-                # Who has a request at one that stands still waits for it; the others go on.
-                account.wait_for(50)
-                alone = account.within(out, time.monotonic())
-                answered = two.posts()
+                # Clients with a request at the suspended instance wait for it; the others continue.
+                load.wait_for(50)
+                alone = load.within(out, time.monotonic())
+                completed = two.posts()
             finally:
                 if fault == "suspended":
                     two.signal(signal.SIGCONT)
             if fault == "killed":
-                two.stop()  # of which only the rest has to be cleared away
+                two.stop()  # cleans up after its killed processes
                 two.start()
             wait_until(lambda: entry.ready() == ["one", "two"])
-            # More than those that have waited.
-            wait_until(lambda: two.posts() > answered + clients)
-            account.wait_for(50)
+            # More than the requests that waited for this instance.
+            wait_until(lambda: two.posts() > completed + clients)
+            load.wait_for(50)
         with entry.client(key) as client:
             pets = all_pets(client)
-    assert {answer.what for answer in alone} == {"POST 201", "GET 200"}
-    failed = sum(number for answer, number in account.saw.items() if answer not in ("POST 201", "GET 200"))
-    assert failed <= clients, "at most what was under way"
-    assert [name for name in account.insistent if len(pets[name]) != 1] == []
-    longest = max(answer.seconds for answer in account.answers)
-    saw = f"{account.summary()}; {failed} failures, longest wait {longest:.1f} s"
-    tell(Outcome(f"instance {fault} behind HAProxy", 1, saw, len(lost(account, pets)) + len(account.missing)))
+    assert {response.result for response in alone} == {"POST 201", "GET 200"}
+    failed = sum(number for response, number in load.saw.items() if response not in ("POST 201", "GET 200"))
+    assert failed <= clients, "at most the requests in flight"
+    assert [name for name in load.retried if len(pets[name]) != 1] == []
+    longest = max(response.seconds for response in load.responses)
+    saw = f"{load.summary()}; {failed} failures, longest wait {longest:.1f} s"
+    report(Outcome(f"instance {fault} behind HAProxy", 1, saw, len(lost(load, pets)) + len(load.missing)))
 
 
-def test_while_no_instance_is_ready_those_that_run_still_answer(
-    tmp_path: Path, instances: dict[str, Instance], postgresql_url: str, tell: Callable[[Outcome], None]
+def test_running_instances_still_respond_while_none_is_ready(
+    tmp_path: Path, instances: dict[str, Instance], postgresql_url: str, report: Callable[[Outcome], None]
 ) -> None:
     one, two = (instance.service for instance in instances.values())
     key = one.create_key()
@@ -222,15 +228,19 @@ def test_while_no_instance_is_ready_those_that_run_still_answer(
         with psycopg.connect(postgresql_url, autocommit=True) as database:
             database.execute("UPDATE django_migrations SET name = 'away ' || name WHERE app = 'pets'")
             wait_until(lambda: entry.ready() == [])
-            wait_until(lambda: client.get("/ready").status_code == 503)  # another worker may know it a second later
-            answers = [client.get("/v1/health"), client.post("/v1/pets", json={"name": "Rex"}), client.get("/ready")]
-            assert [answer.status_code for answer in answers] == [200, 500, 503]
-            for answer, words in zip(answers[1:], ("The service is being updated", "The database lacks"), strict=True):
-                assert words in answer.json()["error"]["message"], "the service's words, not HAProxy's"
+            wait_until(lambda: client.get("/ready").status_code == 503)  # another worker may notice it a second later
+            responses = [client.get("/v1/health"), client.post("/v1/pets", json={"name": "Rex"}), client.get("/ready")]
+            assert [response.status_code for response in responses] == [200, 500, 503]
+            for response, words in zip(
+                responses[1:], ("The service is being updated", "The database lacks"), strict=True
+            ):
+                assert words in response.json()["error"]["message"], "the service's words, not HAProxy's"
             database.execute("UPDATE django_migrations SET name = substr(name, 6) WHERE app = 'pets'")
         wait_until(lambda: entry.ready() == ["one", "two"])
         wait_until(lambda: client.get("/v1/pets").status_code == 200)
         created = client.post("/v1/pets", json={"name": "Rex"})
-        assert created.headers["Location"].startswith(f"{entry.url}/v1/pets/"), "it knows of TLS"
+        assert created.headers["Location"].startswith(f"{entry.url}/v1/pets/"), (
+            "the service uses the scheme of the client's request"
+        )
         found = client.get(f"/v1/pets/{created.json()['id']}").status_code == 200
-    tell(Outcome("no instance ready behind HAProxy", 1, "1 POST 500, 1 /ready 503", int(not found)))
+    report(Outcome("no instance ready behind HAProxy", 1, "1 POST 500, 1 /ready 503", int(not found)))

@@ -1,4 +1,4 @@
-"""No room left for SQLite: writes fail, reads go on, and with room again all is well."""
+"""With SQLite on a full disk, writes fail and reads succeed, and writes succeed again with free space."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.load import Storm, all_pets, lost, storm
+from tests.faults.load import Load, all_pets, lost, running_load
 from tests.faults.test_kill import workers
 from tests.running.starts import refusal
 from tests.service import Service, running_service
@@ -25,7 +25,7 @@ TIMES = 3
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of eight megabytes, in memory."""
+    """A separate file system of eight megabytes in memory."""
     if os.geteuid() != 0:
         pytest.fail(
             "Only root may mount a small disk; others run these tests with "
@@ -41,7 +41,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte free."""
+    """Fill the file system to the last byte."""
     with (disk / "full").open("ab", buffering=0) as file:
         for size in (65536, 4096, 1):
             try:
@@ -51,8 +51,8 @@ def fill(disk: Path) -> None:
                 continue
 
 
-def assert_reads_go_on(service: Service, key: str, pet: str) -> None:
-    # Several connections, so that every worker is asked.
+def assert_reads_succeed(service: Service, key: str, pet: str) -> None:
+    # Several connections, so that every worker gets requests.
     for _ in range(20):
         with service.client(key) as client:
             paths = (f"/v1/pets/{pet}", "/v1/pets?limit=10", "/v1/store/inventory", "/v1/health", "/ready")
@@ -68,52 +68,52 @@ def assert_writes_fail(service: Service, key: str) -> None:
 
 
 def is_full(client: httpx.Client) -> bool:
-    """Whether even the room inside the database's files is used up."""
+    """Return whether the free space inside the database's files is used up as well."""
     return client.post("/v1/pets", json={"name": "x" * 255, "tag": "x" * 255}).status_code == 500
 
 
-def test_full_disk_stops_writes_alone_and_only_while_it_is_full(
-    tmp_path: Path, disk: Path, tell: Callable[[Outcome], None]
+def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(
+    tmp_path: Path, disk: Path, report: Callable[[Outcome], None]
 ) -> None:
     database = disk / "petservice.sqlite3"
     with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}", WEB_CONCURRENCY="2") as service:
         key, *unused = [service.create_key() for _ in range(TIMES + 1)]
-        account = Storm(service.url, key)
-        with storm(account, 6, insistent=2):
+        load = Load(service.url, key)
+        with running_load(load, 6, retrying=2):
             for time in range(TIMES):
-                account.wait_for(50)
+                load.wait_for(50)
                 fill(disk)
-                failed = account.saw["POST 500"]
-                wait_until(lambda failed=failed: account.saw["POST 500"] > failed + 20)
+                failed = load.saw["POST 500"]
+                wait_until(lambda failed=failed: load.saw["POST 500"] > failed + 20)
                 with service.client(key) as client:
                     wait_until(lambda client=client: is_full(client))
-                pet = next(iter(account.created.values()))
+                pet = next(iter(load.created.values()))
                 assert_writes_fail(service, key)
-                assert_reads_go_on(service, key, pet)
-                # The use of a key cannot be noted, and is none the less allowed.
-                assert_reads_go_on(service, unused[time], pet)
-                # A worker that begins now finds the database as it is.
+                assert_reads_succeed(service, key, pet)
+                # The use of a key cannot be recorded, but the requests are allowed.
+                assert_reads_succeed(service, unused[time], pet)
+                # A worker that starts now must work on the full disk as well.
                 before = workers(service)
                 os.kill(before[0], signal.SIGKILL)
                 wait_until(lambda before=before: len(workers(service)) == 2 and workers(service) != before)
-                assert_reads_go_on(service, key, pet)
+                assert_reads_succeed(service, key, pet)
                 assert_writes_fail(service, key)
                 (disk / "full").unlink()
-            account.wait_for(50)
+            load.wait_for(50)
         with service.client(key) as client:
             pets = all_pets(client)
             inventory = client.get("/v1/store/inventory").json()
         assert inventory["available"] == sum(map(len, pets.values()))
-        assert [name for name in account.insistent if len(pets[name]) != 1] == []
+        assert [name for name in load.retried if len(pets[name]) != 1] == []
         assert "corrected" not in service.manage("reconcile_inventory")
         with closing(sqlite3.connect(database)) as file:
             assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        saw = f"{account.summary()}; reads 200"
-        tell(Outcome("a full disk under SQLite", TIMES, saw, len(lost(account, pets))))
+        saw = f"{load.summary()}; reads 200"
+        report(Outcome("a full disk under SQLite", TIMES, saw, len(lost(load, pets))))
 
 
-def test_service_that_starts_on_a_full_disk_says_so_and_starts_when_there_is_room(
-    tmp_path: Path, disk: Path, tell: Callable[[Outcome], None]
+def test_service_reports_a_full_disk_at_the_start_and_starts_with_free_space(
+    tmp_path: Path, disk: Path, report: Callable[[Outcome], None]
 ) -> None:
     variables = {"PETSERVICE_DATA_DIR": str(disk), "DATABASE_URL": "", "SECRET_KEY": ""}
     fill(disk)
@@ -122,13 +122,13 @@ def test_service_that_starts_on_a_full_disk_says_so_and_starts_when_there_is_roo
     (disk / "full").unlink()
     with running_service(tmp_path, **variables) as service:
         key = service.create_key()
-        account = Storm(service.url, key)
-        with storm(account, 2):
-            account.wait_for(20)
+        load = Load(service.url, key)
+        with running_load(load, 2):
+            load.wait_for(20)
     fill(disk)
-    said = refusal(disk)
-    assert "The database cannot be used" in said or "No space left on device" in said
+    output = refusal(disk)
+    assert "The database cannot be used" in output or "No space left on device" in output
     (disk / "full").unlink()
     with running_service(tmp_path, **variables) as service, service.client(key) as client:
         pets = all_pets(client)
-    tell(Outcome("a start on a full disk", 2, "a sentence", len(lost(account, pets))))
+    report(Outcome("a start on a full disk", 2, "an error message", len(lost(load, pets))))

@@ -75,7 +75,7 @@ def p99(service: Service, key: str) -> tuple[float, list[str]]:
 
 
 def test_slow_clients_are_not_felt_by_others_and_are_cut_off(
-    impatient: Service, key: str, tell: Callable[[Outcome], None]
+    impatient: Service, key: str, report: Callable[[Outcome], None]
 ) -> None:
     without, failures = p99(impatient, key)
     with slow_clients(impatient, key, SLOW) as slow:
@@ -86,7 +86,7 @@ def test_slow_clients_are_not_felt_by_others_and_are_cut_off(
     failures += more_failures
     lasted = sorted(client.lasted for client in slow if client.lasted is not None)
     saw = f"p99 {without:.0f} ms without them, {among:.0f} ms among them; the last was cut off after {lasted[-1]:.1f} s"
-    tell(Outcome(f"{SLOW} slow clients", SLOW, saw, len(failures)))
+    report(Outcome(f"{SLOW} slow clients", SLOW, saw, len(failures)))
     assert among < 1000, "milliseconds"
 
 
@@ -166,7 +166,9 @@ def memory(service: Service) -> float:
     return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
 
 
-def test_malformed_requests_leave_nothing_behind(impatient: Service, key: str, tell: Callable[[Outcome], None]) -> None:
+def test_malformed_requests_leave_nothing_behind(
+    impatient: Service, key: str, report: Callable[[Outcome], None]
+) -> None:
     before = workers(impatient)
     huge = [ten_megabytes(key)] * (HUGE // 10 // CLIENTS)
     sizes = []
@@ -188,7 +190,7 @@ def test_malformed_requests_leave_nothing_behind(impatient: Service, key: str, t
     grown = sizes[-1] - half
     saw = f"{refused} refused; memory of all workers {sizes[0]:.1f} MiB after a tenth of them, {half:.1f} after half"
     saw += f", {sizes[-1]:.1f} at the end"
-    tell(Outcome("malformed requests", MALFORMED + HUGE, saw, MALFORMED + HUGE - refused))
+    report(Outcome("malformed requests", MALFORMED + HUGE, saw, MALFORMED + HUGE - refused))
     assert healthy
     assert workers(impatient) == before
     assert grown < 10, f"MiB after each tenth: {sizes}"

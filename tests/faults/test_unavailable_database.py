@@ -1,4 +1,4 @@
-"""PostgreSQL away, silent, or moved: requests fail soon and in good order, and succeed as soon as it is back."""
+"""Requests fail soon while PostgreSQL is unavailable, and succeed as soon as it is available again."""
 
 import time
 import uuid
@@ -13,31 +13,31 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.load import Storm, all_pets, lost, storm
+from tests.faults.load import Load, all_pets, lost, running_load
 from tests.faults.servers import Server, primary, replica
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
-# Seconds for which the server is away.
-AWAY = 5
-# Seconds in which an answer comes at once, also on a machine that has stood still for one meanwhile.
-AT_ONCE = 2
-# The same of many answers at a time.
-ALL_AT_ONCE = 3
-# Seconds for which a request may wait: for its turn, for the database, and for the machine.
-PATIENCE = 5 + 5 + 3
-# Connections of each worker: of calls that read, of calls that write, of pages, and of the readiness probe.
+# Seconds for which the server is stopped.
+OUTAGE = 5
+# Maximum seconds of an immediate response, with one second of margin for a busy machine.
+IMMEDIATE = 2
+# Maximum seconds of an immediate response to one of many simultaneous requests.
+IMMEDIATE_FOR_MANY = 3
+# Maximum seconds of a request: for a free connection, for the database, and for a busy machine.
+MAX_WAIT = 5 + 5 + 3
+# Connections of each worker: for reads, for writes, for pages, and for the readiness probe.
 CONNECTIONS = 3 + 3 + 3 + 1
 WORKERS = 2
 
-# What the storm's clients may be answered, whatever the database does.
-IN_ORDER = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
+# The results that clients may see in any state of the database.
+EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
 
 
 class Watch:
-    """What clients that ask for the probes all the time are answered."""
+    """Clients that repeat the probes, and a record of the responses."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -46,24 +46,24 @@ class Watch:
         self.ready: list[int] = []
         self.slowest = 0.0  # of health
 
-    def _ask_health(self) -> None:
+    def _repeat_health(self) -> None:
         with self._service.client() as client:
             while not self._is_over:
-                answer = client.get("/v1/health")
-                self.health.append(answer.status_code)
-                self.slowest = max(self.slowest, answer.elapsed.total_seconds())
-                time.sleep(0.05)  # between questions
+                response = client.get("/v1/health")
+                self.health.append(response.status_code)
+                self.slowest = max(self.slowest, response.elapsed.total_seconds())
+                time.sleep(0.05)  # between two requests
 
-    def _ask_ready(self) -> None:
+    def _repeat_ready(self) -> None:
         with self._service.client() as client:
             while not self._is_over:
                 self.ready.append(client.get("/ready").status_code)
-                time.sleep(0.05)  # between questions
+                time.sleep(0.05)  # between two requests
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
-        # Each on its own: readiness may have to wait for the database.
-        threads = [Thread(target=self._ask_health), Thread(target=self._ask_ready)]
+        # Each probe has its own thread, because readiness may have to wait for the database.
+        threads = [Thread(target=self._repeat_health), Thread(target=self._repeat_ready)]
         for thread in threads:
             thread.start()
         try:
@@ -75,7 +75,7 @@ class Watch:
 
 
 def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Response]:
-    """What is answered, as it comes, to so many of each kind of request, all at the same time."""
+    """Send so many requests of each kind, all at the same time, and return the responses."""
     with service.client(key) as client, ThreadPoolExecutor(7 * each) as pool:
         requests = []
         for _ in range(each):
@@ -86,156 +86,161 @@ def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Resp
                 client.build_request("POST", "/v1/pets", json={"name": "first"}, headers=once),
                 client.build_request("GET", "/v1/store/inventory"),
                 client.build_request("GET", "/ready"),
-                # A page, which looks the session up.
-                client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=of-nobody"}),
-                # A seventh: connections go to two workers in turn, and of an even number each would get half the kinds.
+                # A page, which reads the session.
+                client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=unknown"}),
+                # A seventh request, because connections go to two workers in turn. With an even number, each worker
+                # would get only half of the kinds.
                 client.build_request("GET", "/v1/pets?limit=2"),
             ]
         return list(pool.map(client.send, requests))
 
 
 def requests_on_all_connections(service: Service, key: str, server: Server) -> list[httpx.Response]:
-    """The same, held up in the database until every connection that the service can have is in use."""
+    """Block requests in the database until they use every connection of the service, and return the responses."""
     with ThreadPoolExecutor(1) as pool, psycopg.connect(server.url) as holder, psycopg.connect(server.url) as looker:
         looker.autocommit = True
-        # What the API and a page ask for. The probe may know from a second ago that the database is ready.
+        # The API and a page read these tables. The probe may reuse the result of the last second.
         holder.execute("LOCK TABLE pets_pet, django_session")
-        # So many that of each kind each worker has its share.
-        answers = pool.submit(first_requests, service, key, each=16)
+        # Enough requests that each worker gets some of each kind.
+        responses = pool.submit(first_requests, service, key, each=16)
         held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
         all_of_them = (WORKERS * (CONNECTIONS - 1),)
-        # Those that fail for a dead connection hold none; then all end, for they wait for the lock a few seconds only.
-        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone() == all_of_them or answers.done())
+        # A request that fails on a dead connection uses none. In that case wait until the others time out.
+        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone() == all_of_them or responses.done())
         holder.rollback()
-        return answers.result()
+        return responses.result()
 
 
-def failures(answers: list[httpx.Response]) -> list[str]:
-    """Those that did not succeed."""
+def failures(responses: list[httpx.Response]) -> list[str]:
+    """Return a description of each response that is not a success."""
     return [
-        f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text[:200]}"
-        for answer in answers
-        if answer.status_code not in (200, 201)
+        f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text[:200]}"
+        for response in responses
+        if response.status_code not in (200, 201)
     ]
 
 
-def slowest(answers: list[httpx.Response]) -> float:
-    """Seconds that the slowest of them took."""
-    return max(answer.elapsed.total_seconds() for answer in answers)
+def slowest(responses: list[httpx.Response]) -> float:
+    """Return the seconds that the slowest response took."""
+    return max(response.elapsed.total_seconds() for response in responses)
 
 
-def created(answers: list[httpx.Response]) -> set[str]:
-    """The ids of the pets that were answered 201."""
-    return {answer.json()["id"] for answer in answers if answer.status_code == 201}
+def created(responses: list[httpx.Response]) -> set[str]:
+    """Return the ids of the pets whose creation got 201."""
+    return {response.json()["id"] for response in responses if response.status_code == 201}
 
 
-def unlost(service: Service, key: str, account: Storm, firsts: list[httpx.Response]) -> int:
-    """How many pets that were answered 201 are not there; fails if the counts are wrong."""
+def count_lost(service: Service, key: str, load: Load, firsts: list[httpx.Response]) -> int:
+    """Return how many pets whose creation got 201 do not exist, and fail if the inventory is wrong."""
     with service.client(key) as client:
         pets = all_pets(client)
         assert client.get("/v1/store/inventory").json()["available"] == sum(len(ids) for ids in pets.values())
-    assert [name for name in account.insistent if len(pets[name]) != 1] == []
-    there = {pet for ids in pets.values() for pet in ids}
-    return len(lost(account, pets)) + len(account.missing) + len(created(firsts) - there)
+    assert [name for name in load.retried if len(pets[name]) != 1] == []
+    existing = {pet for ids in pets.values() for pet in ids}
+    return len(lost(load, pets)) + len(load.missing) + len(created(firsts) - existing)
 
 
-def test_stopped_server(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_requests_fail_immediately_while_the_server_is_stopped(
+    tmp_path: Path, report: Callable[[Outcome], None]
+) -> None:
     with primary() as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
         key = service.create_key()
-        with storm(Storm(service.url, key, reads=True), 12, insistent=4) as account:
-            account.wait_for(100)
+        with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
+            load.wait_for(100)
             server.stop()
-            gone = time.monotonic()
+            stopped = time.monotonic()
             with Watch(service).watching() as watch, service.client(key) as client:
-                # The fault is that it lasts.
-                while time.monotonic() < gone + AWAY:
-                    answer = client.get("/v1/pets")
-                    assert answer.status_code == 500
-                    assert answer.elapsed.total_seconds() < AT_ONCE
+                # Repeat the request until the end of the outage.
+                while time.monotonic() < stopped + OUTAGE:
+                    response = client.get("/v1/pets")
+                    assert response.status_code == 500
+                    assert response.elapsed.total_seconds() < IMMEDIATE
             back = time.monotonic()
             server.start()
-            firsts = [answer for answer in first_requests(service, key) if answer.request.url.path != "/ready"]
+            firsts = [response for response in first_requests(service, key) if response.request.url.path != "/ready"]
             wait_until(lambda: all_are_ready(service), seconds=10)
-            account.wait_for(100)
+            load.wait_for(100)
         assert failures(firsts) == []
-        assert slowest(firsts) < ALL_AT_ONCE, "nothing has piled up"
+        assert slowest(firsts) < IMMEDIATE_FOR_MANY, "no requests have queued up"
         assert set(watch.health) == {200}
-        # The first look may have come while the server was about to end, and its result lasts for a second.
+        # The first check may have succeeded just before the stop, and its result is used for a second.
         assert set(watch.ready[watch.ready.index(503) :]) == {503}
-        meanwhile = {answer.what for answer in account.within(gone, back)}
-        assert "POST 500 internal_error" in meanwhile
-        assert meanwhile <= {"POST 500 internal_error", "GET 500 internal_error"}
-        assert {answer.what for answer in account.answers} <= IN_ORDER
-        assert {"broken", "refused"}.isdisjoint(account.saw)
-        assert account.slowest_failure() < AT_ONCE, "nobody waits until it is back"
+        results = {response.result for response in load.within(stopped, back)}
+        assert "POST 500 internal_error" in results
+        assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
+        assert {response.result for response in load.responses} <= EXPECTED
+        assert {"broken", "refused"}.isdisjoint(load.saw)
+        assert load.slowest_failure() < IMMEDIATE, "no request waits for the end of the outage"
         saw = (
-            f"{account.summary()}; slowest 500 {account.slowest_failure() * 1000:.0f} ms, "
+            f"{load.summary()}; slowest 500 {load.slowest_failure() * 1000:.0f} ms, "
             f"health {watch.slowest * 1000:.0f} ms, first ones afterwards {slowest(firsts) * 1000:.0f} ms"
         )
-        tell(Outcome(f"PostgreSQL stopped for {AWAY} s", 1, saw, unlost(service, key, account, firsts)))
+        report(Outcome(f"PostgreSQL stopped for {OUTAGE} s", 1, saw, count_lost(service, key, load, firsts)))
 
 
-def test_server_that_restarts_while_nobody_asks(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_requests_succeed_after_the_server_restarts_between_them(
+    tmp_path: Path, report: Callable[[Outcome], None]
+) -> None:
     times = 5
     variables = {"WEB_CONCURRENCY": str(WORKERS)}
     with primary() as server, running_service(tmp_path, DATABASE_URL=server.url, **variables) as service:
         key = service.create_key()
-        answers = requests_on_all_connections(service, key, server)
+        responses = requests_on_all_connections(service, key, server)
         for _ in range(times):
             server.stop()
             server.start()
-            # All connections are dead now, and each is met by one that comes first.
-            answers += requests_on_all_connections(service, key, server)
-        assert failures(answers) == []
+            # All connections are dead now, and each gets a first request.
+            responses += requests_on_all_connections(service, key, server)
+        assert failures(responses) == []
         with service.client(key) as client:
-            there = {pet for ids in all_pets(client).values() for pet in ids}
-        saw = f"{len(answers)} successes, on {WORKERS * CONNECTIONS} dead connections each time"
-        tell(Outcome("PostgreSQL restarted between requests", times, saw, len(created(answers) - there)))
+            existing = {pet for ids in all_pets(client).values() for pet in ids}
+        saw = f"{len(responses)} successes, on {WORKERS * CONNECTIONS} dead connections each time"
+        report(Outcome("PostgreSQL restarted between requests", times, saw, len(created(responses) - existing)))
 
 
-def test_silent_server(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_requests_time_out_while_the_server_is_silent(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
     with primary() as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
         key = service.create_key()
-        # Its workers are connected already: a connection that was not made would be given up by itself.
+        # Connect the workers before the fault, because new connections have a timeout of their own.
         assert all_are_ready(service)
-        with storm(Storm(service.url, key, reads=True), 12, insistent=4) as account:
-            account.wait_for(100)
+        with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
+            load.wait_for(100)
             server.suspend()
-            gone = time.monotonic()
+            stopped = time.monotonic()
             with Watch(service).watching() as watch:
                 with service.client(key) as client:
                     for _ in range(3):
-                        answer = client.get("/v1/pets")
-                        assert answer.status_code == 500
-                        assert answer.elapsed.total_seconds() < PATIENCE
+                        response = client.get("/v1/pets")
+                        assert response.status_code == 500
+                        assert response.elapsed.total_seconds() < MAX_WAIT
                     for _ in range(WORKERS):
-                        answer = client.get("/ready")
-                        assert answer.json()["error"]["code"] == "unavailable"
-                        assert answer.elapsed.total_seconds() < PATIENCE
+                        response = client.get("/ready")
+                        assert response.json()["error"]["code"] == "unavailable"
+                        assert response.elapsed.total_seconds() < MAX_WAIT
                 back = time.monotonic()
-                asked = len(watch.health)
+                probed = len(watch.health)
                 server.resume()
             wait_until(lambda: all_are_ready(service), seconds=10)
             wait_until(lambda: client_succeeds(service, key), seconds=10)
             firsts = first_requests(service, key)
-            account.wait_for(100)
+            load.wait_for(100)
         assert failures(firsts) == [], "/ready among them"
-        assert slowest(firsts) < ALL_AT_ONCE, "nothing has piled up"
+        assert slowest(firsts) < IMMEDIATE_FOR_MANY, "no requests have queued up"
         assert set(watch.health) == {200}
-        assert asked > 10
-        assert watch.slowest < AT_ONCE
-        meanwhile = {answer.what for answer in account.within(gone, back)}
-        assert "POST 500 internal_error" in meanwhile
-        assert meanwhile <= {"POST 500 internal_error", "GET 500 internal_error"}
-        # The server may still be at the request that the client sends again.
-        assert {answer.what for answer in account.answers} <= IN_ORDER | {"POST 409 conflict"}
-        assert {"broken", "refused"}.isdisjoint(account.saw)
-        assert account.slowest_failure() < PATIENCE
+        assert probed > 10
+        assert watch.slowest < IMMEDIATE
+        results = {response.result for response in load.within(stopped, back)}
+        assert "POST 500 internal_error" in results
+        assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
+        # The server may still be processing the request that the client repeats.
+        assert {response.result for response in load.responses} <= EXPECTED | {"POST 409 conflict"}
+        assert {"broken", "refused"}.isdisjoint(load.saw)
+        assert load.slowest_failure() < MAX_WAIT
         saw = (
-            f"{account.summary()}; slowest 500 {account.slowest_failure():.1f} s, "
+            f"{load.summary()}; slowest 500 {load.slowest_failure():.1f} s, "
             f"health {watch.slowest * 1000:.0f} ms, first ones afterwards {slowest(firsts) * 1000:.0f} ms"
         )
-        tell(Outcome("PostgreSQL silent", 1, saw, unlost(service, key, account, firsts)))
+        report(Outcome("PostgreSQL silent", 1, saw, count_lost(service, key, load, firsts)))
 
 
 def client_succeeds(service: Service, key: str) -> bool:
@@ -244,7 +249,7 @@ def client_succeeds(service: Service, key: str) -> bool:
 
 
 def all_are_ready(service: Service) -> bool:
-    """Whether every worker says so; each connection goes to one of them."""
+    """Return whether every worker is ready; each connection goes to one of them."""
     return all(is_ready(service) for _ in range(4 * WORKERS))
 
 
@@ -259,33 +264,34 @@ def is_replicated(server: Server) -> bool:
     return found is not None
 
 
-def test_promoted_replica(tmp_path: Path, tell: Callable[[Outcome], None]) -> None:
+def test_writes_succeed_after_a_replica_is_promoted(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
     with primary() as one, replica(of=one) as two:
-        # The replica first: whoever takes the first that answers cannot write.
+        # The replica comes first, so a client that uses the first server that responds cannot write.
         both = f"postgresql://postgres@{two.address},{one.address}/postgres"
         with psycopg.connect(one.url, autocommit=True) as connection:
-            # From now on a commit is acknowledged when the replica has it; which itself will have no other to wait for.
+            # From now on a commit is acknowledged when the replica has it. The replica does not have this setting, so
+            # it waits for no other server after its promotion.
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("SELECT pg_reload_conf()")
         wait_until(lambda: is_replicated(one))
         with running_service(tmp_path, DATABASE_URL=both) as service:
             key = service.create_key()
-            with storm(Storm(service.url, key, reads=True), 12, insistent=4) as account:
-                account.wait_for(200)
+            with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
+                load.wait_for(200)
                 one.stop()
                 two.promote()
                 began = time.monotonic()
-                account.wait_for(1)
+                load.wait_for(1)
                 again = time.monotonic() - began
                 firsts = first_requests(service, key)
-                account.wait_for(100)
+                load.wait_for(100)
             assert again < 10
             assert failures(firsts) == [], "/ready among them"
-            assert {answer.what for answer in account.answers} <= IN_ORDER
-            assert {"broken", "refused"}.isdisjoint(account.saw)
-            assert account.slowest_failure() < AT_ONCE
+            assert {response.result for response in load.responses} <= EXPECTED
+            assert {"broken", "refused"}.isdisjoint(load.saw)
+            assert load.slowest_failure() < IMMEDIATE
             saw = (
-                f"{account.summary()}; slowest 500 {account.slowest_failure() * 1000:.0f} ms; "
+                f"{load.summary()}; slowest 500 {load.slowest_failure() * 1000:.0f} ms; "
                 f"writing {again:.1f} s after the promotion"
             )
-            tell(Outcome("primary crashed, replica promoted", 1, saw, unlost(service, key, account, firsts)))
+            report(Outcome("primary crashed, replica promoted", 1, saw, count_lost(service, key, load, firsts)))
