@@ -15,7 +15,7 @@ from tests.faults.conftest import Outcome
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
 from tests.faults.test_kill import workers
 from tests.server.connections import Client, get, post
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 from tests.server.smuggling import Result
 from tests.server.smuggling_rows import CORPUS
 from tests.server.test_rejected_requests import UNBOUNDED
@@ -35,7 +35,9 @@ CLIENTS = 2
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service with a short deadline for requests."""
     folder = tmp_path_factory.mktemp("hostile")
-    with planted_service(folder, WEB_CONCURRENCY="2", PLANTED_DEADLINE=str(DEADLINE), DATABASE_URL="") as service:
+    with service_with_test_endpoints(
+        folder, WEB_CONCURRENCY="2", TEST_REQUEST_TIMEOUT=str(DEADLINE), DATABASE_URL=""
+    ) as service:
         service.manage("migrate", "--verbosity", "0")
         yield service
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.monitoring.observed import Observed, observed_service
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    folder = tmp_path_factory.mktemp("planted")
-    with planted_service(folder, PETSERVICE_LOG_FORMAT="json") as service:
+def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    folder = tmp_path_factory.mktemp("endpoints")
+    with service_with_test_endpoints(folder, PETSERVICE_LOG_FORMAT="json") as service:
         yield Observed(service, "", "")

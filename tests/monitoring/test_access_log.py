@@ -88,16 +88,16 @@ def test_client_address_is_an_ip_address_for_any_header(observed: Observed, head
     assert line["address"] == address or line["status"] == 400
 
 
-def test_client_that_disconnects_before_the_response_has_status_499(planted: Observed) -> None:
-    folder = planted.service.log.parent
-    with Client(planted.service) as client:
+def test_client_that_disconnects_before_the_response_has_status_499(with_test_endpoints: Observed) -> None:
+    folder = with_test_endpoints.service.log.parent
+    with Client(with_test_endpoints.service) as client:
         client.send(get("/held", b"X-Request-ID: impatient"))
         wait_until(lambda: list(folder.glob("held-*")))
         # Reset the connection, because a client that closes only its sending half may still read.
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    wait_until(lambda: planted.logged()["GET", "no_route", 499] == 1)
+    wait_until(lambda: with_test_endpoints.logged()["GET", "no_route", 499] == 1)
     (folder / "released").touch()
-    assert [line["request_id"] for line in planted.requests() if line["status"] == 499] == ["impatient"]
+    assert [line["request_id"] for line in with_test_endpoints.requests() if line["status"] == 499] == ["impatient"]
 
 
 def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(observed: Observed) -> None:

@@ -14,7 +14,7 @@ from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import Client, get
-from tests.server.services import planted_service, workers
+from tests.server.services import service_with_test_endpoints, workers
 from tests.service import ROOT, TLS, running_service
 from tests.waiting import wait_until
 
@@ -35,17 +35,17 @@ def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(tmp_path
     assert "pets_pet" in error["traceback"]
 
 
-def test_crash_outside_django_logs_one_request_and_one_error(planted: Observed) -> None:
-    line = line_of(planted, get("/v1/crash"))
-    errors = [line for line in planted.lines() if line["level"] == "ERROR"]
+def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints: Observed) -> None:
+    line = line_of(with_test_endpoints, get("/v1/crash"))
+    errors = [line for line in with_test_endpoints.lines() if line["level"] == "ERROR"]
 
     assert (line["route"], line["status"]) == ("no_route", 500)
     (error,) = errors
-    assert "RuntimeError: the planted cause" in error["traceback"]
+    assert "RuntimeError: raised on purpose" in error["traceback"]
 
 
 def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
-    with planted_service(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
+    with service_with_test_endpoints(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
         observed = Observed(service, "", "")
         with Client(service) as client:
             client.send(get("/hanging"))
@@ -67,7 +67,7 @@ def test_line_format_has_no_lines_for_requests(tmp_path: Path) -> None:
 
 
 def test_each_line_for_people_has_its_process_and_its_request(tmp_path: Path) -> None:
-    with planted_service(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
+    with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
         with Client(service) as client:
             client.send(get("/v1/crash", b"X-Request-ID: order-8"))
             assert client.answer().status == 500

@@ -12,7 +12,7 @@ from petservice.server import asgi
 from tests.monitoring.observed import Observed, folder_of, workers
 from tests.monitoring.requests import KINDS, send
 from tests.server.connections import Client, get
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 from tests.service import free_port
 from tests.waiting import wait_until
 
@@ -106,7 +106,7 @@ def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
 
 def test_requests_of_a_killed_worker_are_no_longer_in_flight(tmp_path: Path) -> None:
     port = free_port()
-    with planted_service(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
+    with service_with_test_endpoints(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
         observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
         client.send(get("/held"))
         wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 1)

@@ -4,14 +4,14 @@ from contextlib import ExitStack
 import pytest
 
 from tests.server.connections import Client, Connect
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 from tests.service import Service
 
 
 @pytest.fixture(scope="module")
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """With a deadline of two seconds for requests."""
-    with planted_service(tmp_path_factory.mktemp("impatient"), PLANTED_DEADLINE="2") as service:
+    with service_with_test_endpoints(tmp_path_factory.mktemp("impatient"), TEST_REQUEST_TIMEOUT="2") as service:
         yield service
 
 

@@ -1,7 +1,7 @@
 """The service with a few endpoints for tests, which wait, fail, return much and say what they were given.
 
-They speak to a test through the folder that PLANTED names: it sees a file there, or puts one. Further variables shorten
-or lengthen what a test would have to wait for.
+They speak to a test through the folder that TEST_ENDPOINTS_FOLDER names: it sees a file there, or puts one. Further
+variables shorten or lengthen what a test would have to wait for.
 """
 
 import gc
@@ -24,11 +24,13 @@ from petservice.handler import Handler
 from petservice.server import balancing, protocol, worker
 from petservice.server.asgi import Application
 
-FOLDER = Path(os.environ["PLANTED"])
+FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
 settings.ROOT_URLCONF = "tests.server.endpoint_urls"
-balancing.MAX_DEFERRAL = float(os.environ.get("PLANTED_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
-protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(os.environ.get("PLANTED_DEADLINE", protocol.REQUEST_TIMEOUT))
+balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
+protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(
+    os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
+)
 
 
 class SlowToBegin(worker.EventLoopWorker):
@@ -44,7 +46,7 @@ class EndpointsHandler(Handler):
     """The endpoints for tests, or else the service."""
 
     def is_unknown(self, path: str) -> bool:
-        return False  # the planted ones have no pattern
+        return False  # the test endpoints have no pattern
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
@@ -72,7 +74,7 @@ class EndpointsHandler(Handler):
                 (FOLDER / f"noted-{time.monotonic_ns()}").write_text(_meta(request))
                 return _json("{}")
             case "/v1/crash":
-                raise RuntimeError("the planted cause")
+                raise RuntimeError("raised on purpose")
             case "/v1/connections":
                 gc.collect()
                 return _json(str(sum(isinstance(one, protocol.Connection) for one in gc.get_objects())))
@@ -106,7 +108,7 @@ def _json(body: str) -> HttpResponse:
 
 def _breaking() -> Iterator[bytes]:
     yield MEBIBYTE
-    raise RuntimeError("the planted cause")
+    raise RuntimeError("raised on purpose")
 
 
 def _meta(request: HttpRequest) -> str:
@@ -116,5 +118,5 @@ def _meta(request: HttpRequest) -> str:
 
 health.missing_migrations = _noted_look
 DatabaseWrapper: Any = type(backend())
-DatabaseWrapper.call_timeout = float(os.environ.get("PLANTED_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
+DatabaseWrapper.call_timeout = float(os.environ.get("TEST_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
 application = Application(EndpointsHandler())

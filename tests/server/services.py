@@ -9,13 +9,13 @@ from tests.service import Service, running_service
 
 # What the log says once a service has begun to drain.
 DRAINING = "Draining: /ready returns 503"
-PLANTED = ("-m", "tests.server.run_with_endpoints")
+RUN_WITH_TEST_ENDPOINTS = ("-m", "tests.server.run_with_endpoints")
 
 
-def planted_service(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
+def service_with_test_endpoints(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
     """In one worker process; the endpoints leave and look for files in `folder`."""
-    variables = {"PLANTED": str(folder), "WEB_CONCURRENCY": "1", **variables}
-    return running_service(folder, command=(*PLANTED, *options), **variables)
+    variables = {"TEST_ENDPOINTS_FOLDER": str(folder), "WEB_CONCURRENCY": "1", **variables}
+    return running_service(folder, command=(*RUN_WITH_TEST_ENDPOINTS, *options), **variables)
 
 
 def asked(client: Client, path: str) -> int:

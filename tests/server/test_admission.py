@@ -17,7 +17,7 @@ from petservice.server.limits import (
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import held, planted_service, release
+from tests.server.services import held, release, service_with_test_endpoints
 from tests.service import Service, log_in, running_service
 from tests.waiting import wait_until
 
@@ -40,10 +40,10 @@ def test_client_has_its_places_and_all_together_no_more_than_there_are() -> None
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """With logins that take until a test releases them."""
-    folder = tmp_path_factory.mktemp("planted")
-    with migrated_database_url(folder) as url, planted_service(folder, DATABASE_URL=url) as service:
+    folder = tmp_path_factory.mktemp("endpoints")
+    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
         yield service
 
 
@@ -74,13 +74,13 @@ def login(service: Service, address: str) -> bytes:
     return get("/admin/login/", *(f"{name}: {value}".encode() for name, value in headers.items()), method="POST") + body
 
 
-def test_logins_are_bounded_for_each_address_and_in_all_and_hold_up_no_page(planted: Service) -> None:
-    folder: Path = planted.log.parent
+def test_logins_are_bounded_for_each_address_and_in_all_and_hold_up_no_page(with_test_endpoints: Service) -> None:
+    folder: Path = with_test_endpoints.log.parent
     with ExitStack() as stack:
 
         def send(address: str) -> Client:
-            client = stack.enter_context(Client(planted))
-            client.send(login(planted, address))
+            client = stack.enter_context(Client(with_test_endpoints))
+            client.send(login(with_test_endpoints, address))
             return client
 
         waiting = [send("192.0.2.7") for _ in range(MAX_LOGINS_OF_ADDRESS)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.connections import Client, get
-from tests.server.services import open_connections, planted_service, worker_of, workers
+from tests.server.services import open_connections, service_with_test_endpoints, worker_of, workers
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -27,7 +27,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
-    return planted_service(folder, *options, WEB_CONCURRENCY="2", **variables)
+    return service_with_test_endpoints(folder, *options, WEB_CONCURRENCY="2", **variables)
 
 
 def ask_once(service: Service) -> int:
@@ -52,7 +52,7 @@ def wait_for_workers(service: Service, number: int = 2) -> None:
 
 def test_each_worker_gets_as_many_of_clients_that_come_at_once(tmp_path: Path) -> None:
     # Not that soon: a busy machine may run a worker so late.
-    with two_workers(tmp_path, PLANTED_MAX_DEFERRAL="5") as service:
+    with two_workers(tmp_path, TEST_MAX_DEFERRAL="5") as service:
         for number in (2, 4, 16):
             wait_for_workers(service)
             with ExitStack() as stack:
@@ -76,7 +76,7 @@ def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(two: Serv
 
 
 def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) -> None:
-    with planted_service(tmp_path, PLANTED_MAX_DEFERRAL="5") as service:
+    with service_with_test_endpoints(tmp_path, TEST_MAX_DEFERRAL="5") as service:
         (old,) = {worker_of(stack.enter_context(Client(service))) for _ in range(8)}
         service.process.send_signal(signal.SIGTTIN)  # one worker more
         wait_until(lambda: worker_of(stack.enter_context(Client(service))) != old)
@@ -101,7 +101,7 @@ def test_many_connections_at_once_wait_only_once_for_a_worker_that_is_suspended(
     tmp_path: Path, stack: ExitStack
 ) -> None:
     """One after the other they would wait for 30 seconds."""
-    with two_workers(tmp_path, PLANTED_MAX_DEFERRAL="1") as service:
+    with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
         wait_for_workers(service)
         suspended, other = workers(service)
         os.kill(suspended, signal.SIGSTOP)
@@ -136,7 +136,7 @@ def test_connections_beyond_a_worker_s_limit_go_to_another(tmp_path: Path, stack
 
 
 def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_path: Path) -> None:
-    with planted_service(tmp_path) as service, Client(service) as first, ExitStack() as stack:
+    with service_with_test_endpoints(tmp_path) as service, Client(service) as first, ExitStack() as stack:
         pid = worker_of(first)
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         open_files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
@@ -154,7 +154,7 @@ def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_p
 
 def test_worker_that_was_killed_is_none_to_leave_connections_to(tmp_path: Path, stack: ExitStack) -> None:
     # Far longer than any client would wait.
-    with two_workers(tmp_path, PLANTED_MAX_DEFERRAL="600") as service:
+    with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:
         wait_for_workers(service)
         killed, other = workers(service)
         clients = []

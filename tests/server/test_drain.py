@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import migrated_database_url
-from tests.server.services import DRAINING, planted_service, workers
+from tests.server.services import DRAINING, service_with_test_endpoints, workers
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 
@@ -59,7 +59,7 @@ def test_second_signal_ends_the_wait(tmp_path: Path, second: signal.Signals) -> 
 
 def test_worker_that_gets_the_signal_to_stop_while_it_begins_stops(tmp_path: Path) -> None:
     slow = ("--worker-class", "tests.server.endpoints.SlowToBegin")
-    with planted_service(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
+    with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)
 
         service.process.send_signal(signal.SIGTERM)

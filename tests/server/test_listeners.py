@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.server.connections import Client, get
-from tests.server.services import PLANTED, planted_service, workers
+from tests.server.services import RUN_WITH_TEST_ENDPOINTS, service_with_test_endpoints, workers
 from tests.service import ROOT, Service, make_certificate
 from tests.waiting import wait_until
 
@@ -31,7 +31,7 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """At an address of each kind; it trusts no proxy that has an address of its own."""
     folder = tmp_path_factory.mktemp("listening")
     addresses = ("--bind", "[::1]:0", "--bind", f"unix:{folder}/socket")
-    with planted_service(folder, *addresses, FORWARDED_ALLOW_IPS="192.0.2.1") as service:
+    with service_with_test_endpoints(folder, *addresses, FORWARDED_ALLOW_IPS="192.0.2.1") as service:
         yield service
 
 
@@ -98,7 +98,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def https(tmp_path_factory: pytest.TempPathFactory, certificate: dict[str, str]) -> Iterator[Service]:
     """With TLS of its own, and a deadline of two seconds."""
-    with planted_service(tmp_path_factory.mktemp("https"), PLANTED_DEADLINE="2", **certificate) as service:
+    with service_with_test_endpoints(
+        tmp_path_factory.mktemp("https"), TEST_REQUEST_TIMEOUT="2", **certificate
+    ) as service:
         yield service
 
 
@@ -147,7 +149,7 @@ def test_handshake_that_does_not_happen_holds_nobody(https: Service, certificate
 
 def test_client_that_has_been_accepted_before_the_stop_is_answered(tmp_path: Path, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
-    with planted_service(tmp_path, **certificate) as service, Client(service) as early:
+    with service_with_test_endpoints(tmp_path, **certificate) as service, Client(service) as early:
         with Client(service, context=context) as later:
             later.send(get("/v1/meta", b"Connection: close"))
             assert later.answer().status == 200, "and it has been accepted after the other"
@@ -162,8 +164,8 @@ def test_client_that_has_been_accepted_before_the_stop_is_answered(tmp_path: Pat
 
 def test_certificate_that_cannot_be_used_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
     (tmp_path / "key.pem").write_text("no key")
-    arguments = [sys.executable, *PLANTED, "--bind", "127.0.0.1:0"]
-    folders = {"PLANTED": str(tmp_path), "PETSERVICE_DATA_DIR": str(tmp_path)}
+    arguments = [sys.executable, *RUN_WITH_TEST_ENDPOINTS, "--bind", "127.0.0.1:0"]
+    folders = {"TEST_ENDPOINTS_FOLDER": str(tmp_path), "PETSERVICE_DATA_DIR": str(tmp_path)}
     environment = os.environ | certificate | {"TLS_KEYFILE": str(tmp_path / "key.pem")} | folders
 
     ended = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=30)

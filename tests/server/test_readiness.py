@@ -9,7 +9,7 @@ import pytest
 
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import planted_service, release, workers
+from tests.server.services import release, service_with_test_endpoints, workers
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -19,7 +19,7 @@ def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -
     (tmp_path / "slow").touch()
     with (
         migrated_database_url(tmp_path) as url,
-        planted_service(tmp_path, DATABASE_URL=url) as service,
+        service_with_test_endpoints(tmp_path, DATABASE_URL=url) as service,
         ExitStack() as stack,
     ):
         clients = [stack.enter_context(Client(service)) for _ in range(8)]
@@ -46,7 +46,10 @@ def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -
 @pytest.mark.long
 def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path) -> None:
     (tmp_path / "silent").touch()
-    with planted_service(tmp_path, "--timeout", "2", PLANTED_CALL_TIMEOUT="0.2") as service, Client(service) as client:
+    with (
+        service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CALL_TIMEOUT="0.2") as service,
+        Client(service) as client,
+    ):
         (first,) = workers(service)
         client.send(get("/ready"))
         assert client.answer().status == 503

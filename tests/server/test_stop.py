@@ -10,7 +10,7 @@ import pytest
 
 from petservice.server.limits import CONCURRENT_STRANGERS
 from tests.server.connections import Client, Connect, get
-from tests.server.services import DRAINING, held, planted_service, release, workers
+from tests.server.services import DRAINING, held, release, service_with_test_endpoints, workers
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 
 def test_stop_lets_requests_finish_and_announces_itself_on_kept_connections(tmp_path: Path, connect: Connect) -> None:
-    with planted_service(tmp_path) as service:
+    with service_with_test_endpoints(tmp_path) as service:
         busy, kept, silent = (connect(service) for _ in range(3))
         kept.send(get("/v1/meta"))
         assert "connection" not in kept.answer().headers
@@ -48,7 +48,7 @@ def test_stop_lets_requests_finish_and_announces_itself_on_kept_connections(tmp_
 
 def test_stop_ends_no_connection_without_announcing_it(tmp_path: Path) -> None:
     # The pool around the service: its threads end with that, whatever else fails.
-    with ThreadPoolExecutor() as pool, planted_service(tmp_path) as service:
+    with ThreadPoolExecutor() as pool, service_with_test_endpoints(tmp_path) as service:
         answered = set()
 
         def ask_until_announced(number: int) -> str:
@@ -80,7 +80,7 @@ def stop_is_announced_to(client: Client) -> bool:
 
 @pytest.mark.parametrize("is_draining", [False, True], ids=["outside a drain", "during a drain"])
 def test_interrupt_lets_requests_finish(tmp_path: Path, connect: Connect, is_draining: bool) -> None:
-    with planted_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600" if is_draining else "0") as service:
+    with service_with_test_endpoints(tmp_path, PETSERVICE_DRAIN_SECONDS="600" if is_draining else "0") as service:
         busy, kept = connect(service), connect(service)
         busy.send(get("/held"))
         wait_until(lambda: held(tmp_path))
@@ -98,7 +98,7 @@ def test_interrupt_lets_requests_finish(tmp_path: Path, connect: Connect, is_dra
 
 
 def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> None:
-    with planted_service(tmp_path) as service:
+    with service_with_test_endpoints(tmp_path) as service:
         busy, kept = connect(service), connect(service)
         busy.send(get("/held"))
         wait_until(lambda: held(tmp_path))
@@ -112,7 +112,7 @@ def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> Non
 
 
 def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connect) -> None:
-    with planted_service(tmp_path) as service:
+    with service_with_test_endpoints(tmp_path) as service:
         clients = [connect(service) for _ in range(5)]
         clients[0].send(get("/v1/meta"))
         assert clients[0].answer().status == 200
@@ -123,7 +123,7 @@ def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connec
 
 
 def test_stop_does_not_wait_for_clients_that_have_left(tmp_path: Path) -> None:
-    with planted_service(tmp_path) as service:
+    with service_with_test_endpoints(tmp_path) as service:
         with ExitStack() as stack:
             for _ in range(20):  # each with a response that finds nobody
                 stack.enter_context(Client(service)).send(get("/held"))

@@ -24,7 +24,7 @@ from petservice.server.limits import (
 from petservice.server.responses import send_response
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import clear, held, planted_service, release, workers
+from tests.server.services import clear, held, release, service_with_test_endpoints, workers
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
@@ -37,14 +37,14 @@ BUNDLE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("strangers")
-    with migrated_database_url(folder) as url, planted_service(folder, DATABASE_URL=url) as service:
+    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
         service.create_staff("ada", "correct horse")
         yield service
 
 
 @pytest.fixture
 def folder(planted: Service) -> Iterator[Path]:
-    """Where the planted paths leave their files; at the end, whatever they hold is released."""
+    """Where the test endpoints leave their files; at the end, whatever they hold is released."""
     folder = planted.log.parent
     clear(folder)
     yield folder
@@ -174,7 +174,7 @@ def test_large_response_is_passed_on_in_pieces() -> None:
 def test_address_gets_no_more_than_its_connections(tmp_path: Path) -> None:
     with (
         migrated_database_url(tmp_path) as url,
-        planted_service(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
+        service_with_test_endpoints(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
         ExitStack() as stack,
     ):
 

@@ -12,7 +12,7 @@ import pytest
 from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
 from tests.server.connections import CHUNKED, Client, Connect, get
-from tests.server.services import asked, clear, held, open_connections, planted_service, release, workers
+from tests.server.services import asked, clear, held, open_connections, release, service_with_test_endpoints, workers
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with planted_service(tmp_path_factory.mktemp("patient")) as service:
+    with service_with_test_endpoints(tmp_path_factory.mktemp("patient")) as service:
         yield service
 
 
@@ -38,7 +38,7 @@ def patient(running: Service) -> Service:
 
 
 def test_pages_that_wait_hold_neither_the_api_nor_readiness(tmp_path: Path, connect: Connect) -> None:
-    with fresh_database_url(tmp_path) as url, planted_service(tmp_path, DATABASE_URL=url) as service:
+    with fresh_database_url(tmp_path) as url, service_with_test_endpoints(tmp_path, DATABASE_URL=url) as service:
         clients = [connect(service) for _ in range(8)]
         for client in clients:
             client.send(get("/held"))
@@ -67,7 +67,7 @@ def test_crash_is_answered_and_logged_once_and_the_service_goes_on(impatient: Se
     assert answer.status == 500
     assert json.loads(answer.body)["error"]["code"] == "internal_error"
     log = impatient.log.read_text()
-    assert log.count("RuntimeError: the planted cause") == 1
+    assert log.count("RuntimeError: raised on purpose") == 1
 
 
 def test_large_response_arrives_whole(impatient: Service) -> None:
@@ -137,7 +137,7 @@ def test_page_whose_client_left_before_its_turn_is_not_made(patient: Service, co
 
 
 def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
-    with planted_service(tmp_path, "--timeout", "2") as service:
+    with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         (first,) = workers(service)
         with Client(service) as client:
             client.send(get("/hanging"))
@@ -154,7 +154,7 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
 
 
 def test_worker_with_a_waiting_client_is_not_taken_for_hanging(tmp_path: Path) -> None:
-    with planted_service(tmp_path, "--timeout", "2") as service:
+    with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         with Client(service) as client:
             client.send(get("/export"))
             until = time.monotonic() + 5
@@ -200,7 +200,7 @@ def test_meta_of_a_request_is_that_of_wsgi(impatient: Service) -> None:
 
 
 def test_connections_beyond_the_limit_wait_for_room(tmp_path: Path, connect: Connect) -> None:
-    with planted_service(tmp_path, "--worker-connections", "3") as service:
+    with service_with_test_endpoints(tmp_path, "--worker-connections", "3") as service:
         clients = [connect(service) for _ in range(3)]
         for client in clients:
             client.send(get("/v1/meta"))

@@ -13,7 +13,7 @@ from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, get, post
 from tests.server.greenlets.calls import no_writer_let_in, only_on_postgresql
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 from tests.waiting import wait_until
 
 
@@ -56,7 +56,7 @@ def test_a_view_that_somebody_writes_in_the_plainest_way_works_and_holds_up_no_r
     number = WRITE_THREADS + 2
     with ExitStack() as stack:
         url = stack.enter_context(migrated_database_url(tmp_path))
-        service = stack.enter_context(planted_service(tmp_path, DATABASE_URL=url))
+        service = stack.enter_context(service_with_test_endpoints(tmp_path, DATABASE_URL=url))
         plain_key = service.create_key()
         key = f"X-API-Key: {plain_key}".encode()
         writers = [stack.enter_context(Client(service)) for _ in range(number)]

@@ -14,7 +14,7 @@ from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, post
 from tests.server.greenlets.calls import no_writer_let_in, only_on_postgresql, sleep
-from tests.server.services import planted_service
+from tests.server.services import service_with_test_endpoints
 from tests.waiting import wait_until
 
 
@@ -86,8 +86,8 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """With a time-out of one second for calls."""
     folder = tmp_path_factory.mktemp("impatient")
     with migrated_database_url(folder) as url:
-        variables = {"DATABASE_URL": url, "PLANTED_CALL_TIMEOUT": "1", "PETSERVICE_LOG_FORMAT": "json"}
-        with planted_service(folder, **variables) as service:
+        variables = {"DATABASE_URL": url, "TEST_CALL_TIMEOUT": "1", "PETSERVICE_LOG_FORMAT": "json"}
+        with service_with_test_endpoints(folder, **variables) as service:
             yield Observed(service, service.create_key(), "")
 
 
