@@ -1,13 +1,14 @@
-"""A JSON array read element by element, so that a file of any size takes little memory."""
+"""A reader of JSON arrays that returns one element after the other, in constant memory and with line numbers."""
 
 import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
 
-# Characters of an element, of which the text is kept until it is complete.
+# Maximum number of characters of an element, which is kept in memory until it is complete.
 MAX_ELEMENT_LENGTH = 1 << 20
-# No message of the decoder about text that is merely cut off points further back than this, except for strings.
+# Maximum distance, in characters, between the end of an incomplete text and the position of the decoder's error.
+# Unterminated strings are an exception.
 _LONGEST_TOKEN = 16
 _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -15,7 +16,7 @@ _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
 class BrokenArrayError(ValueError):
-    """The text is no JSON array from this line on."""
+    """The error that the text is not a JSON array, from this line on."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -24,7 +25,7 @@ class BrokenArrayError(ValueError):
 
 
 def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
-    """Yield the text of each element of an array that begins on `line`, and the line on which the element begins."""
+    """Yield the first line and the text of each element of an array that begins on `line`."""
     source = _Source(parts, line)
     source.take("[")
     if source.next_character() == "]":
@@ -40,7 +41,7 @@ def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
 
 
 class _Source:
-    """The text that has been read of an array, and not yet been passed on."""
+    """A buffer of the part of the array that has been read and not yet returned."""
 
     def __init__(self, parts: Iterable[bytes], line: int) -> None:
         self.line = line
@@ -61,7 +62,7 @@ class _Source:
                 return ""
 
     def take(self, expected: str) -> str:
-        """Pass on the next character, which has to be one of those expected."""
+        """Consume the next character. Raises BrokenArrayError if it is not one of the expected ones."""
         character = self.next_character()
         if not character or character not in expected:
             names = " or ".join(expected)
@@ -70,7 +71,7 @@ class _Source:
         return character
 
     def element(self) -> str:
-        """Pass on the next element."""
+        """Consume and return the next element."""
         while (end := self._end_of_element()) is None:
             if len(self._text) - self._position > MAX_ELEMENT_LENGTH:
                 raise BrokenArrayError(self.line, f"a pet of more than {MAX_ELEMENT_LENGTH:,} characters.")
@@ -80,7 +81,7 @@ class _Source:
         return element
 
     def _end_of_element(self) -> int | None:
-        """Return where the element ends, None if the rest of it has not been read."""
+        """Return the position of the element's end, or None if more text must be read."""
         try:
             _, end = _DECODER.raw_decode(self._text, self._position)
         except json.JSONDecodeError as error:
@@ -89,11 +90,11 @@ class _Source:
                 return None
             line = self.line + self._text.count("\n", self._position, error.pos)
             raise BrokenArrayError(line, f"not JSON ({error.msg}).") from None
-        except ValueError as error:  # a number of thousands of digits
+        except ValueError as error:  # a number with thousands of digits
             raise BrokenArrayError(self.line, f"not JSON ({error}).") from None
         except RecursionError:
             raise BrokenArrayError(self.line, "the JSON is nested too deeply.") from None
-        # A number may go on.
+        # A number at the end of the text may continue.
         return end if end < len(self._text) or self._is_at_end else None
 
     def _read_more(self) -> bool:

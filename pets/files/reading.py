@@ -1,4 +1,4 @@
-"""Files of pets read: CSV with a header line, JSON lines, or a JSON array."""
+"""The readers of pet files: CSV with a header row, JSON lines, or a JSON array."""
 
 import csv
 import io
@@ -14,10 +14,10 @@ from pets.files.formulas import unescape
 from pets.files.json_array import BrokenArrayError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, unknown_columns
 
-# Longer than any line with a row that can be read: csv refuses cells of more than 131,072 characters. A longer line is
-# read in parts, so that no line fills the memory.
+# Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
+# refuses cells of more than 131,072 characters.
 _MAX_LINE_BYTES = 1 << 20
-# Bytes of an array that are read at a time.
+# Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8 (comma delimited)”."
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -25,10 +25,10 @@ _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
-    """The rows of a file of one of KINDS, or of "json", an array or lines; see `clean` for what they leave out.
+    """Yield the lines of a file of one of KINDS, or of "json", which is an array or JSON lines.
 
-    Where there is no telling rows from each other any more, the last line says so. To be closed before the file is,
-    unless it is read to the end.
+    `clean` describes the defaults of missing values. If the rest of the file cannot be split into rows, the last line
+    has an error. Close the generator before the file, unless it is read to the end.
     """
     try:
         for number, values in _READERS[kind](file):
@@ -47,12 +47,12 @@ class _BrokenFileError(Exception):
         self.problem = problem
 
 
-# By line, the values of a row, or what is wrong with it.
+# Pairs of a line number and the values of its row, or an error message.
 Values = Iterator[tuple[int, dict[str, Any] | str]]
 
 
 def _read_csv(file: IO[bytes]) -> Values:
-    # What is not UTF-8 is let through as lone surrogates, so that the line that has it can be named.
+    # Bytes that are not UTF-8 become lone surrogates, so that a later check can name their line.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     cells = csv.reader(iter(partial(text.readline, _MAX_LINE_BYTES), ""), strict=True)
     number = 1
@@ -67,7 +67,7 @@ def _read_csv(file: IO[bytes]) -> Values:
     except csv.Error as error:
         raise _BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     finally:
-        text.detach()  # so that the file is left for others to close
+        text.detach()  # so that the wrapper does not close the file
 
 
 def _check_header(header: list[str]) -> None:
@@ -128,7 +128,7 @@ def _object(values: Any) -> dict[str, Any] | str:
 
 
 def _read_json(file: IO[bytes]) -> Values:
-    """Read a JSON array or JSON lines: the first character tells which."""
+    """Read a JSON array if the first character is `[`, or else JSON lines."""
     number, line = 1, b""
     for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007
         line = line.removeprefix(_BYTE_ORDER_MARK)
@@ -144,7 +144,7 @@ def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
     try:
         for number, element in elements(parts, start):
             yield number, _object(orjson.loads(element))
-    except orjson.JSONDecodeError as error:  # stricter than what has found the element: NaN, half a surrogate pair
+    except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
         raise _BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
     except BrokenArrayError as error:
         raise _BrokenFileError(error.line, error.problem) from None

@@ -35,7 +35,7 @@ _MESSAGES = {
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
-    """What went wrong, for programs and for people."""
+    """A description of the error, for programs and for people."""
 
     code = serializers.ChoiceField(choices=ERROR_CODES, help_text="Machine-readable error code.")
     message = serializers.CharField(
