@@ -1,1 +1,1 @@
-"""Who may call: API keys, how they are checked, limited, and managed by staff."""
+"""API keys: authentication, permissions, request limits, and the admin pages where staff manage keys."""

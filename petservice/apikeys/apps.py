@@ -13,5 +13,5 @@ class APIKeysConfig(AppConfig):
 
         register(checks.check_redis_url, "petservice")
         if settings.REDIS_URL:
-            # Once, before the workers begin, rather than in each while a request waits.
+            # Load the Redis client once, before the workers start, so that no request waits for it.
             from petservice.apikeys import request_counter  # noqa: F401

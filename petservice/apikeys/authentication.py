@@ -1,4 +1,4 @@
-"""Who calls: the API key of a request, or the session of a member of staff in the browsable API."""
+"""Authentication of requests by API key, and by staff session in the browsable API."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -19,9 +19,9 @@ UNKNOWN = "Unknown API key. Check that you copied the complete key."
 
 
 class Client(NamedTuple):
-    """The holder of an API key, as `request.user`, and what is known of the key, as `request.auth`."""
+    """A client with a valid API key: both `request.user` and `request.auth` of a request."""
 
-    id: int  # of the key's record
+    id: int  # the primary key of the APIKey
     name: str
     prefix: str
     environment: str
@@ -46,14 +46,20 @@ def _client(plain: str) -> Client | None:
 
 
 class APIKeyAuthentication(BaseAuthentication):
-    """The key in the `X-API-Key` header, looked up at every request, so that revoking it is felt by the next."""
+    """An authentication by the key in the `X-API-Key` header.
+
+    Each request looks the key up in the database, so a revoked key is rejected immediately.
+    """
 
     def authenticate(self, request: Request) -> tuple[Client, Client] | None:
-        """Who calls, None without a key; raises AuthenticationFailed, or PermissionDenied for another environment's."""
+        """Return the client, or None without a key.
+
+        Raises AuthenticationFailed for an invalid key, and PermissionDenied for a key of another environment.
+        """
         plain = request.META.get("HTTP_X_API_KEY")
         if plain is None:
             return None
-        # What comes after needs the database.
+        # The lookup below needs the current tables.
         if pending_migrations.may_exist and pending_migrations.count():
             raise APIException(BEING_UPDATED)
         client = _client(plain)
@@ -65,23 +71,23 @@ class APIKeyAuthentication(BaseAuthentication):
         if client is None:
             raise AuthenticationFailed(UNKNOWN)
         now = timezone.now()
-        # Safe to say: only the holder of the true secret gets this far.
+        # The next two messages reveal nothing to others, because only the holder of the secret gets here.
         if client.revoked_at is not None:
             raise AuthenticationFailed("This API key has been revoked: ask for a new one.")
         if client.expires_at is not None and client.expires_at <= now:
             raise AuthenticationFailed("This API key has expired: ask for a new one.")
-        # Only after the key verified, so that a guess cannot mark it as used.
+        # The use is recorded only now, so that a guess cannot mark the key as used.
         if client.last_used_at is None or client.last_used_at <= now - usage.RESOLUTION:
             usage.record_use(client.id, now)
         return client, client
 
     def authenticate_header(self, request: Request) -> str:
-        """The challenge; without one REST framework turns 401 into 403."""
+        """Return the WWW-Authenticate challenge, without which REST framework responds 403 instead of 401."""
         return f'ApiKey header="{HEADER}"'
 
 
 class StaffSessionAuthentication(SessionAuthentication):
-    """Staff who are logged in to the admin, for the browsable API."""
+    """An authentication by the session of staff who are logged in to the admin, for the browsable API."""
 
     def authenticate(self, request: Request) -> tuple[object, None] | None:
         result: tuple[object, None] | None = super().authenticate(request)

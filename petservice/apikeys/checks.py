@@ -1,4 +1,4 @@
-"""System checks of what API keys need."""
+"""System checks for the settings of API keys."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,17 +8,17 @@ from django.core.checks import CheckMessage, Error
 
 
 def check_redis_url(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """E009 when REDIS_URL is set and is none; says nothing of it, since there may be a password in it."""
+    """Report E009 if REDIS_URL is not a valid URL, without repeating the URL, which can contain a password."""
     if not settings.REDIS_URL:
         return []
-    from petservice.apikeys.request_counter import connection_pool  # which loads the client, that few need
+    from petservice.apikeys.request_counter import connection_pool  # loads the Redis client, so only if needed
 
     try:
         connection_pool(settings.REDIS_URL)
     except (ValueError, TypeError):
         text = (
             "REDIS_URL cannot be read: write for example REDIS_URL=redis://:password@redis.example.com:6379/0, "
-            "rediss://... for TLS, or unix:///run/redis/redis-server.sock; what may follow a ? is redis-py's"
+            "rediss://... for TLS, or unix:///run/redis/redis-server.sock; the options after a ? are those of redis-py"
         )
         return [Error(text, id="petservice.E009")]
     return []

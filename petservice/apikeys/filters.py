@@ -12,33 +12,33 @@ from django.utils import timezone
 from petservice.apikeys.models import APIKey
 
 
-class MomentFilter(admin.SimpleListFilter):
-    """By one of `kinds`, each a condition of the moment."""
+class TimeDependentFilter(admin.SimpleListFilter):
+    """A filter with a fixed set of choices, where the current time decides which keys match a choice."""
 
-    kinds: type[TextChoices]
+    choices_type: type[TextChoices]
     condition: Callable[[Any, datetime], Q]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return self.kinds.choices
+        return self.choices_type.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> QuerySet[APIKey]:
-        kind = self.value()
-        if kind is None or kind not in self.kinds.values:
+        value = self.value()
+        if value is None or value not in self.choices_type.values:
             return queryset
-        return queryset.filter(self.condition(self.kinds(kind), timezone.now()))
+        return queryset.filter(self.condition(self.choices_type(value), timezone.now()))
 
 
-class StateFilter(MomentFilter):
-    """By what the list shows as the state."""
+class StateFilter(TimeDependentFilter):
+    """A filter by the state that the list shows."""
 
     title = parameter_name = "state"
-    kinds = APIKey.State
+    choices_type = APIKey.State
     condition = staticmethod(APIKey.in_state)
 
 
-class UseFilter(MomentFilter):
-    """By whether a usable key is used at all."""
+class UseFilter(TimeDependentFilter):
+    """A filter for usable keys that have never been used, or not for a long time."""
 
     title = parameter_name = "use"
-    kinds = APIKey.Use
+    choices_type = APIKey.Use
     condition = staticmethod(APIKey.in_use)

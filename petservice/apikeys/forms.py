@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 class KeyForm(forms.ModelForm):
-    """A key; its limit can be set where it can be counted."""
+    """A form for an API key, which accepts a new request limit only on a service with Redis."""
 
     def clean_requests_per_minute(self) -> int | None:
         limit: int | None = self.cleaned_data["requests_per_minute"]
@@ -21,21 +21,30 @@ class KeyForm(forms.ModelForm):
 
 
 class NewKeyForm(KeyForm):
-    """A new key. However often the form is sent (a double click, a reload, the way back), it makes one."""
+    """A form for a new API key, with a token that lets the form create only one key.
 
-    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+    A double click, a reload or the Back button can send the same form again.
+    """
+
+    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
 
     def validate_unique(self) -> None:
-        """Left to the database: only it can tell when two are sent at once."""
+        """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
 
 class RotateForm(forms.Form):
-    """How long the key lives on beside its successor; sent twice, it makes one."""
+    """A form for rotating a key, which asks for the grace period of the old key and has a form token."""
 
-    submission = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
-    overlap = forms.TypedChoiceField(
-        label="The old key works for another",
+    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+    grace_period = forms.TypedChoiceField(
+        label="Keep the old key working for",
         coerce=lambda hours: timedelta(hours=int(hours)),
-        choices=[(0, "no time: it ends now"), (1, "hour"), (24, "day"), (24 * 7, "week"), (24 * 30, "30 days")],
+        choices=[
+            (0, "Not at all (stop it now)"),
+            (1, "1 hour"),
+            (24, "1 day"),
+            (24 * 7, "1 week"),
+            (24 * 30, "30 days"),
+        ],
         initial=24,
     )

@@ -1,8 +1,9 @@
-"""The arithmetic of API keys, apart from where they are stored.
+"""The format of API keys: generating, parsing and hashing them, without the database.
 
-A key is `pets_<environment>_<secret><checksum>`: 43 random base62 characters (256 bits) and the CRC-32 of all that
-stands before it as six base62 characters. The checksum lets secret scanners recognise leaked keys, and tells
-of a key without a record whether it is one of another environment.
+A key is `pets_<environment>_<secret><checksum>`. The secret has 43 random base62 characters (256 bits).
+The checksum is the CRC-32 of everything before it, as six base62 characters.
+Secret scanners recognise leaked keys by the checksum. The service uses it to recognise a key of another environment
+that has no record here.
 """
 
 import hashlib
@@ -14,11 +15,12 @@ import zlib
 ENVIRONMENTS = ("test", "live")
 SECRET_LENGTH = 43
 CHECKSUM_LENGTH = 6
-# "pets_test_" and the first eight characters of the secret: enough to find a key by, too little to guess it.
+# The length of the part that may be shown, in characters: "pets_test_" and eight characters of the secret. That is
+# enough to find a key, and too little to guess it.
 PREFIX_LENGTH = 18
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_FORM = re.compile(
+_FORMAT = re.compile(
     rf"(?P<head>pets_(?P<environment>{'|'.join(ENVIRONMENTS)})_[0-9A-Za-z]{{{SECRET_LENGTH}}})"
     rf"(?P<checksum>[0-9A-Za-z]{{{CHECKSUM_LENGTH}}})",
     re.ASCII,
@@ -26,7 +28,7 @@ _FORM = re.compile(
 
 
 def generate(environment: str) -> str:
-    """A new key for `environment`, one of ENVIRONMENTS."""
+    """Return a new random key for one of ENVIRONMENTS."""
     if environment not in ENVIRONMENTS:
         raise ValueError(f"{environment!r} is not one of {', '.join(ENVIRONMENTS)}")
     head = f"pets_{environment}_" + "".join(secrets.choice(_ALPHABET) for _ in range(SECRET_LENGTH))
@@ -34,15 +36,15 @@ def generate(environment: str) -> str:
 
 
 def environment_of(plain: str) -> str | None:
-    """The environment that a well-formed key belongs to, None for anything else."""
-    match = _FORM.fullmatch(plain)
+    """Return the environment of a key with a correct checksum, or None for any other string."""
+    match = _FORMAT.fullmatch(plain)
     if match is None or match["checksum"] != checksum(match["head"]):
         return None
     return match["environment"]
 
 
 def checksum(head: str) -> str:
-    """The CRC-32 (IEEE 802.3) of `head` in base62, most significant digit first, six characters."""
+    """Return the CRC-32 (IEEE 802.3) of a string as six base62 characters, most significant digit first."""
     number = zlib.crc32(head.encode())
     digits = ""
     for _ in range(CHECKSUM_LENGTH):
@@ -52,13 +54,13 @@ def checksum(head: str) -> str:
 
 
 def digest(plain: str) -> str:
-    """What is stored instead of the key: its SHA-256 in hexadecimal.
+    """Return the SHA-256 of a key in hexadecimal, which is stored instead of the key.
 
-    The secret is 256 random bits, so there is no dictionary to run against it and a slow hash would only cost time.
+    A fast hash is safe because the secret is 256 random bits, which no dictionary contains.
     """
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def prefix(plain: str) -> str:
-    """The part of the key that may be shown."""
+    """Return the part of a key that may be shown."""
     return plain[:PREFIX_LENGTH]

@@ -1,4 +1,4 @@
-"""The record of an API key: its states, and how it is created, revoked and rotated."""
+"""The model of an API key: its states, and how keys are created, revoked and rotated."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,17 +11,20 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 
-# A key that ends within this time wants a successor.
+# A key that expires within this time needs a replacement.
 SOON = timedelta(days=14)
-# A key that nothing was asked with for longer than this may be one that nobody needs.
+# A key that has been unused for this time is possibly not needed any more.
 IDLE_AFTER = timedelta(days=90)
-# Of so many requests the moments are kept in Redis, some ten bytes each.
+# The highest request limit that a key can have. Redis stores about ten bytes for each request of the last minute.
 MAX_REQUESTS_PER_MINUTE = 100_000
 
 
 class APIKeyManager(models.Manager["APIKey"]):
     def create_key(self, *, name: str, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
-        """A new key's record and the plain key, which exists nowhere else; by default for this environment."""
+        """Create a key, by default for the environment of this service, and return its record and the plain key.
+
+        The plain key is not stored.
+        """
         environment = environment or settings.ENVIRONMENT
         plain = keys.generate(environment)
         api_key = self.create(
@@ -31,7 +34,7 @@ class APIKeyManager(models.Manager["APIKey"]):
 
 
 class APIKey(models.Model):
-    """Permission for one client to call the API."""
+    """A key that lets one client call the API."""
 
     class Environment(models.TextChoices):
         TEST = "test"
@@ -55,14 +58,16 @@ class APIKey(models.Model):
     prefix = models.CharField(max_length=keys.PREFIX_LENGTH, db_index=True, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     environment = models.CharField(
-        max_length=4, choices=Environment, help_text="Only a service of this kind accepts it."
+        max_length=4,
+        choices=Environment,
+        help_text="Test keys work only on a test service, live keys only on a live service.",
     )
     access = models.CharField(max_length=5, choices=Access, default=Access.READ_AND_WRITE)
     requests_per_minute = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_REQUESTS_PER_MINUTE)],
-        help_text="The most requests that are answered in any minute. Leave empty for a key without a limit.",
+        help_text="Maximum number of requests per minute. Leave empty for no limit.",
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
@@ -71,8 +76,8 @@ class APIKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Leave empty for a key that does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Of the form that it was made with, so that a form which is sent twice makes one key.
-    submission = models.UUIDField(null=True, unique=True)
+    # The token of the form that created the key. It is unique, so that a form that is sent twice creates one key.
+    form_token = models.UUIDField(null=True, unique=True, db_column="submission")
 
     objects = APIKeyManager()
 
@@ -103,7 +108,7 @@ class APIKey(models.Model):
         return self.expires_at is not None and self.expires_at <= now
 
     def state(self, now: datetime) -> State:
-        """Whether it works, and whether it will for long."""
+        """Return the state of the key at a time."""
         if self.is_revoked:
             return self.State.REVOKED
         if self.is_expired(now):
@@ -112,7 +117,7 @@ class APIKey(models.Model):
 
     @classmethod
     def in_state(cls, state: State, now: datetime) -> models.Q:
-        """The condition for what `state` says of one key."""
+        """Return the query condition for keys in a state at a time."""
         unrevoked = models.Q(revoked_at=None)
         return {
             cls.State.REVOKED: ~unrevoked,
@@ -123,7 +128,7 @@ class APIKey(models.Model):
 
     @classmethod
     def in_use(cls, use: Use, now: datetime) -> models.Q:
-        """The condition for a usable key, neither revoked nor expired, that is used as `use` says."""
+        """Return the query condition for usable keys, which are neither revoked nor expired, by their use."""
         usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
         return (
             usable
@@ -138,34 +143,40 @@ class APIKey(models.Model):
         return self.access == self.Access.READ_AND_WRITE
 
     def revoke(self, *, now: datetime | None = None) -> None:
-        """End the key, from the next request on; a revoked key stays as it is."""
+        """Revoke the key immediately; a key that is already revoked keeps its time of revocation."""
         revoked = APIKey.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=now or timezone.now())
         if revoked:
             self.refresh_from_db(fields=["revoked_at"])
 
     @transaction.atomic
     def rotate(
-        self, *, overlap: timedelta, created_by: Any = None, submission: UUID | None = None, now: datetime | None = None
+        self,
+        *,
+        grace_period: timedelta,
+        created_by: Any = None,
+        form_token: UUID | None = None,
+        now: datetime | None = None,
     ) -> tuple["APIKey", str]:
-        """A successor with the same settings and its plain key; this key lives on for `overlap`, if not shorter anyway.
+        """Create a replacement with the same settings, and return its record and its plain key.
 
-        Raises ValueError for a revoked or expired key, which has nothing to hand on.
+        The old key expires after the grace period, or earlier if its own expiry is earlier.
+        Raises ValueError if the old key is revoked or expired.
         """
         now = now or timezone.now()
-        # It may have been revoked since it was read, and must not be until the successor is there.
+        # The key may have been revoked after it was read. The lock prevents that until the replacement exists.
         self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
         if self.is_revoked or self.is_expired(now):
-            raise ValueError("Only a key that is in use can be rotated; create a new one instead.")
-        successor, plain = APIKey.objects.create_key(
+            raise ValueError("A revoked or expired key cannot be rotated. Create a new key instead.")
+        replacement, plain = APIKey.objects.create_key(
             name=self.name,
             environment=self.environment,
             access=self.access,
             requests_per_minute=self.requests_per_minute,
             expires_at=self.expires_at,
             created_by=created_by,
-            submission=submission,
+            form_token=form_token,
         )
-        end = now + overlap
+        end = now + grace_period
         self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
         self.save(update_fields=["expires_at"])
-        return successor, plain
+        return replacement, plain

@@ -1,4 +1,4 @@
-"""Whether a known client may do what it asks for."""
+"""Permission of authenticated clients and staff to read and write."""
 
 from typing import Any
 
@@ -15,7 +15,10 @@ _STAFF_RIGHTS = {"POST": "add", "PUT": "change", "PATCH": "change", "DELETE": "d
 
 
 class HasAccess(BasePermission):
-    """Lets a known client read, and write if its key may; and staff do what they may do in the admin."""
+    """A permission to read with any valid key, and to write with a read and write key.
+
+    In the browsable API, staff have the permissions that they have in the admin.
+    """
 
     message = "This API key may only read: use a key with read and write access."
 
@@ -25,7 +28,7 @@ class HasAccess(BasePermission):
             return request.method in SAFE_METHODS or client.access == APIKey.Access.READ_AND_WRITE
         if not request.user.is_authenticated:
             raise NotAuthenticated(f"The {HEADER} header with an API key is required.")
-        # A member of staff, in the browsable API.
+        # This is a member of staff in the browsable API.
         pages: Any = admin.site.get_model_admin(view.queryset.model)
         right = _STAFF_RIGHTS.get(request.method or "", "view")
         if not getattr(pages, f"has_{right}_permission")(request):

@@ -1,10 +1,11 @@
-"""Counts the requests of each key in Redis, exactly, for all workers and machines together.
+"""Exact counting of the requests of each key in Redis, for all workers and machines together.
 
-Exact means: whatever minute one looks at, no more requests than the limit were let through in it, and none is refused
-while there was room. So the moments of those let through are kept, as many as the limit, in a list for each key, and
-looked at and written by one script, which Redis runs alone and by its own clock. A counter for each minute of the clock
-would let twice the limit through around its turn, and so would a bucket that fills up again; the machines' own clocks,
-which the library `limits` takes the moments from, differ.
+No period of 60 seconds contains more allowed requests than the limit, and a request below the limit is never rejected.
+For each key, Redis keeps a list with the timestamps of the last allowed requests, as many as the limit.
+One script reads and writes the list. Redis runs it atomically, with the clock of the Redis server.
+
+Simpler counters are not exact. A counter per minute of the clock allows twice the limit around the full minute,
+and so does a token bucket. The library `limits` uses the clocks of the machines, which differ.
 """
 
 import asyncio
@@ -25,19 +26,19 @@ from petservice.db.waiting import waiter
 
 logger = logging.getLogger(__name__)
 
-# Seconds that Redis has for its answer, from the look-up of its name on. It takes less than a thousandth of that;
-# but if a busy machine is taken for a Redis that is unavailable, requests are let through that should not be.
+# Seconds until Redis counts as unavailable, including the lookup of its host name. Redis usually needs less than a
+# thousandth of that. A shorter timeout would not enforce limits whenever the machine is busy.
 RESPONSE_TIMEOUT = 0.5
-# Seconds after a failure in which Redis is not asked: requests are let through at once.
+# Seconds after a failure during which requests are allowed without asking Redis.
 RETRY_INTERVAL = 1.0
-# Seconds between two lines in the log that say that Redis is unavailable.
+# Seconds between two log lines that report that Redis is unavailable.
 LOG_INTERVAL = 10.0
-# Connections of an event loop; a worker process has one loop for requests on it and one for requests on threads. A
-# request holds one for less than a thousandth of a second.
-CONNECTIONS = 4
+# Connections to Redis per event loop. A worker process has one loop for requests on the loop's own thread, and one for
+# requests on other threads. A few are enough, because a request uses one for less than a millisecond.
+MAX_CONNECTIONS = 4
 
-# KEYS[1] holds the moments of the key's last requests in microseconds, newest first; ARGV[1] is the limit. Returns the
-# microseconds until a request will be let through, 0 if this one is.
+# KEYS[1] is the list of timestamps of the key's last allowed requests, in microseconds, newest first. ARGV[1] is the
+# limit. The script returns 0 if the request is allowed, otherwise the microseconds until the next one will be.
 _SCRIPT = """
 local minute = 60 * 1000 * 1000
 local time = redis.call('TIME')
@@ -45,38 +46,40 @@ local now = time[1] * 1000 * 1000 + time[2]
 local limit = tonumber(ARGV[1])
 local earlier = redis.call('LINDEX', KEYS[1], limit - 1)
 local wait = earlier and earlier + minute - now or 0
--- Longer than a minute: the clock has been set back since.
+-- A wait of more than a minute means that the clock was set back, so the request is allowed.
 if wait > 0 and wait <= minute then
     return wait
 end
 redis.call('LPUSH', KEYS[1], string.format('%.0f', now))
 redis.call('LTRIM', KEYS[1], 0, limit - 1)
--- A second longer than needed, because it expires by whole milliseconds.
+-- One second longer than needed, because Redis expires keys in whole milliseconds.
 redis.call('EXPIRE', KEYS[1], 61)
 return 0
 """
 
 
 def connection_pool(url: str) -> ConnectionPool:
-    """Connections to the Redis that `url` names, made when they are needed; raises ValueError or TypeError for a URL
-    that cannot be used."""
+    """Return a pool that opens connections to Redis when they are needed.
+
+    Raises ValueError or TypeError for an invalid URL.
+    """
     pool = ConnectionPool.from_url(
         url,
-        max_connections=CONNECTIONS,
-        # One deadline holds for all of it, and trying again is left to the next request.
+        max_connections=MAX_CONNECTIONS,
+        # RESPONSE_TIMEOUT limits all steps together, and a failed request is not retried.
         socket_timeout=None,
         socket_connect_timeout=None,
         retry=Retry(NoBackoff(), 0),
-        protocol=2,  # the newer one brings nothing here, and costs a question at each connection
+        protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
     )
-    pool.make_connection()  # type: ignore[no-untyped-call]  # it connects to nothing yet, but reads the URL's options
+    pool.make_connection()  # type: ignore[no-untyped-call]  # opens no connection, but validates the options of the URL
     return pool
 
 
 def seconds_to_wait(url: str, name: str, limit: int) -> int:
-    """Counts a request of the key `name`, or says after how many whole seconds one will be let through, 0 for now.
+    """Count a request of a key, and return 0 if it is allowed, otherwise the seconds to wait, rounded up.
 
-    Without an answer from Redis it is let through.
+    The request is allowed if Redis is unavailable.
     """
     current = waiter.get()
     if current is None:
@@ -85,7 +88,7 @@ def seconds_to_wait(url: str, name: str, limit: int) -> int:
     counter = _counter(current.loop, url)
     if counter.is_paused:
         return 0
-    # In a context of its own: the task is not the call, whose waiter it must not use.
+    # The task has an empty context, because it must not use the waiter of this call.
     counting = current.loop.create_task(counter.seconds_to_wait(name, limit), context=Context())
     current.wait(lambda resume: counting.add_done_callback(lambda _: resume(), context=Context()))
     return counting.result()
@@ -93,7 +96,7 @@ def seconds_to_wait(url: str, name: str, limit: int) -> int:
 
 @cache
 def _background_loop() -> asyncio.AbstractEventLoop:
-    """For requests that are answered on a thread: an event loop on another."""
+    """Return the event loop that counts requests from threads. It runs on a thread of its own."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="request-counter", daemon=True).start()
     return loop
@@ -101,49 +104,47 @@ def _background_loop() -> asyncio.AbstractEventLoop:
 
 @cache
 def _counter(loop: asyncio.AbstractEventLoop, url: str) -> "_Counter":
-    # By the loop, on which alone its connections can be used.
+    # One counter per loop, because a connection works only on the loop that opened it.
     return _Counter(url)
 
 
 class _Counter:
-    """Asks Redis on one event loop, and while Redis is unavailable does so seldom."""
+    """A counter on one event loop, which asks Redis only now and then while Redis is unavailable."""
 
     def __init__(self, url: str) -> None:
         self.connections = connection_pool(url)
         self._script: Any = Redis(connection_pool=self.connections).register_script(_SCRIPT)
-        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._free_connections = asyncio.Semaphore(MAX_CONNECTIONS)
         self._is_unavailable = False
         self._paused_until = -math.inf
         self._logged_at = -math.inf
 
     @property
     def is_paused(self) -> bool:
-        """Whether Redis was away a moment ago."""
+        """Return whether Redis failed so recently that requests are allowed without asking it."""
         return time.monotonic() < self._paused_until
 
     async def seconds_to_wait(self, name: str, limit: int) -> int:
-        async with self._room:
+        async with self._free_connections:
             if self.is_paused:
                 return 0
-            if self._is_unavailable:  # one request finds out whether it is back, and no other waits
+            if self._is_unavailable:  # only this request probes Redis, and the others do not wait
                 self._paused_until = time.monotonic() + RESPONSE_TIMEOUT + RETRY_INTERVAL
             try:
                 async with asyncio.timeout(RESPONSE_TIMEOUT):
                     microseconds: int = await self._script(keys=[f"petservice:requests:{name}"], args=[limit])
             except (RedisError, OSError) as error:
-                self._note_failure(error)
+                self._record_failure(error)
                 return 0
         if self._is_unavailable:
             self._is_unavailable, self._paused_until = False, -math.inf
-            logger.warning("Redis is available again: the limits of API keys hold again.")
+            logger.warning("Redis is available again; rate limits are enforced again.")
         return math.ceil(microseconds / 1_000_000)
 
-    def _note_failure(self, error: Exception) -> None:
+    def _record_failure(self, error: Exception) -> None:
         now = time.monotonic()
         self._is_unavailable, self._paused_until = True, now + RETRY_INTERVAL
         if now >= self._logged_at + LOG_INTERVAL:
             self._logged_at = now
-            what = str(error) or f"no answer within {RESPONSE_TIMEOUT} seconds"
-            logger.warning(
-                "Redis is unavailable, so requests are let through whatever the limit of their API key: %s", what
-            )
+            reason = str(error) or f"no response within {RESPONSE_TIMEOUT} seconds"
+            logger.warning("Redis is unavailable; rate limits are not enforced: %s", reason)

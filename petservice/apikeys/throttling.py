@@ -1,4 +1,4 @@
-"""How many requests in any minute a key may make."""
+"""The request limit of an API key."""
 
 import logging
 from functools import cache
@@ -13,20 +13,20 @@ logger = logging.getLogger(__name__)
 
 
 class RequestsPerMinute(BaseThrottle):
-    """Lets a key make as many requests in any minute as its record says, all if that says nothing."""
+    """A throttle that allows each key its limit of requests in any minute, and any number without a limit."""
 
     def allow_request(self, request: Request, view: object) -> bool:
-        """True; raises TooManyRequests for a request too many, which does not count."""
-        # Staff (the browsable API) have no key.
+        """Return True, or raise TooManyRequests. A rejected request does not count towards the limit."""
+        # Staff in the browsable API have no key.
         limit: int | None = getattr(request.auth, "requests_per_minute", None)
         if limit is not None and not settings.REDIS_URL:
-            _tell_of_no_redis()
+            _log_missing_redis()
         elif limit is not None:
-            # Only now, since few keys have a limit and many services no Redis.
+            # Imported only here, because many services have no Redis and need no Redis client.
             from petservice.apikeys.request_counter import seconds_to_wait
 
             client = request.auth
-            # The id alone would not do: another service may count in the same Redis.
+            # The prefix makes the name unique, because another service may use the same Redis.
             wait = seconds_to_wait(settings.REDIS_URL, f"{client.prefix}:{client.id}", limit)  # type: ignore[union-attr]  # the stubs know tokens only
             if wait:
                 raise TooManyRequests(
@@ -37,6 +37,6 @@ class RequestsPerMinute(BaseThrottle):
         return True
 
 
-@cache  # once in a process
-def _tell_of_no_redis() -> None:
+@cache  # log it once per process
+def _log_missing_redis() -> None:
     logger.warning("There are API keys with a limit, but REDIS_URL is not set: their limits are not enforced.")

@@ -13,7 +13,7 @@ from tests.apikeys.forms import FORM
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
-ROTATE = {"overlap": "24", "submission": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+ROTATE = {"grace_period": "24", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
 
 
 def shown_key(response: object) -> str:
@@ -25,7 +25,7 @@ def status_with(plain: str) -> int:
     return Client(headers={"X-API-Key": plain}).get("/v1/pets").status_code
 
 
-def test_a_created_key_is_shown_in_the_answer_and_works(admin_client: Client) -> None:
+def test_the_response_shows_a_created_key_and_the_key_works(admin_client: Client) -> None:
     response = admin_client.post(ADD, FORM)
 
     assert response.status_code == 200
@@ -46,7 +46,7 @@ def test_no_later_page_shows_the_key(admin_client: Client) -> None:
         assert plain not in admin_client.get(address).content.decode()
 
 
-def test_a_form_that_is_sent_again_makes_no_second_key_and_shows_none(admin_client: Client) -> None:
+def test_sending_a_form_again_creates_no_second_key_and_shows_no_key(admin_client: Client) -> None:
     plain = shown_key(admin_client.post(ADD, FORM))
 
     response = admin_client.post(ADD, FORM, follow=True)
@@ -58,11 +58,15 @@ def test_a_form_that_is_sent_again_makes_no_second_key_and_shows_none(admin_clie
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_form_that_is_sent_twice_at_once_makes_one_key(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second is past the look for an earlier one when the first has made its key."""
+def test_sending_a_form_twice_at_the_same_time_creates_one_key(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second request has already found no key of this form when the first one creates it."""
     admin_client.post(ADD, FORM)
-    look, answers = APIKeyAdmin._made_with, [None]
-    monkeypatch.setattr(APIKeyAdmin, "_made_with", lambda *args: answers.pop() if answers else look(*args))
+    lookup, first_results = APIKeyAdmin._created_by_form, [None]
+    monkeypatch.setattr(
+        APIKeyAdmin, "_created_by_form", lambda *args: first_results.pop() if first_results else lookup(*args)
+    )
 
     response = admin_client.post(ADD, FORM)
 
@@ -70,19 +74,19 @@ def test_a_form_that_is_sent_twice_at_once_makes_one_key(admin_client: Client, m
     assert APIKey.objects.count() == 1
 
 
-def test_a_rotation_that_is_sent_again_makes_no_second_successor(admin_client: Client) -> None:
+def test_sending_a_rotation_again_creates_no_second_replacement(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme")
     address = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
-    plain = shown_key(admin_client.post(address, ROTATE | {"overlap": "0"}))
+    plain = shown_key(admin_client.post(address, ROTATE | {"grace_period": "0"}))
 
-    response = admin_client.post(address, ROTATE | {"overlap": "0"}, follow=True)
+    response = admin_client.post(address, ROTATE | {"grace_period": "0"}, follow=True)
 
     assert APIKey.objects.count() == 2
     assert plain not in response.content.decode()
     assert "shown only once" in response.content.decode()
 
 
-def test_staff_who_may_not_make_keys_are_not_told_what_a_form_has_made(
+def test_staff_without_the_permission_do_not_see_the_key_that_a_form_created(
     admin_client: Client, client: Client, django_user_model: Any
 ) -> None:
     admin_client.post(ADD, FORM)
@@ -94,17 +98,17 @@ def test_staff_who_may_not_make_keys_are_not_told_what_a_form_has_made(
     assert "Acme" not in response.content.decode() + str(response.cookies)
 
 
-@pytest.mark.parametrize("submission", ["", "x"])
-def test_a_form_without_its_hidden_field_makes_no_key(admin_client: Client, submission: str) -> None:
-    assert admin_client.post(ADD, FORM | {"submission": submission}).status_code == 200
+@pytest.mark.parametrize("form_token", ["", "x"])
+def test_a_form_without_its_token_creates_no_key(admin_client: Client, form_token: str) -> None:
+    assert admin_client.post(ADD, FORM | {"form_token": form_token}).status_code == 200
 
     assert not APIKey.objects.exists()
 
 
-def test_each_form_has_a_submission_of_its_own(admin_client: Client) -> None:
+def test_each_form_has_its_own_token(admin_client: Client) -> None:
     pages = [admin_client.get(ADD).content.decode() for _ in range(2)]
 
-    first, second = (re.findall(r'name="submission" value="([0-9a-f-]{36})"', page) for page in pages)
+    first, second = (re.findall(r'name="form_token" value="([0-9a-f-]{36})"', page) for page in pages)
     assert len(first) == len(second) == 1
     assert first != second
 
@@ -120,7 +124,7 @@ def test_each_form_has_a_submission_of_its_own(admin_client: Client) -> None:
         ({"revoked_at": timedelta(0), "expires_at": timedelta(0)}, "revoked"),
     ],
 )
-def test_the_list_tells_the_state_and_is_filtered_by_it(
+def test_the_list_shows_the_state_and_is_filtered_by_it(
     admin_client: Client, fields: dict[str, timedelta], state: str
 ) -> None:
     now = timezone.now()
@@ -146,18 +150,18 @@ def test_the_list_is_filtered_by_use(admin_client: Client) -> None:
     assert names("nonsense") == {"Now", "Once", "Never"}
 
 
-def test_conditions_that_no_filter_offers_are_refused(admin_client: Client) -> None:
+def test_the_list_rejects_conditions_that_no_filter_offers(admin_client: Client) -> None:
     assert admin_client.get(LIST, {"digest__startswith": "0"}).status_code == 400
     assert admin_client.get(LIST, {"environment__exact": "test"}).status_code == 200
 
 
-def test_a_key_without_a_name_is_refused(admin_client: Client) -> None:
+def test_a_key_without_a_name_is_rejected(admin_client: Client) -> None:
     admin_client.post(ADD, FORM | {"name": ""})
 
     assert not APIKey.objects.exists()
 
 
-def test_revoking_asks_first_and_then_ends_the_key(admin_client: Client) -> None:
+def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme")
     address = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
 
@@ -168,36 +172,42 @@ def test_revoking_asks_first_and_then_ends_the_key(admin_client: Client) -> None
     assert status_with(plain) == 401
 
 
-def test_revoking_in_bulk_asks_first_and_then_ends_the_keys(admin_client: Client) -> None:
-    made = [APIKey.objects.create_key(name=f"Acme <b>{number}") for number in range(3)]
-    chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk for record, _ in made[:2]]}
+def test_revoking_in_bulk_asks_for_confirmation_and_then_stops_the_keys(admin_client: Client) -> None:
+    created = [APIKey.objects.create_key(name=f"Acme <b>{number}") for number in range(3)]
+    selection = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk for record, _ in created[:2]]}
 
-    asked = admin_client.post(LIST, chosen).content.decode()
+    question = admin_client.post(LIST, selection).content.decode()
 
-    assert [status_with(plain) for _, plain in made] == [200, 200, 200]
-    assert "Revoke 2 API keys?" in asked
-    assert ["Acme &lt;b&gt;0" in asked, "Acme &lt;b&gt;1" in asked, "Acme &lt;b&gt;2" in asked] == [True, True, False]
+    assert [status_with(plain) for _, plain in created] == [200, 200, 200]
+    assert "Revoke 2 API keys?" in question
+    assert ["Acme &lt;b&gt;0" in question, "Acme &lt;b&gt;1" in question, "Acme &lt;b&gt;2" in question] == [
+        True,
+        True,
+        False,
+    ]
 
-    hidden = re.findall(r'name="(\w+)" value="([^"]*)"', asked)
+    hidden = re.findall(r'name="(\w+)" value="([^"]*)"', question)
     confirmed = {name: [value for other, value in hidden if other == name] for name, _ in hidden}
     response = admin_client.post(LIST, confirmed, follow=True)
 
-    assert [status_with(plain) for _, plain in made] == [401, 401, 200]
+    assert [status_with(plain) for _, plain in created] == [401, 401, 200]
     assert [str(message) for message in response.context["messages"]] == ["Revoked 2 API keys."]
 
 
-def test_revoking_in_bulk_what_is_revoked_already_has_nothing_to_ask(admin_client: Client) -> None:
+def test_revoking_only_revoked_keys_in_bulk_says_that_nothing_was_revoked(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme")
     record.revoke()
 
     chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk]}
     response = admin_client.post(LIST, chosen, follow=True)
 
-    assert [str(message) for message in response.context["messages"]] == ["Revoked 0 API keys."]
+    assert [str(message) for message in response.context["messages"]] == [
+        "None of the selected keys could be revoked: they are revoked already."
+    ]
 
 
 @pytest.mark.parametrize("verb", ["revoke", "rotate"])
-def test_a_page_that_asks_shows_no_more_than_it_asks(admin_client: Client, verb: str) -> None:
+def test_a_confirmation_page_shows_no_empty_form(admin_client: Client, verb: str) -> None:
     record, _ = APIKey.objects.create_key(name="Acme")
 
     page = admin_client.get(reverse(f"admin:apikeys_apikey_{verb}", args=[record.pk])).content.decode()
@@ -227,14 +237,14 @@ def test_no_key_can_be_deleted(admin_client: Client) -> None:
     )
 
 
-def test_rotating_shows_a_successor_and_lets_the_old_key_live_for_the_overlap(admin_client: Client) -> None:
+def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme", access="read")
 
     response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
 
-    successor = APIKey.objects.exclude(pk=record.pk).get()
+    replacement = APIKey.objects.exclude(pk=record.pk).get()
     record.refresh_from_db()
-    assert (successor.name, successor.access, successor.expires_at) == ("Acme", "read", None)
+    assert (replacement.name, replacement.access, replacement.expires_at) == ("Acme", "read", None)
     assert [status_with(plain), status_with(shown_key(response))] == [200, 200]
     assert timedelta(hours=23) < record.expires_at - timezone.now() <= timedelta(hours=24)
 
@@ -244,18 +254,18 @@ def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Clien
 
     response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
 
-    assert "create a new one" in response.content.decode()
+    assert "Create a new key instead" in response.content.decode()
     assert APIKey.objects.count() == 1
 
 
 @pytest.mark.parametrize("verb", ["revoke", "rotate"])
-def test_the_page_of_a_key_that_does_not_exist_leads_back_to_the_list(admin_client: Client, verb: str) -> None:
+def test_revoking_or_rotating_a_missing_key_leads_back_to_the_list(admin_client: Client, verb: str) -> None:
     response = admin_client.post(reverse(f"admin:apikeys_apikey_{verb}", args=[999]))
 
     assert (response.status_code, response["Location"]) == (302, LIST)
 
 
-def test_a_leaked_key_pasted_into_the_search_finds_its_record(admin_client: Client) -> None:
+def test_searching_for_a_complete_key_finds_its_record(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme")
     APIKey.objects.create_key(name="Other")
 

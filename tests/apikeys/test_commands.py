@@ -13,7 +13,7 @@ from tests.service import ROOT, Service
 
 
 def create_api_key(*arguments: str) -> tuple[str, str]:
-    """What the command writes to standard output and to standard error."""
+    """Run the command, and return its standard output and standard error."""
     output, errors = StringIO(), StringIO()
     call_command("create_api_key", *arguments, stdout=output, stderr=errors, no_color=True)
     return output.getvalue(), errors.getvalue()
@@ -48,7 +48,7 @@ def test_create_api_key_can_be_piped(service: Service) -> None:
 
 
 @pytest.mark.django_db
-def test_create_api_key_takes_its_options() -> None:
+def test_create_api_key_uses_its_options() -> None:
     before = timezone.now()
 
     output, _ = create_api_key("Acme", "--read-only", "--expires-in", "90d", "--environment", "live")
@@ -64,7 +64,7 @@ def test_create_api_key_takes_its_options() -> None:
     ("span", "length"),
     [("1d", timedelta(days=1)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30))],
 )
-def test_create_api_key_understands_time_spans(span: str, length: timedelta) -> None:
+def test_create_api_key_accepts_days_hours_and_minutes(span: str, length: timedelta) -> None:
     before = timezone.now()
 
     create_api_key("Acme", "--expires-in", span)
@@ -76,7 +76,7 @@ def test_create_api_key_understands_time_spans(span: str, length: timedelta) -> 
 @pytest.mark.parametrize(
     "span", ["", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "1000000d", "soon"]
 )
-def test_create_api_key_refuses_another_time_span(span: str) -> None:
+def test_create_api_key_rejects_an_invalid_time_span(span: str) -> None:
     with pytest.raises(CommandError, match="is not a time span; write for example 90d, 12h or 30m"):
         create_api_key("Acme", f"--expires-in={span}")
 
@@ -85,7 +85,7 @@ def test_create_api_key_refuses_another_time_span(span: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["", "   ", "a" * 101])
-def test_create_api_key_refuses_a_name_that_is_too_short_or_too_long(name: str) -> None:
+def test_create_api_key_rejects_a_name_that_is_too_short_or_too_long(name: str) -> None:
     with pytest.raises(CommandError, match="NAME must have 1 to 100 characters"):
         create_api_key(name)
 
@@ -94,7 +94,7 @@ def test_create_api_key_refuses_a_name_that_is_too_short_or_too_long(name: str) 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("arguments", [[], ["Acme", "--environment", "staging"], ["Acme", "another"]])
-def test_create_api_key_refuses_other_arguments(arguments: list[str]) -> None:
+def test_create_api_key_rejects_invalid_arguments(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         create_api_key(*arguments)
 
@@ -102,7 +102,7 @@ def test_create_api_key_refuses_other_arguments(arguments: list[str]) -> None:
 
 
 @pytest.mark.django_db
-def test_revoke_api_key_takes_a_prefix() -> None:
+def test_revoke_api_key_accepts_a_prefix() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
     other, _ = APIKey.objects.create_key(name="Other")
 
@@ -113,7 +113,7 @@ def test_revoke_api_key_takes_a_prefix() -> None:
 
 
 @pytest.mark.django_db
-def test_revoke_api_key_takes_the_whole_key_and_does_not_repeat_it() -> None:
+def test_revoke_api_key_accepts_a_complete_key_and_does_not_print_it() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
 
     assert revoke_api_key(plain) == f"Revoked {api_key}.\n"
@@ -121,23 +121,23 @@ def test_revoke_api_key_takes_the_whole_key_and_does_not_repeat_it() -> None:
 
 
 @pytest.mark.django_db
-def test_revoke_api_key_says_that_a_key_was_revoked_before() -> None:
+def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
     api_key.revoke(now=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
-    assert revoke_api_key(plain[:18]) == f"{api_key} was revoked before, at 2026-03-01 12:00:00 UTC.\n"
+    assert revoke_api_key(plain[:18]) == f"{api_key} is already revoked, since 2026-03-01 12:00:00 UTC.\n"
     assert APIKey.objects.get().revoked_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.django_db
-def test_revoke_api_key_names_an_unknown_prefix() -> None:
+def test_revoke_api_key_names_an_unknown_prefix_in_its_error() -> None:
     with pytest.raises(CommandError, match="No API key begins with 'pets_test_00000000'"):
         revoke_api_key("pets_test_00000000")
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("length", [0, 1, 10, 17])
-def test_revoke_api_key_refuses_a_prefix_that_is_too_short(length: int) -> None:
+def test_revoke_api_key_rejects_a_prefix_that_is_too_short(length: int) -> None:
     _, plain = APIKey.objects.create_key(name="Acme")
 
     with pytest.raises(CommandError, match="is too short: give the first 18 characters"):

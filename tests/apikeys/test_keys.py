@@ -8,12 +8,12 @@ import pytest
 from petservice.apikeys import keys
 
 CHARACTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-# Made up; its checksum is worked out in test_checksum_is_the_crc_32_in_base62.
+# An example without its checksum.
 HEAD = "pets_test_" + "0123456789" * 4 + "abc"
 
 
 def number_of(digits: str) -> int:
-    """What base62 digits stand for."""
+    """Return the number that base62 digits represent."""
     number = 0
     for digit in digits:
         number = number * 62 + CHARACTERS.index(digit)
@@ -21,20 +21,20 @@ def number_of(digits: str) -> int:
 
 
 @pytest.mark.parametrize("environment", ["test", "live"])
-def test_a_key_has_the_documented_form(environment: str) -> None:
+def test_a_key_has_the_documented_format(environment: str) -> None:
     plain = keys.generate(environment)
 
     assert re.fullmatch(rf"pets_{environment}_[0-9A-Za-z]{{43}}[0-9A-Za-z]{{6}}", plain, re.ASCII)
     assert keys.environment_of(plain) == environment
 
 
-def test_a_key_of_an_unknown_environment_is_not_made() -> None:
+def test_generating_a_key_for_an_unknown_environment_is_an_error() -> None:
     with pytest.raises(ValueError, match="'staging' is not one of test, live"):
         keys.generate("staging")
 
 
 def test_checksum_is_the_crc_32_in_base62() -> None:
-    # The check value that every description of CRC-32 gives.
+    # The standard check value of CRC-32.
     assert number_of(keys.checksum("123456789")) == 0xCBF43926
     assert number_of(keys.checksum(HEAD)) == zlib.crc32(HEAD.encode())
     assert keys.checksum("") == "000000"
@@ -46,13 +46,13 @@ def test_checksum_of_the_largest_number_fits_its_six_characters() -> None:
         assert len(keys.checksum(str(number))) == 6
 
 
-def test_a_key_ends_with_the_checksum_of_all_before_it() -> None:
+def test_a_key_ends_with_the_checksum_of_everything_before_it() -> None:
     plain = keys.generate("live")
 
     assert number_of(plain[-6:]) == zlib.crc32(plain[:-6].encode())
 
 
-def test_every_single_mistyped_character_is_recognised() -> None:
+def test_the_checksum_detects_every_mistyped_character() -> None:
     plain = HEAD + keys.checksum(HEAD)
     assert keys.environment_of(plain) == "test"
 
@@ -61,7 +61,7 @@ def test_every_single_mistyped_character_is_recognised() -> None:
             assert keys.environment_of(plain[:place] + wrong + plain[place + 1 :]) is None
 
 
-def test_a_lost_a_doubled_and_two_swapped_characters_are_recognised() -> None:
+def test_the_checksum_detects_a_missing_a_doubled_and_two_swapped_characters() -> None:
     plain = HEAD + keys.checksum(HEAD)
 
     for place in range(len(plain)):
@@ -80,20 +80,20 @@ def test_anything_else_is_not_a_key(text: str) -> None:
     assert keys.environment_of(text.format(key=keys.generate("test"))) is None
 
 
-def test_a_well_formed_key_of_another_environment_than_its_checksum_is_refused() -> None:
+def test_changing_the_environment_of_a_key_invalidates_its_checksum() -> None:
     plain = keys.generate("test")
 
     assert keys.environment_of(plain.replace("_test_", "_live_")) is None
 
 
-def test_no_two_keys_are_alike() -> None:
+def test_all_generated_keys_are_different() -> None:
     plains = {keys.generate("test") for _ in range(1000)}
 
     assert len(plains) == 1000
     assert len({keys.prefix(plain) for plain in plains}) == 1000
 
 
-def test_every_character_of_the_alphabet_occurs() -> None:
+def test_secrets_use_every_character_of_the_alphabet() -> None:
     secrets = "".join(keys.generate("test")[10:53] for _ in range(200))
 
     assert set(secrets) == set(CHARACTERS)

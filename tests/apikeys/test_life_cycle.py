@@ -1,4 +1,4 @@
-"""API keys over the real service: their end is felt at once, and their secret stays where it was shown."""
+"""The life cycle of API keys in a real service: changes hold immediately, and secrets are not stored or logged."""
 
 import base64
 import re
@@ -17,22 +17,22 @@ from tests.databases import migrated_database_url
 from tests.server.connections import Client
 from tests.service import ROOT, TLS, Service, running_service
 
-# Enough, each on a connection of its own, that no worker process is left out.
+# So many requests on separate connections reach every worker process.
 REQUESTS = 40
 
 
 def statuses(service: Service, plain: str) -> list[int]:
-    """The answers to many requests with a key, each on a new connection."""
+    """Send many requests with a key, each on a new connection, and return their statuses."""
     headers = {"X-API-Key": plain, "Connection": "close"}
     with service.client() as client:
         return [client.get("/v1/pets", headers=headers).status_code for _ in range(REQUESTS)]
 
 
-def test_a_key_works_in_every_worker_from_the_next_request_on(service: Service) -> None:
+def test_a_new_key_works_immediately_in_every_worker(service: Service) -> None:
     assert statuses(service, service.create_key()) == [200] * REQUESTS
 
 
-def test_a_revoked_key_is_refused_from_the_next_request_on_in_every_worker(service: Service) -> None:
+def test_a_revoked_key_is_rejected_immediately_in_every_worker(service: Service) -> None:
     plain = service.create_key()
     assert statuses(service, plain) == [200] * REQUESTS
 
@@ -41,7 +41,7 @@ def test_a_revoked_key_is_refused_from_the_next_request_on_in_every_worker(servi
     assert statuses(service, plain) == [401] * REQUESTS
 
 
-def test_an_expired_key_is_refused_from_the_next_request_on_in_every_worker(service: Service) -> None:
+def test_an_expired_key_is_rejected_immediately_in_every_worker(service: Service) -> None:
     plain = service.create_key()
     assert statuses(service, plain) == [200] * REQUESTS
 
@@ -50,11 +50,11 @@ def test_an_expired_key_is_refused_from_the_next_request_on_in_every_worker(serv
     assert statuses(service, plain) == [401] * REQUESTS
 
 
-class BackOffice:
-    """A member of staff in the admin of a running service, and all that was answered to them."""
+class StaffSession:
+    """A staff session in the admin of a running service, which keeps all responses."""
 
     def __init__(self, service: Service) -> None:
-        self.answers: list[httpx.Response] = []
+        self.responses: list[httpx.Response] = []
         self.cookies: list[str] = []
         self._client = httpx.Client(
             base_url=service.url, follow_redirects=True, timeout=30, trust_env=False, verify=TLS
@@ -64,14 +64,14 @@ class BackOffice:
         return self._keep(self._client.get(path))
 
     def submit(self, path: str, **fields: str) -> str:
-        """Open the form at `path`, fill it in, send it."""
+        """Open the form at a path, fill it in and send it."""
         hidden = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', self.get(path)))
         assert "csrfmiddlewaretoken" in hidden, path
         return self._keep(self._client.post(path, data=hidden | fields))
 
     def _keep(self, response: httpx.Response) -> str:
         assert response.status_code == 200, response.text
-        self.answers += [*response.history, response]
+        self.responses += [*response.history, response]
         self.cookies += [cookie.value or "" for cookie in self._client.cookies.jar]
         return response.text
 
@@ -80,7 +80,7 @@ class BackOffice:
 
 
 def dump(service: Service) -> str:
-    """All rows of all tables of its database."""
+    """Return all rows of all tables of the database."""
     with service.database() as database:
         names = "SELECT name FROM sqlite_master WHERE type = 'table'"
         if connection.vendor == "postgresql":
@@ -90,13 +90,13 @@ def dump(service: Service) -> str:
 
 
 def shown_key(page: str) -> str:
-    """The one key that a page shows."""
+    """Return the only key on a page."""
     (plain,) = set(re.findall(r"pets_(?:test|live)_[0-9A-Za-z]{49}", page))
     return plain
 
 
-def unpacked(signed: str) -> str:
-    """What a session, a cookie or a message says beneath Django's signature, base64 and compression."""
+def decoded(signed: str) -> str:
+    """Return the content of a signed, encoded and compressed session, cookie or message."""
     packed = signed.strip('"').split(":")[0]
     try:
         content = base64.urlsafe_b64decode(packed.removeprefix(".") + "=" * (-len(packed.removeprefix(".")) % 4))
@@ -112,9 +112,9 @@ def own_service(tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def talkative(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Logs whatever it can."""
-    folder = tmp_path_factory.mktemp("talkative")
+def debug_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the log level debug."""
+    folder = tmp_path_factory.mktemp("debug_service")
     variables = {"GUNICORN_CMD_ARGS": "--log-level debug"}
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url, **variables) as running:
         yield running
@@ -133,26 +133,26 @@ def talkative(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "Expect: {key}",
     ],
 )
-def test_a_key_in_malformed_http_is_not_logged(talkative: Service, line: str) -> None:
-    plain = talkative.create_key()
+def test_a_key_in_malformed_http_is_not_logged(debug_service: Service, line: str) -> None:
+    plain = debug_service.create_key()
     sent = f"GET /v1/pets?key={plain} HTTP/1.1\r\nHost: localhost\r\n{line.format(key=plain)}\r\n\r\n"
 
     for request in (sent, line.format(key=plain) + " is no HTTP\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{plain}")):
-        with Client(talkative) as client:
+        with Client(debug_service) as client:
             client.send(request.encode())
             assert client.answer().status >= 400
 
-    assert "A request was refused" in talkative.log.read_text()
-    assert plain[18:26] not in talkative.log.read_text()
+    assert "A request was refused" in debug_service.log.read_text()
+    assert plain[18:26] not in debug_service.log.read_text()
 
 
-def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, tmp_path: Path) -> None:
+def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: Service, tmp_path: Path) -> None:
     service = own_service
     service.create_staff("ada", "correct horse")
-    staff = BackOffice(service)
+    staff = StaffSession(service)
     staff.submit("/admin/login/?next=/admin/", username="ada", password="correct horse")
 
-    # Created by staff and by command, each shown once.
+    # Staff and the command create keys, and each key is shown once.
     expires = timezone.now().replace(year=timezone.now().year + 1)
     writer = shown_key(
         staff.submit(
@@ -185,13 +185,13 @@ def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, t
     imported = by_command.stdout.strip()
     pages = {
         plain: number
-        for number, answer in enumerate(staff.answers)
+        for number, response in enumerate(staff.responses)
         for plain in (writer, reader)
-        if plain in answer.text
+        if plain in response.text
     }
     assert len(pages) == 2
 
-    # Used, also where it may not be, and mistakenly.
+    # Clients use the keys, also for forbidden and invalid requests.
     sent: list[httpx.Response] = []
     for plain, created in ((writer, 201), (reader, 403), (imported, 201), (writer[:-1], 401)):
         with service.client(plain) as client:
@@ -200,15 +200,15 @@ def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, t
             sent += [client.get(path) for path in ("/v1/pets", "/v1/store/inventory", "/v1/pets/none", "/v1/none")]
             sent += [client.post("/v1/pets", content=b"{"), client.get("/v1/pets", params={"limit": "none"})]
 
-    # Looked for, changed, rotated and revoked by staff.
+    # Staff find, change, rotate and revoke the keys.
     key_pages = {}
     for name, plain in (("Web shop", writer), ("Report", reader)):
         found = staff.get(f"/admin/apikeys/apikey/?q={plain[:18]}")
         key_pages[name] = re.search(r"/admin/apikeys/apikey/(\d+)/change/", found)[0]
     staff.submit(key_pages["Report"], name="Reports", expires_at_0="", expires_at_1="")
-    successor = shown_key(staff.submit(key_pages["Web shop"].replace("change", "rotate"), overlap="24"))
+    replacement = shown_key(staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24"))
     staff.submit(key_pages["Web shop"].replace("change", "revoke"))
-    service.manage("revoke_api_key", successor)
+    service.manage("revoke_api_key", replacement)
     for path in (
         "/admin/",
         "/admin/apikeys/apikey/",
@@ -216,12 +216,12 @@ def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, t
         key_pages["Web shop"].replace("change", "history"),
     ):
         staff.get(path)
-    for plain, status in ((writer, 401), (successor, 401), (reader, 200)):
+    for plain, status in ((writer, 401), (replacement, 401), (reader, 200)):
         with service.client(plain) as client:
             sent.append(client.get("/v1/pets"))
             assert sent[-1].status_code == status
 
-    # Nowhere.
+    # The secrets are in none of these places.
     staff.close()
     tables = dump(service)
     for table in ("apikeys_apikey", "django_session", "django_admin_log", "pets_idempotencyrecord"):
@@ -229,17 +229,19 @@ def test_a_plain_key_is_found_nowhere_after_a_whole_life(own_service: Service, t
     assert "Web shop" in tables
     places = {
         "tables": tables,
-        "sessions": "\n".join(unpacked(value) for value in re.findall(r"'([^']*:[^']*:[^']*)'", tables)),
+        "sessions": "\n".join(decoded(value) for value in re.findall(r"'([^']*:[^']*:[^']*)'", tables)),
         "log": service.log.read_text(),
         "standard error": by_command.stderr,
-        "cookies": "\n".join([*staff.cookies, *map(unpacked, staff.cookies)]),
-        "addresses": "\n".join(str(answer.url) for answer in staff.answers + sent),
-        "headers": "\n".join(str(answer.headers.multi_items()) for answer in staff.answers + sent),
-        "answers to the client": "\n".join(answer.text for answer in sent),
+        "cookies": "\n".join([*staff.cookies, *map(decoded, staff.cookies)]),
+        "addresses": "\n".join(str(response.url) for response in staff.responses + sent),
+        "headers": "\n".join(str(response.headers.multi_items()) for response in staff.responses + sent),
+        "responses to the client": "\n".join(response.text for response in sent),
         "files": "\n".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()),
     }
-    assert "_auth_user_id" in places["sessions"], "sessions are read"
-    for plain in (writer, reader, imported, successor):
+    assert "_auth_user_id" in places["sessions"], "sessions are not decoded"
+    for plain in (writer, reader, imported, replacement):
         for place, content in places.items():
-            assert plain[18:] not in content, f"a secret in {place}"
-        assert sum(plain[18:] in answer.text for answer in staff.answers) == (plain != imported), "shown once"
+            assert plain[18:] not in content, f"a secret is in {place}"
+        assert sum(plain[18:] in response.text for response in staff.responses) == (plain != imported), (
+            "a key is not shown exactly once"
+        )

@@ -16,7 +16,7 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 
 
-def test_a_new_key_is_of_this_service_s_environment_and_may_write() -> None:
+def test_a_new_key_has_the_environment_of_the_service_and_may_write() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
 
     assert (api_key.environment, api_key.may_write) == ("test", True)
@@ -26,7 +26,7 @@ def test_a_new_key_is_of_this_service_s_environment_and_may_write() -> None:
     assert (api_key.created_by, api_key.expires_at, api_key.last_used_at) == (None, None, None)
 
 
-def test_only_prefix_and_digest_of_a_key_are_stored() -> None:
+def test_only_the_prefix_and_the_digest_of_a_key_are_stored() -> None:
     _, plain = APIKey.objects.create_key(name="Acme", environment="live")
 
     stored = APIKey.objects.values().get()
@@ -41,13 +41,13 @@ def test_a_read_only_key_may_not_write() -> None:
     assert not api_key.may_write
 
 
-def test_a_key_shows_its_prefix_and_never_its_secret() -> None:
+def test_the_text_of_a_key_contains_its_prefix_and_not_its_secret() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
 
     assert str(api_key) == f"Acme ({plain[:18]}…)"
 
 
-def test_revoking_notes_the_moment() -> None:
+def test_revoking_records_the_time() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
 
     api_key.revoke(now=NOW)
@@ -56,7 +56,7 @@ def test_revoking_notes_the_moment() -> None:
     assert APIKey.objects.get().revoked_at == NOW
 
 
-def test_revoking_again_leaves_the_first_moment() -> None:
+def test_revoking_again_keeps_the_first_time() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     seen_before = APIKey.objects.get()
     api_key.revoke(now=NOW)
@@ -67,7 +67,7 @@ def test_revoking_again_leaves_the_first_moment() -> None:
     assert APIKey.objects.get().revoked_at == NOW
 
 
-def test_a_key_expires_at_the_very_moment() -> None:
+def test_a_key_is_expired_from_its_expiry_time_on() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW)
 
     assert not api_key.is_expired(NOW - MICROSECOND)
@@ -75,7 +75,7 @@ def test_a_key_expires_at_the_very_moment() -> None:
     assert api_key.is_expired(NOW + MICROSECOND)
 
 
-def test_a_request_with_a_revoked_or_an_expired_key_is_refused_and_told_why(client: Client) -> None:
+def test_the_error_for_a_revoked_or_expired_key_says_why(client: Client) -> None:
     revoked, revoked_plain = APIKey.objects.create_key(name="Acme")
     revoked.revoke()
     _, expired_plain = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
@@ -88,13 +88,13 @@ def test_a_request_with_a_revoked_or_an_expired_key_is_refused_and_told_why(clie
         assert plain not in response.text
 
 
-def test_rotating_makes_a_successor_with_the_same_settings() -> None:
+def test_rotating_creates_a_replacement_with_the_same_settings() -> None:
     staff = get_user_model().objects.create_user("staff")
     old, old_plain = APIKey.objects.create_key(
         name="Acme", environment="live", access="read", expires_at=NOW + 30 * DAY
     )
 
-    new, plain = old.rotate(overlap=DAY, created_by=staff, now=NOW)
+    new, plain = old.rotate(grace_period=DAY, created_by=staff, now=NOW)
 
     assert (new.name, new.environment, new.access, new.expires_at) == ("Acme", "live", "read", NOW + 30 * DAY)
     assert (new.created_by, new.revoked_at, new.last_used_at) == (staff, None, None)
@@ -102,10 +102,10 @@ def test_rotating_makes_a_successor_with_the_same_settings() -> None:
     assert new.digest == keys.digest(plain)
 
 
-def test_a_rotated_key_lives_on_for_the_overlap() -> None:
+def test_a_rotated_key_works_for_the_grace_period() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    new, _ = old.rotate(overlap=DAY, now=NOW)
+    new, _ = old.rotate(grace_period=DAY, now=NOW)
 
     stored = APIKey.objects.get(pk=old.pk)
     assert stored.expires_at == NOW + DAY
@@ -113,38 +113,38 @@ def test_a_rotated_key_lives_on_for_the_overlap() -> None:
     assert new.expires_at is None
 
 
-def test_a_rotated_key_without_overlap_ends_at_once() -> None:
+def test_a_rotated_key_without_a_grace_period_expires_immediately() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    old.rotate(overlap=timedelta(0), now=NOW)
+    old.rotate(grace_period=timedelta(0), now=NOW)
 
     assert APIKey.objects.get(pk=old.pk).is_expired(NOW)
 
 
-def test_rotating_does_not_lengthen_a_life() -> None:
+def test_rotating_never_delays_the_expiry_of_the_old_key() -> None:
     old, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW + DAY)
 
-    old.rotate(overlap=30 * DAY, now=NOW)
+    old.rotate(grace_period=30 * DAY, now=NOW)
 
     assert APIKey.objects.get(pk=old.pk).expires_at == NOW + DAY
 
 
 @pytest.mark.parametrize("ended", [{"revoked_at": NOW}, {"expires_at": NOW}], ids=["revoked", "expired"])
-def test_a_key_that_has_ended_cannot_be_rotated(ended: dict[str, datetime]) -> None:
+def test_a_revoked_or_expired_key_cannot_be_rotated(ended: dict[str, datetime]) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", **ended)
 
-    with pytest.raises(ValueError, match="Only a key that is in use can be rotated"):
-        api_key.rotate(overlap=DAY, now=NOW)
+    with pytest.raises(ValueError, match="A revoked or expired key cannot be rotated"):
+        api_key.rotate(grace_period=DAY, now=NOW)
 
     assert APIKey.objects.count() == 1
 
 
-def test_a_key_revoked_since_it_was_read_cannot_be_rotated() -> None:
+def test_a_key_that_was_revoked_after_it_was_read_cannot_be_rotated() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     APIKey.objects.get().revoke(now=NOW)
 
-    with pytest.raises(ValueError, match="Only a key that is in use can be rotated"):
-        api_key.rotate(overlap=DAY, now=NOW)
+    with pytest.raises(ValueError, match="A revoked or expired key cannot be rotated"):
+        api_key.rotate(grace_period=DAY, now=NOW)
 
     assert APIKey.objects.count() == 1
 
@@ -152,14 +152,14 @@ def test_a_key_revoked_since_it_was_read_cannot_be_rotated() -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("name", ""), ("environment", "prod"), ("environment", ""), ("access", "all"), ("access", "")]
 )
-def test_the_database_refuses_a_key_that_cannot_be(field: str, value: str) -> None:
+def test_the_database_rejects_invalid_values(field: str, value: str) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
 
     with pytest.raises(IntegrityError):
         APIKey.objects.filter(pk=api_key.pk).update(**{field: value})
 
 
-def test_the_database_refuses_a_key_twice() -> None:
+def test_the_database_rejects_a_second_record_of_the_same_key() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     api_key.pk = None
 
@@ -167,7 +167,7 @@ def test_the_database_refuses_a_key_twice() -> None:
         api_key.save(force_insert=True)
 
 
-def test_a_key_outlives_the_account_that_made_it() -> None:
+def test_a_key_remains_when_the_account_that_created_it_is_deleted() -> None:
     staff = get_user_model().objects.create_user("staff")
     APIKey.objects.create_key(name="Acme", created_by=staff)
 

@@ -1,4 +1,4 @@
-"""Requests per minute, counted exactly in a real Redis."""
+"""Request limits, counted exactly in a real Redis."""
 
 import math
 import re
@@ -9,13 +9,13 @@ import pytest
 from django.conf import LazySettings
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.limits import AWAY, client_with, let_time_pass, statuses
+from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
 from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
 from tests.service import free_port, make_certificate
 
 
 @pytest.mark.redis
-def test_a_request_too_many_is_refused_and_told_when_to_come_again(redis_in_use: RedisServer) -> None:
+def test_a_request_above_the_limit_is_rejected_and_the_response_says_when_to_retry(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
     assert statuses(client, 3) == [200] * 3
@@ -29,36 +29,34 @@ def test_a_request_too_many_is_refused_and_told_when_to_come_again(redis_in_use:
 
 
 @pytest.mark.redis
-def test_a_minute_is_any_minute(redis_in_use: RedisServer) -> None:
+def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
     assert statuses(client, 1) == [200]
-    let_time_pass(redis_in_use, 40)
+    shift_timestamps(redis_in_use, 40)
     assert statuses(client, 3) == [200, 200, 429]
-    let_time_pass(redis_in_use, 20)  # a minute after the first
+    shift_timestamps(redis_in_use, 20)  # a minute after the first
     assert statuses(client, 2) == [200, 429]
-    let_time_pass(redis_in_use, 40)  # a minute after the second and third
+    shift_timestamps(redis_in_use, 40)  # a minute after the second and third
     assert statuses(client, 3) == [200, 200, 429]
 
 
 @pytest.mark.redis
-def test_refused_requests_do_not_count(redis_in_use: RedisServer) -> None:
+def test_rejected_requests_do_not_count(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
 
     assert statuses(client, 20) == [200, 200, *[429] * 18]
-    let_time_pass(redis_in_use, 60)
+    shift_timestamps(redis_in_use, 60)
     assert statuses(client, 3) == [200, 200, 429]
 
 
 @pytest.mark.redis
 @pytest.mark.parametrize("passed", [0.2, 57.5, 58.8])
-def test_after_the_time_in_retry_after_the_next_request_is_let_through(
-    redis_in_use: RedisServer, passed: float
-) -> None:
+def test_a_request_after_the_time_in_retry_after_is_allowed(redis_in_use: RedisServer, passed: float) -> None:
     client = client_with(requests_per_minute=1)
     began = time.monotonic()
     assert statuses(client, 1) == [200]
-    let_time_pass(redis_in_use, passed)
+    shift_timestamps(redis_in_use, passed)
 
     asked = time.monotonic()
     response = client.get("/v1/store/inventory")
@@ -68,14 +66,14 @@ def test_after_the_time_in_retry_after_the_next_request_is_let_through(
     wait = int(response["Retry-After"])
     assert math.ceil(60 - passed - (answered - began)) <= wait <= math.ceil(60 - passed - (asked - began) + 0.5)
     if wait > 3:
-        let_time_pass(redis_in_use, wait)
+        shift_timestamps(redis_in_use, wait)
     else:
-        time.sleep(wait)  # as a client would
+        time.sleep(wait)  # as a client does
     assert statuses(client, 1) == [200]
 
 
 @pytest.mark.redis
-def test_what_is_no_use_of_the_key_does_not_count(redis_in_use: RedisServer) -> None:
+def test_requests_that_do_not_use_the_key_do_not_count(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=1, access="read")
 
     for _ in range(3):
@@ -89,36 +87,36 @@ def test_what_is_no_use_of_the_key_does_not_count(redis_in_use: RedisServer) -> 
 
 
 @pytest.mark.redis
-def test_every_other_request_counts_whatever_becomes_of_it(redis_in_use: RedisServer) -> None:
+def test_all_other_requests_count_with_any_outcome(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=5)
 
-    answers = [
+    responses = [
         client.head("/v1/pets"),
         client.get("/v1/pets?limit=ten"),
         client.get("/v1/pets/42"),
         client.post("/v1/pets", {}, content_type="application/json"),
         client.post("/v1/pets", {"name": "Rex"}, content_type="application/json"),
         client.get("/v1/pets"),
-        # The limit is judged before the query and the body.
+        # The limit is checked before the query and the body.
         client.get("/v1/pets?limit=ten"),
         client.post("/v1/pets", {}, content_type="application/json"),
         client.head("/v1/pets"),
     ]
 
-    assert [answer.status_code for answer in answers] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
+    assert [response.status_code for response in responses] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
 
 
 @pytest.mark.redis
 def test_each_key_has_its_own_count(redis_in_use: RedisServer) -> None:
-    first, second, free = (client_with(requests_per_minute=limit) for limit in (1, 2, None))
+    first, second, unlimited = (client_with(requests_per_minute=limit) for limit in (1, 2, None))
 
     assert statuses(first, 2) == [200, 429]
     assert statuses(second, 3) == [200, 200, 429]
-    assert statuses(free, 5) == [200] * 5
+    assert statuses(unlimited, 5) == [200] * 5
 
 
 @pytest.mark.redis
-def test_a_limit_holds_from_the_next_request_on(redis_in_use: RedisServer) -> None:
+def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
     client = client_with()
     assert statuses(client, 5) == [200] * 5
 
@@ -128,21 +126,21 @@ def test_a_limit_holds_from_the_next_request_on(redis_in_use: RedisServer) -> No
 
 
 @pytest.mark.redis
-def test_a_clock_that_has_been_set_back_locks_nobody_out(redis_in_use: RedisServer) -> None:
+def test_setting_the_clock_back_does_not_lock_clients_out(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
     assert statuses(client, 3) == [200, 200, 429]
 
-    let_time_pass(redis_in_use, -3600)
+    shift_timestamps(redis_in_use, -3600)
 
     assert statuses(client, 3) == [200, 200, 429]
 
 
 @pytest.mark.redis
-def test_nothing_is_kept_for_longer_than_it_is_needed(redis_in_use: RedisServer) -> None:
+def test_timestamps_expire_after_a_minute(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
     for _ in range(3):
         assert statuses(client, 3) == [200, 200, 429]
-        let_time_pass(redis_in_use, 60)
+        shift_timestamps(redis_in_use, 60)
     assert statuses(client, 1) == [200]
 
     (name,) = redis_in_use.client.keys()
@@ -150,7 +148,7 @@ def test_nothing_is_kept_for_longer_than_it_is_needed(redis_in_use: RedisServer)
     assert 59 <= redis_in_use.client.ttl(name) <= 61
 
 
-# Other ways to Redis.
+# Connections to Redis.
 
 
 @pytest.mark.redis
@@ -167,7 +165,7 @@ def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySetti
 @pytest.mark.redis
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_redis_is_reached_over_tls_if_its_certificate_can_be_trusted(
+def test_redis_is_reached_over_tls_if_its_certificate_is_trusted(
     tmp_path: Path, settings: LazySettings, caplog: pytest.LogCaptureFixture, is_trusted: bool
 ) -> None:
     certificate, key = make_certificate(tmp_path)
@@ -180,5 +178,5 @@ def test_redis_is_reached_over_tls_if_its_certificate_can_be_trusted(
     ):
         assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429 if is_trusted else 200]
 
-    assert (AWAY in caplog.text) == (not is_trusted)
+    assert (UNAVAILABLE in caplog.text) == (not is_trusted)
     assert REDIS_PASSWORD not in caplog.text

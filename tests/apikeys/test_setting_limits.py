@@ -17,13 +17,13 @@ CHANGE = "admin:apikeys_apikey_change"
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("limit", [0, -1])
-def test_the_database_refuses_a_limit_that_lets_nothing_through(limit: int) -> None:
+def test_the_database_rejects_a_limit_below_one(limit: int) -> None:
     with pytest.raises(IntegrityError):
         APIKey.objects.create_key(name="Acme", requests_per_minute=limit)
 
 
 @pytest.mark.parametrize("limit", ["", "600"])
-def test_staff_give_a_new_key_a_limit_or_none(admin_client: Client, settings: LazySettings, limit: str) -> None:
+def test_staff_create_a_key_with_or_without_a_limit(admin_client: Client, settings: LazySettings, limit: str) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
 
     admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": limit})
@@ -44,7 +44,7 @@ def test_staff_change_a_limit(
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "1.5", "100001", "many"])
-def test_staff_cannot_set_what_is_no_limit(admin_client: Client, settings: LazySettings, limit: str) -> None:
+def test_staff_cannot_set_an_invalid_limit(admin_client: Client, settings: LazySettings, limit: str) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
 
     response = admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": limit})
@@ -53,14 +53,14 @@ def test_staff_cannot_set_what_is_no_limit(admin_client: Client, settings: LazyS
     assert not APIKey.objects.exists()
 
 
-def test_without_redis_the_admin_refuses_a_new_key_with_a_limit_and_says_why(admin_client: Client) -> None:
+def test_without_redis_the_admin_rejects_a_new_key_with_a_limit_and_says_why(admin_client: Client) -> None:
     response = admin_client.post(reverse("admin:apikeys_apikey_add"), FORM | {"requests_per_minute": "600"})
 
     assert "Limits are not available on this service" in response.content.decode()
     assert not APIKey.objects.exists()
 
 
-def test_without_redis_the_admin_refuses_to_change_a_limit_but_not_to_take_it_away(admin_client: Client) -> None:
+def test_without_redis_staff_can_remove_a_limit_but_not_change_it(admin_client: Client) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
 
     def change(**fields: object) -> Any:
@@ -75,16 +75,16 @@ def test_without_redis_the_admin_refuses_to_change_a_limit_but_not_to_take_it_aw
 
 
 @pytest.mark.django_db
-def test_a_successor_has_the_same_limit() -> None:
+def test_a_replacement_key_has_the_same_limit() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
 
-    successor, _ = api_key.rotate(overlap=api_key.created_at - api_key.created_at)
+    replacement, _ = api_key.rotate(grace_period=api_key.created_at - api_key.created_at)
 
-    assert successor.requests_per_minute == 600
+    assert replacement.requests_per_minute == 600
 
 
 @pytest.mark.django_db
-def test_create_api_key_takes_a_limit(settings: LazySettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_create_api_key_sets_a_limit(settings: LazySettings, capsys: pytest.CaptureFixture[str]) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
 
     call_command("create_api_key", "Acme", "--requests-per-minute", "600")
@@ -94,7 +94,7 @@ def test_create_api_key_takes_a_limit(settings: LazySettings, capsys: pytest.Cap
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("limit", ["0", "-1", "", "1.5", "100001", "\u0661", "many"])
-def test_create_api_key_refuses_what_is_no_limit(settings: LazySettings, limit: str) -> None:
+def test_create_api_key_rejects_an_invalid_limit(settings: LazySettings, limit: str) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
 
     with pytest.raises(CommandError, match="is not a whole number from 1 to 100000"):
@@ -104,7 +104,7 @@ def test_create_api_key_refuses_what_is_no_limit(settings: LazySettings, limit: 
 
 
 @pytest.mark.django_db
-def test_create_api_key_refuses_a_limit_without_redis_and_says_why() -> None:
+def test_create_api_key_rejects_a_limit_without_redis_and_says_why() -> None:
     with pytest.raises(CommandError, match="--requests-per-minute needs Redis: set REDIS_URL"):
         call_command("create_api_key", "Acme", "--requests-per-minute", "600")
 

@@ -1,4 +1,4 @@
-"""Request limits over several processes, and without Redis."""
+"""Request limits across several processes, and without Redis."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ import pytest
 from django.conf import LazySettings
 
 from petservice.apikeys import request_counter, throttling
-from tests.apikeys.limits import AWAY, client_with, let_time_pass, statuses
+from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
 from tests.databases import migrated_database_url
 from tests.redis_server import RedisServer
 from tests.service import Service, free_port, running_service
@@ -34,8 +34,8 @@ def services(tmp_path: Path, redis_server: RedisServer) -> Iterator[list[Service
         yield [stack.enter_context(running_service(folder, **variables)) for folder in folders]
 
 
-def send_at_once(services: list[Service], key: str, number: int) -> Counter[int]:
-    """How often which status, for so many requests on connections of their own, in turn to each service."""
+def send_concurrently(services: list[Service], key: str, number: int) -> Counter[int]:
+    """Send concurrent requests on separate connections, alternating between services, and count their statuses."""
 
     async def send_all() -> list[int]:
         limits = httpx.Limits(max_connections=number)
@@ -52,21 +52,21 @@ def send_at_once(services: list[Service], key: str, number: int) -> Counter[int]
 
 
 @pytest.mark.redis
-def test_the_limit_holds_exactly_over_all_workers_of_all_services(
+def test_the_limit_is_exact_across_all_workers_of_all_services(
     services: list[Service], redis_server: RedisServer
 ) -> None:
     key = services[0].create_key("--requests-per-minute", "50")
 
     for _ in range(3):
-        answers = send_at_once(services, key, 200)
+        counts = send_concurrently(services, key, 200)
 
-        assert answers[200] + answers[201] == 50
-        assert answers[429] == 150
-        let_time_pass(redis_server, 60)
+        assert counts[200] + counts[201] == 50
+        assert counts[429] == 150
+        shift_timestamps(redis_server, 60)
 
 
 @pytest.mark.redis
-def test_a_request_that_is_answered_on_a_thread_counts_alike(services: list[Service]) -> None:
+def test_a_request_that_runs_on_a_thread_counts_as_well(services: list[Service]) -> None:
     key = services[0].create_key("--requests-per-minute", "10")
     body = {"name": "Rex"}
 
@@ -80,7 +80,7 @@ def test_a_request_that_is_answered_on_a_thread_counts_alike(services: list[Serv
 
 @pytest.mark.redis
 @pytest.mark.parametrize("how", ["killed", "stopped"])
-def test_while_redis_is_unavailable_requests_are_let_through_at_once_and_it_is_logged(
+def test_while_redis_is_unavailable_requests_are_allowed_without_delay_and_it_is_logged(
     services: list[Service], redis_server: RedisServer, how: str
 ) -> None:
     service = services[0]
@@ -94,8 +94,8 @@ def test_while_redis_is_unavailable_requests_are_let_through_at_once_and_it_is_l
             redis_server.process.send_signal(signal.SIGSTOP)
         began = time.monotonic()
         assert {client.get("/v1/pets").status_code for _ in range(200)} == {200}
-        assert send_at_once([service], key, 200) == {200: 160, 201: 40}
-        # Had each waited for Redis, it would have been more than three minutes.
+        assert send_concurrently([service], key, 200) == {200: 160, 201: 40}
+        # If each request had waited for Redis, this would have taken more than three minutes.
         assert time.monotonic() - began < 50
 
         if how == "killed":
@@ -103,48 +103,48 @@ def test_while_redis_is_unavailable_requests_are_let_through_at_once_and_it_is_l
         else:
             redis_server.process.send_signal(signal.SIGCONT)
         wait_for_limit(service, key)
-        let_time_pass(redis_server, 60)
+        shift_timestamps(redis_server, 60)
         wait_for_limit(services[1], key)
 
     log = service.log.read_text()
-    assert AWAY in log
+    assert UNAVAILABLE in log
     assert "Redis is available again" in log
-    # Of each worker one line in ten seconds at most, not one for each of the requests.
-    assert 1 <= log.count(AWAY) <= 12
+    # Each worker logs at most one line in ten seconds, not one for each request.
+    assert 1 <= log.count(UNAVAILABLE) <= 12
     assert redis_server.client.get_connection_kwargs()["password"] not in log
 
 
 def wait_for_limit(service: Service, key: str) -> None:
-    """Until both workers refuse again, whichever answers."""
+    """Wait until both workers enforce the limit again."""
     deadline = time.monotonic() + 30
-    refused = 0
-    while refused < 20:
+    rejected = 0
+    while rejected < 20:
         assert time.monotonic() < deadline
-        # A new connection may be another worker's.
+        # A new connection can reach the other worker.
         with service.client(key) as client:
-            refused = refused + 1 if client.get("/v1/pets").status_code == 429 else 0
+            rejected = rejected + 1 if client.get("/v1/pets").status_code == 429 else 0
 
 
-# Without Redis.
+# Limits without Redis.
 
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """Of a server that takes connections and never answers."""
+    """The port of a server that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("how", ["away", "asked each time", "silent"])
-def test_without_an_answer_of_redis_requests_are_let_through_and_it_is_logged_once(
+@pytest.mark.parametrize("how", ["closed port", "no retry interval", "silent"])
+def test_requests_are_allowed_if_redis_does_not_respond_and_it_is_logged_once(
     settings: LazySettings,
     silent_port: int,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
     how: str,
 ) -> None:
-    if how == "asked each time":
+    if how == "no retry interval":
         monkeypatch.setattr(request_counter, "RETRY_INTERVAL", 0)
     port = silent_port if how == "silent" else free_port()
     settings.REDIS_URL = f"redis://:s3cret@127.0.0.1:{port}/0"
@@ -154,15 +154,15 @@ def test_without_an_answer_of_redis_requests_are_let_through_and_it_is_logged_on
 
     (record,) = (record for record in caplog.records if record.name == "petservice.apikeys.request_counter")
     assert record.levelno == logging.WARNING
-    assert AWAY in record.getMessage()
+    assert UNAVAILABLE in record.getMessage()
     assert "s3cret" not in caplog.text
 
 
 @pytest.mark.django_db
-def test_when_redis_url_is_taken_away_requests_are_let_through_and_it_is_logged_once(
+def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    throttling._tell_of_no_redis.cache_clear()
+    throttling._log_missing_redis.cache_clear()
 
     assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5
 
@@ -171,9 +171,7 @@ def test_when_redis_url_is_taken_away_requests_are_let_through_and_it_is_logged_
 
 
 @pytest.mark.django_db
-def test_a_key_without_a_limit_has_nothing_to_do_with_redis(
-    settings: LazySettings, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_key_without_a_limit_does_not_use_redis(settings: LazySettings, caplog: pytest.LogCaptureFixture) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
 
     assert statuses(client_with(), 3) == [200] * 3

@@ -24,7 +24,7 @@ def last_used_at() -> datetime | None:
 
 
 def use(plain: str, now: datetime) -> None:
-    """A request with the key, which comes at `now`."""
+    """Send a request with the key at this time."""
     with patch.object(timezone, "now", lambda: now):
         assert Client().get("/v1/pets", headers={"X-API-Key": plain}).status_code == 200
 
@@ -61,7 +61,7 @@ def test_a_use_is_written_at_most_once_a_minute(create_key: Callable[..., str]) 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("difference", [SECOND, -timedelta(hours=1)], ids=["a second later", "an hour earlier"])
-def test_of_two_requests_that_know_of_no_use_the_first_is_written(difference: timedelta) -> None:
+def test_the_first_of_two_simultaneous_uses_is_recorded(difference: timedelta) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
 
     usage.record_use(api_key.pk, NOW)
@@ -72,7 +72,7 @@ def test_of_two_requests_that_know_of_no_use_the_first_is_written(difference: ti
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a connection to SQLite cannot be lost")
-def test_a_use_that_cannot_be_recorded_fails_no_request(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_succeeds_if_the_use_of_its_key_cannot_be_recorded(caplog: pytest.LogCaptureFixture) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     with suppress(OperationalError), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -81,14 +81,14 @@ def test_a_use_that_cannot_be_recorded_fails_no_request(caplog: pytest.LogCaptur
 
     assert f"The last use of API key {api_key.pk} was not recorded" in caplog.text
     usage.record_use(api_key.pk, NOW)
-    assert last_used_at() == NOW, "the connection has been replaced"
+    assert last_used_at() == NOW, "the connection was not replaced"
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "fields", [{"revoked_at": NOW}, {"expires_at": NOW}, {"environment": "live"}], ids=lambda fields: next(iter(fields))
 )
-def test_a_refused_key_is_not_marked_as_used(client: Client, fields: dict[str, object]) -> None:
+def test_a_rejected_key_is_not_marked_as_used(client: Client, fields: dict[str, object]) -> None:
     _, plain = APIKey.objects.create_key(name="Acme", **fields)
 
     assert client.get("/v1/pets", headers={"X-API-Key": plain}).status_code in (401, 403)
@@ -108,7 +108,7 @@ def test_a_guess_with_the_prefix_of_a_key_does_not_mark_it_as_used(client: Clien
 
 
 @pytest.mark.django_db
-def test_what_a_read_only_key_may_not_do_is_a_use_nonetheless(client: Client) -> None:
+def test_a_forbidden_request_of_a_read_only_key_is_recorded_as_use(client: Client) -> None:
     _, plain = APIKey.objects.create_key(name="Acme", access="read")
 
     response = client.post("/v1/pets", {"name": "Rex"}, "application/json", headers={"X-API-Key": plain})
@@ -118,7 +118,7 @@ def test_what_a_read_only_key_may_not_do_is_a_use_nonetheless(client: Client) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_held_lock_neither_delays_nor_fails_a_request(
+def test_a_request_does_not_wait_for_a_lock_on_its_key(
     create_key: Callable[..., str], caplog: pytest.LogCaptureFixture
 ) -> None:
     plain = create_key()
@@ -132,11 +132,11 @@ def test_a_held_lock_neither_delays_nor_fails_a_request(
             connection.close()
 
     request = threading.Thread(target=call)
-    # On SQLite a transaction begins as the only writer of the database; on PostgreSQL the row is locked.
+    # On SQLite the transaction locks the database, on PostgreSQL it locks the row.
     with transaction.atomic():
         APIKey.objects.select_for_update().get()
         request.start()
-        # Within less than the time that a writer queues (5 seconds), and while the lock is held.
+        # The request ends while the lock is held, and earlier than the lock timeout of 5 seconds.
         wait_until(lambda: not request.is_alive(), seconds=4)
     assert statuses == [200]
     assert last_used_at() is None
@@ -149,7 +149,7 @@ def test_a_held_lock_neither_delays_nor_fails_a_request(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_writers_queue_as_before_once_a_use_was_written(create_key: Callable[..., str]) -> None:
+def test_recording_a_use_keeps_the_lock_timeout_of_the_connection(create_key: Callable[..., str]) -> None:
     def timeout() -> object:
         with connection.cursor() as cursor:
             cursor.execute({"sqlite": "PRAGMA busy_timeout", "postgresql": "SHOW lock_timeout"}[connection.vendor])

@@ -58,7 +58,7 @@ def test_pages_of_api_keys_are_accessible(staff_page: Page) -> None:
     staff_page.get_by_role("button", name="Save", exact=True).click()
     expect(staff_page.get_by_label("API key", exact=True)).to_be_visible()
     assert_accessible(staff_page)
-    staff_page.get_by_role("link", name="Its settings").click()
+    staff_page.get_by_role("link", name="Key settings").click()
     assert_accessible(staff_page)
     settings = staff_page.url
     for verb in ("Rotate", "Revoke"):

@@ -78,14 +78,14 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     first = staff_page.get_by_label("API key", exact=True).input_value()
     assert status(first) == 200
 
-    staff_page.get_by_role("link", name="Its settings").click()
+    staff_page.get_by_role("link", name="Key settings").click()
     staff_page.get_by_role("link", name="Rotate").click()
-    staff_page.get_by_label("The old key works for another").select_option("no time: it ends now")
+    staff_page.get_by_label("Keep the old key working for").select_option("Not at all (stop it now)")
     staff_page.get_by_role("button", name="Rotate").click()
     second = staff_page.get_by_label("API key", exact=True).input_value()
     assert [status(first), status(second)] == [401, 200]
 
-    staff_page.get_by_role("link", name="Its settings").click()
+    staff_page.get_by_role("link", name="Key settings").click()
     staff_page.get_by_role("link", name="Revoke").click()
     staff_page.get_by_role("button", name="Revoke").click()
     expect(staff_page.get_by_text("Revoked Acme's web shop")).to_be_visible()
@@ -123,15 +123,15 @@ def test_a_new_key_is_copied_and_never_shown_again(staff_page: Page, site: Servi
     staff_page.get_by_role("button", name="Save", exact=True).click()
     plain = staff_page.get_by_label("API key", exact=True).input_value()
 
-    staff_page.get_by_role("button", name="Copy the key").click()
+    staff_page.get_by_role("button", name="Copy key").click()
     expect(staff_page.get_by_text("Copied.")).to_be_visible()
     assert staff_page.evaluate("navigator.clipboard.readText()") == plain
-    staff_page.get_by_role("button", name="Copy the line").click()
+    staff_page.get_by_role("button", name="Copy command").click()
     expect(staff_page.get_by_text("Copied.")).to_have_count(2)
     assert staff_page.evaluate("navigator.clipboard.readText()") == (f"curl -H 'X-API-Key: {plain}' {site.url}/v1/pets")
 
     staff_page.reload()
-    expect(staff_page.get_by_text("it is shown only once")).to_be_visible()
+    expect(staff_page.get_by_text("A key is shown only once")).to_be_visible()
     assert plain not in staff_page.content()
     staff_page.go_back()
     assert plain not in staff_page.content()

@@ -15,7 +15,7 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def duration(text: str) -> timedelta:
-    """A time span such as `90d`, `12h` or `30m`; raises ArgumentTypeError."""
+    """Parse a time span such as `90d`, `12h` or `30m`, or raise ArgumentTypeError."""
     match = re.fullmatch(r"([1-9][0-9]{0,5})([dhm])", text, re.ASCII)
     if match is None:
         raise ArgumentTypeError(f"{text!r} is not a time span; write for example 90d, 12h or 30m")
@@ -23,7 +23,7 @@ def duration(text: str) -> timedelta:
 
 
 def requests(text: str) -> int:
-    """A limit such as `600`; raises ArgumentTypeError."""
+    """Parse a limit of requests per minute such as `600`, or raise ArgumentTypeError."""
     if not re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII) or int(text) > MAX_REQUESTS_PER_MINUTE:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAX_REQUESTS_PER_MINUTE}")
     return int(text)
@@ -37,7 +37,7 @@ class Command(DatabaseCommand):
         parser.add_argument("--read-only", action="store_true", help="the key may not create pets")
         parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="for example 90d, 12h or 30m")
         parser.add_argument(
-            "--requests-per-minute", type=requests, metavar="N", help="refuse what goes beyond; needs REDIS_URL"
+            "--requests-per-minute", type=requests, metavar="N", help="maximum requests per minute; needs REDIS_URL"
         )
         parser.add_argument("--environment", choices=keys.ENVIRONMENTS, default=settings.ENVIRONMENT)
 

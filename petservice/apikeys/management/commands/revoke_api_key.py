@@ -9,10 +9,10 @@ from petservice.db.commands import DatabaseCommand
 
 
 class Command(DatabaseCommand):
-    help = "Revoke an API key, from the next request on."
+    help = "Revoke an API key. Requests with it are rejected immediately."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("prefix", help="the key's prefix, as the admin shows it, or the whole key")
+        parser.add_argument("prefix", help="prefix of the key, as shown in the admin, or the complete key")
 
     def handle(self, *args: Any, prefix: str, **options: Any) -> None:
         shown = keys.prefix(prefix)
@@ -23,7 +23,7 @@ class Command(DatabaseCommand):
             raise CommandError(f"No API key begins with {shown!r}.")
         for api_key in found:
             if api_key.is_revoked:
-                self.stdout.write(f"{api_key} was revoked before, at {api_key.revoked_at:%Y-%m-%d %H:%M:%S %Z}.")
+                self.stdout.write(f"{api_key} is already revoked, since {api_key.revoked_at:%Y-%m-%d %H:%M:%S %Z}.")
             else:
                 api_key.revoke()
                 self.stdout.write(f"Revoked {api_key}.")

@@ -1,17 +1,17 @@
-// A button with data-copies="ID" copies the text of that element, and says so beside itself.
+// A button with data-copies="ID" copies the text of that element, and reports the result in the element after it.
 for (const button of document.querySelectorAll("[data-copies]")) {
   const source = document.getElementById(button.dataset.copies);
   button.hidden = false;
   button.addEventListener("click", async () => {
-    let told = "Copied.";
+    let result = "Copied.";
     try {
       await navigator.clipboard.writeText(source.value ?? source.textContent);
     } catch {
-      // Browsers give the clipboard to pages over HTTPS and on this machine only.
+      // Browsers allow access to the clipboard only over HTTPS and from localhost.
       getSelection().selectAllChildren(source);
       source.select?.();
-      told = "Selected: copy it with Ctrl+C.";
+      result = "Selected. Press Ctrl+C to copy it.";
     }
-    button.nextElementSibling.textContent = told;
+    button.nextElementSibling.textContent = result;
   });
 }
