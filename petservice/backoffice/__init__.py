@@ -1,1 +1,1 @@
-"""What staff see and who they are: admin site, dashboard, accounts, logins, groups and error views."""
+"""The admin site of this service: dashboard, staff accounts, logins, groups and error views."""

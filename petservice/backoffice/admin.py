@@ -1,4 +1,4 @@
-"""The accounts of staff in the admin: Django's own pages, but none goes whose changes are in the history."""
+"""The admin pages of staff accounts: those of Django, except that an account with a change history is not deleted."""
 
 from typing import Any
 
@@ -13,16 +13,24 @@ admin.site.unregister(get_user_model())
 
 @admin.register(get_user_model())
 class AccountAdmin(UserAdmin):
-    """A change is kept as long as who made it, so whoever has made one is deactivated instead of deleted."""
+    """The admin pages of accounts, which protect the change history.
+
+    Django would delete the history of an account together with the account.
+    """
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Without the single entries of the history, which may name what the viewer may not see: API keys."""
+        """Return what a deletion would delete, with one line for each protected change history.
+
+        The entries of the history are left out, because they can name API keys that the viewer may not see.
+        """
         changed_by = LogEntry.objects.filter(user__in=[user.pk for user in objs]).order_by("user__username")
         names = changed_by.values_list("user__username", flat=True).distinct()
         protected = [
-            f"The history of what {name} has changed. Untick “Active” on their page instead." for name in names
+            f"Change history of {name}. Accounts with a change history cannot be deleted. "
+            "Clear “Active” on the account's page instead."
+            for name in names
         ]
         if protected:
             return [], {}, set(), protected

@@ -1,10 +1,10 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
 from django.db.models.signals import post_migrate, pre_save
 
 
 class BackOfficeConfig(AppConfig):
-    """The pages and the accounts of staff; without models of its own."""
+    """The app of the admin pages and the staff accounts, which has no models of its own."""
 
     name = "petservice.backoffice"
     default = True
@@ -12,15 +12,15 @@ class BackOfficeConfig(AppConfig):
     def ready(self) -> None:
         from petservice.backoffice import groups, logins
 
-        # By the last app's turn the permissions of all of them exist.
+        apps.get_app_config("auth").verbose_name = "Staff accounts"
+
+        # The signal of the last app creates the groups, because only then all permissions exist.
         post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")
-        pre_save.connect(
-            logins.keep_nothing_sent, sender="axes.AccessAttempt", dispatch_uid="petservice.keep_nothing_sent"
-        )
+        pre_save.connect(logins.clear_form_data, sender="axes.AccessAttempt", dispatch_uid="petservice.clear_form_data")
 
 
 class AdminConfig(admin_apps.AdminConfig):
-    """Django's admin, with our site in the place of its own."""
+    """The app of Django's admin, with the admin site of this service as its default."""
 
-    default = False  # "petservice.backoffice" in INSTALLED_APPS is the app above
-    default_site = "petservice.backoffice.site.BackOffice"
+    default = False  # "petservice.backoffice" in INSTALLED_APPS means the app above
+    default_site = "petservice.backoffice.site.PetServiceAdminSite"

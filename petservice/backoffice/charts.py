@@ -1,13 +1,13 @@
-"""The geometry of the dashboard's charts, in whole numbers, which are written alike in every language."""
+"""The geometry of the dashboard's charts, in whole numbers, because these look the same in every locale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-# The drawings' units: they are stretched to the room that there is.
+# The length of the longest bar and the width of a day's column, in units of the SVG. The SVG scales to its place.
 FULL = 1000
 COLUMN = 100
-# The shortest bar of a count that is not zero, so that it can be seen.
+# The length of the shortest bar for a count above zero, in units of the SVG, so that the bar is visible.
 MIN_LENGTH = 12
 
 
@@ -17,14 +17,14 @@ class StatusBar:
 
     label: str
     count: int
-    share: str
+    percentage: str
     width: int
     url: str
 
 
 @dataclass(frozen=True)
 class DayBar:
-    """A bar for the number of pets created on one day; `x` is where its column begins, `y` where the bar does."""
+    """A bar for the number of pets created on one day. `x` is the left edge of its column, `y` the top of the bar."""
 
     day: date
     count: int
@@ -35,12 +35,12 @@ class DayBar:
 
 
 def status_bar(label: str, count: int, total: int, url: str) -> StatusBar:
-    """Return the bar of a status that `count` of `total` pets have."""
-    return StatusBar(label, count, _share(count, total), _length(count, total), url)
+    """Return the bar of a status, from the number of pets with this status and of all pets."""
+    return StatusBar(label, count, _percentage(count, total), _length(count, total), url)
 
 
 def day_bars(counts: Mapping[date, int], urls: Mapping[date, str]) -> list[DayBar]:
-    """Return a bar for each day, oldest first, the highest of full height."""
+    """Return a bar for each day, oldest first. The highest bar has full height."""
     largest = max(counts.values())
     return [
         DayBar(
@@ -55,8 +55,8 @@ def day_bars(counts: Mapping[date, int], urls: Mapping[date, str]) -> list[DayBa
     ]
 
 
-def _share(count: int, total: int) -> str:
-    """Return a share in whole percent, but never 0% of something nor 100% of less than all."""
+def _percentage(count: int, total: int) -> str:
+    """Return a percentage without decimals, where 0% means none and 100% means all."""
     percent = 100 * count / (total or 1)
     if 0 < percent < 1:
         return "under 1%"

@@ -1,4 +1,7 @@
-"""What the admin's front page shows: only what the viewer may see, and at a cost that hardly grows with the pets."""
+"""The data of the admin dashboard, limited to what the user may view.
+
+The number of queries is fixed, and each reads a part of an index or a small table.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,16 +22,17 @@ from petservice.backoffice.charts import COLUMN, DayBar, StatusBar, day_bars, st
 from store.models import InventoryItem
 from store.services import inventory_counts
 
-DAYS = 30  # today included
+# The number of days in the chart, including today.
+DAYS = 30
+# The number of entries in the list of last changes.
 CHANGES = 10
-
-# Seconds for which the counts of days are kept, since each reads as much of an index as there are pets of that day.
+# Seconds for which the counts per day are cached, because counting reads an index entry for each pet of the 30 days.
 DAYS_MAX_AGE = 60
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """All pets by status; `add_url` for those who may add one."""
+    """A count of all pets by status. `add_url` is None if the user may not add pets."""
 
     total: int
     url: str
@@ -38,7 +42,7 @@ class Inventory:
 
 @dataclass(frozen=True)
 class Days:
-    """The last thirty days, oldest first."""
+    """A chart of the pets created on each of the last 30 days, oldest first."""
 
     total: int
     url: str
@@ -49,7 +53,7 @@ class Days:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """How many API keys want one kind of attention."""
+    """A count of the API keys that need one kind of attention."""
 
     label: str
     count: int
@@ -58,7 +62,7 @@ class KeyFigure:
 
 @dataclass(frozen=True)
 class Keys:
-    """The API keys that need attention, of all that there are; `add_url` for those who may add one."""
+    """A summary of all API keys and those that need attention. `add_url` is None if the user may not add keys."""
 
     total: int
     url: str
@@ -68,17 +72,17 @@ class Keys:
 
 @dataclass(frozen=True)
 class Change:
-    """What a member of staff has done; without a `url` to what they have deleted."""
+    """A change by a member of staff. `url` is None if the change was a deletion."""
 
     entry: LogEntry
-    kind: str
-    what: str
+    model_name: str
+    description: str
     url: str | None
 
 
 @dataclass(frozen=True)
 class Dashboard:
-    """The parts of the front page; None for those that the viewer may not see."""
+    """The sections of the admin dashboard. A section is None if the user may not view it."""
 
     inventory: Inventory | None
     days: Days | None
@@ -87,10 +91,10 @@ class Dashboard:
 
 
 def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> Dashboard:
-    """The dashboard of `site` for the user of `request`."""
+    """Return the dashboard for the user of a request."""
     now = now or timezone.now()
     listed = [model for app in site.get_app_list(request) for model in app["models"]]
-    visible = [model["model"] for model in listed if model["perms"]["view"]]  # by those who may change, too
+    visible = [model["model"] for model in listed if model["perms"]["view"]]  # true for users who may change, too
     add_urls = {model["model"]: model["add_url"] for model in listed}
     return Dashboard(
         inventory=_inventory(add_urls.get(Pet)) if InventoryItem in visible else None,
@@ -101,8 +105,8 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
 
 
 def _list_url(model: type[Model], **filters: object) -> str:
-    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    return f"{address}?{urlencode(filters)}" if filters else address
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{url}?{urlencode(filters)}" if filters else url
 
 
 def _inventory(add_url: str | None) -> Inventory:
@@ -129,7 +133,7 @@ def _days(today: date) -> Days:
 
 
 def _created_per_day(days: list[date]) -> dict[date, int]:
-    """Count the pets that were created on each of these days (UTC), each by a range of an index."""
+    """Count the pets that were created on each day (UTC), with one index range per day."""
     starts = {day: datetime.combine(day, time.min, UTC) for day in days}
     created = Pet.objects.order_by()
     return {
@@ -139,48 +143,54 @@ def _created_per_day(days: list[date]) -> dict[date, int]:
 
 
 def _keys(now: datetime, add_url: str | None) -> Keys:
-    """Each key counts once, where it needs the attention: how it is used matters only while it is to live on."""
+    """Return the counts of keys that need attention, where each key is counted once, in the first line that fits.
+
+    The use of a key matters only if the key does not expire soon.
+    """
     state, use = APIKey.State, APIKey.Use
-    wanted: list[tuple[str, dict[str, str], Q]] = [
+    lines: list[tuple[str, dict[str, str], Q]] = [
         (f"Expire within {SOON.days} days", {"state": state.EXPIRES_SOON}, APIKey.in_state(state.EXPIRES_SOON, now)),
         ("Expired", {"state": state.EXPIRED}, APIKey.in_state(state.EXPIRED, now)),
     ]
     active = APIKey.in_state(state.ACTIVE, now)
-    wanted += [(one.label, {"state": state.ACTIVE, "use": one}, active & APIKey.in_use(one, now)) for one in use]
+    lines += [(one.label, {"state": state.ACTIVE, "use": one}, active & APIKey.in_use(one, now)) for one in use]
     total, *counts = APIKey.objects.aggregate(
-        total=Count("pk"), **{f"wanted_{number}": Count("pk", filter=one[2]) for number, one in enumerate(wanted)}
+        total=Count("pk"), **{f"line_{number}": Count("pk", filter=line[2]) for number, line in enumerate(lines)}
     ).values()
     figures = [
         KeyFigure(label, count, _list_url(APIKey, **filters))
-        for (label, filters, _), count in zip(wanted, counts, strict=True)
+        for (label, filters, _), count in zip(lines, counts, strict=True)
     ]
     return Keys(total, _list_url(APIKey), figures, add_url)
 
 
 def _changes(visible: list[type[Model]]) -> list[Change]:
-    """The last changes of these models, newest first: as ids grow with time, and the time has no index."""
+    """Return the last changes to these models, newest first.
+
+    They are ordered by id, which grows with time, because the time has no index.
+    """
     types = ContentType.objects.get_for_models(*visible, for_concrete_models=False)
     names = {one.pk: str(model._meta.verbose_name) for model, one in types.items()}
     newest: list[int] = []
     for one in types.values():
-        # As a range of types, in their order, which the index of petservice's migration has and no other: for a single
-        # type PostgreSQL may walk back through the ids until it has met it often enough, which can be the whole log.
+        # A range of one content type makes PostgreSQL use the index (content_type_id, id) from our migration. With an
+        # equality it may scan the ids backwards instead, through the whole table if the type is rare.
         of_type = LogEntry.objects.filter(content_type__gte=one, content_type__lte=one)
         newest += of_type.order_by("-content_type_id", "-pk").values_list("pk", flat=True)[:CHANGES]
     last = LogEntry.objects.filter(pk__in=sorted(newest)[-CHANGES:]).order_by("-pk")
     return [
         Change(
             entry=entry,
-            kind=names[entry.content_type_id],  # type: ignore[index]  # it was asked for by its type
-            what=_what(entry),
+            model_name=names[entry.content_type_id],  # type: ignore[index]  # the query selects by type
+            description=_description(entry),
             url=None if entry.is_deletion() else entry.get_admin_url(),
         )
         for entry in last.select_related("content_type", "user")
     ]
 
 
-def _what(entry: LogEntry) -> str:
-    """In words, for those who do not see the icon."""
+def _description(entry: LogEntry) -> str:
+    """Return the change in words, for users who cannot see the icon."""
     message = entry.get_change_message()
     if entry.is_change():
         return message or "Changed."

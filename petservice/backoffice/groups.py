@@ -1,4 +1,4 @@
-"""The two groups of staff that come with the migrations."""
+"""The two staff groups that are created after a migration."""
 
 from typing import Any
 
@@ -23,18 +23,19 @@ GROUPS = {
 
 
 def create_groups(sender: AppConfig, using: str, **kwargs: Any) -> None:
-    """Create the groups that do not exist, after a migration; one that staff have changed is left as it is."""
+    """Create the missing groups after a migration, and leave existing groups unchanged."""
     from django.contrib.auth.models import Group, Permission
 
-    for name, wanted in GROUPS.items():
+    for name, labels in GROUPS.items():
         permissions = [
             permission
             for permission in Permission.objects.using(using)
             .select_related("content_type")
             .filter(content_type__app_label__in=("pets", "store", "apikeys"))
-            if f"{permission.content_type.app_label}.{permission.codename}" in wanted
+            if f"{permission.content_type.app_label}.{permission.codename}" in labels
         ]
-        if len(permissions) == len(wanted):  # each app's migration signals; only the last finds them all
+        # The signal is sent for each app, and only the last one finds all permissions.
+        if len(permissions) == len(labels):
             group, created = Group.objects.using(using).get_or_create(name=name)
             if created:
                 group.permissions.set(permissions)

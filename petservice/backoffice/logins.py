@@ -1,4 +1,4 @@
-"""How many guesses at a password there are: django-axes, told what to count by, what to keep and what to answer."""
+"""Login throttling with django-axes: what it counts, what it stores, and the page for a locked account."""
 
 import math
 from datetime import timedelta
@@ -21,39 +21,39 @@ from django.utils import timezone
 from petservice.backoffice.error_views import failure_page
 from petservice.client_address import client_address
 
-# The name in a request's META that stands for a login to be refused.
-_REFUSED = "petservice.login_refused"
-# Stands for whoever calls through a unix socket without saying from where.
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # not bound to
+# The key in a request's META that marks a login to be rejected.
+_REJECTED = "petservice.login_rejected"
+# The address of clients that connect through a unix socket without an X-Forwarded-For header.
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
 
 
 class LoginForm(AdminAuthenticationForm):
-    """The admin's, which in addition refuses a name that is too long for any account, and for the record."""
+    """A login form that rejects names that are too long for an account and for the record of attempts."""
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
-        longest = self.fields["username"].max_length  # type: ignore[attr-defined]  # which Django tells the browser only
+        longest = self.fields["username"].max_length  # type: ignore[attr-defined]  # checked only by the browser
         if len(name) > longest:
-            raise ValidationError(f"No account has a name of more than {longest} characters.")
+            raise ValidationError(f"User names have at most {longest} characters.")
         return name
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
-    """One record for each account and address, whatever browser the client says it has."""
+    """A handler that keeps one record for each account and address, without the browser."""
 
     def user_login_failed(self, sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
-        """Counts a failure."""
+        """Count a failed login."""
         request.axes_user_agent = request.axes_http_accept = ""
         super().user_login_failed(sender, credentials, request, **kwargs)
 
 
-def keep_nothing_sent(instance: AccessAttempt, **kwargs: Any) -> None:
-    """Keeps what was sent out of a record that is about to be saved: axes knows passwords by one name only."""
+def clear_form_data(instance: AccessAttempt, **kwargs: Any) -> None:
+    """Remove the form data from a record before it is saved, because axes masks only one password field."""
     instance.get_data = instance.post_data = ""
 
 
 def counted_address(request: HttpRequest) -> str:
-    """The client's address, or of IPv6 its network's: a single host there has as many addresses as it likes."""
+    """Return the client's IPv4 address, or its IPv6 network, because one IPv6 client has a whole /64 of addresses."""
     address = client_address(
         request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
     )
@@ -63,7 +63,7 @@ def counted_address(request: HttpRequest) -> str:
 
 
 def staff_account(request: HttpRequest) -> int | None:
-    """Return the id of the account that a request's session belongs to, None if it is not that of staff."""
+    """Return the id of the account of a request's session, or None if it is not active staff."""
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(
         request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     )
@@ -74,42 +74,42 @@ def staff_account(request: HttpRequest) -> int | None:
     return user.pk if user.is_active and user.is_staff else None
 
 
-def refuse_login(request: HttpRequest) -> None:
-    """Have a login refused, without a look at the password, because too many are under way."""
-    request.META[_REFUSED] = True
+def reject_login(request: HttpRequest) -> None:
+    """Mark a login to be rejected without checking the password, because too many logins are in progress."""
+    request.META[_REJECTED] = True
 
 
-def too_many_at_once(request: HttpRequest) -> HttpResponse | None:
-    """Return the page that says so for a login that is to be refused, None for any other."""
-    if _REFUSED not in request.META:
+def too_many_logins(request: HttpRequest) -> HttpResponse | None:
+    """Return an error page for a login that is marked to be rejected, or None for any other."""
+    if _REJECTED not in request.META:
         return None
     page = failure_page(
         429,
-        "Too many logins at once",
-        "Many others are logging in at this moment. Your password has not been looked at.",
-        "Wait a few seconds, go back, and send the form once more.",
+        "Too many logins at the same time",
+        "Many other people are logging in at this moment. Your password was not checked.",
+        "Wait a few seconds, go back and send the form again.",
     )
     page.headers["Retry-After"] = "5"
     return page
 
 
 def locked_out(request: HttpRequest, response: HttpResponse, credentials: dict[str, Any]) -> HttpResponse:
-    """Says when to try again, in place of `response`; the same whether there is such an account or not."""
+    """Return the page for a locked login, which is the same for existing and unknown accounts."""
     now = timezone.now()
     (attempts,) = LoginAttempts().get_user_attempts(request, credentials)
-    # None if somebody has unlocked it meanwhile.
+    # There is no time if the account was unlocked a moment ago.
     last = attempts.aggregate(last=Max("attempt_time"))["last"] or now
-    # A second later than needed, as neither the clock time nor the header has fractions.
+    # One second later than needed, because the displayed time and the header have no fractions of a second.
     end = last + settings.AXES_COOLOFF_TIME + timedelta(seconds=1)
     seconds = math.floor((end - now).total_seconds())
     minutes = math.ceil(seconds / 60)
     page = failure_page(
         429,
         "Too many failed logins",
-        "The password for this account was wrong too many times from where you are. So that nobody can go on guessing, "
-        "none is tried until the time below, not even the right one.",
+        "There were too many failed logins for this account from your network. To stop password guessing, login is "
+        "blocked until the time below, even with the correct password.",
         f"Try again in {minutes} minute{pluralize(minutes)}, at {timezone.localtime(end):%H:%M:%S %Z}.",
-        "If it cannot wait, an administrator of this service can unlock the account.",
+        "If it is urgent, ask an administrator to unlock the account.",
     )
     page.headers["Retry-After"] = str(seconds)
     return page

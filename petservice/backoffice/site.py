@@ -1,4 +1,4 @@
-"""The admin that staff work in: Django's own, with a front page that shows how things stand."""
+"""The admin site: Django's admin with a dashboard as its first page."""
 
 from functools import wraps
 from typing import Any
@@ -12,36 +12,36 @@ from django.urls import path, reverse
 
 from petservice import guides
 from petservice.backoffice import dashboard
-from petservice.backoffice.logins import LoginForm, too_many_at_once
+from petservice.backoffice.logins import LoginForm, too_many_logins
 
 
-class BackOffice(admin.AdminSite):
-    """Named for this service; its front page begins with the dashboard."""
+class PetServiceAdminSite(admin.AdminSite):
+    """The admin site of this service."""
 
     site_title = site_header = "Pet service"
-    index_title = "Back office"
+    index_title = "Admin"
     site_url = "/"
     login_form = LoginForm
-    # Of another name than Django's, whose pages of one app extend that one.
+    # It is not named admin/index.html, because Django's page of one app extends that template.
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Django's, for which what cannot be meant is a bad request rather than a failure of the service."""
+        """Wrap an admin view so that an invalid value in the URL or in a selected row is a bad request."""
 
         @wraps(view)
-        def understood(*args: Any, **kwargs: Any) -> Any:
+        def with_bad_request(*args: Any, **kwargs: Any) -> Any:
             try:
                 return view(*args, **kwargs)
-            except (ValidationError, DataError, FieldDoesNotExist) as error:  # of values that no form has validated
-                raise BadRequest("This is no value for what it was sent as.") from error
+            except (ValidationError, DataError, FieldDoesNotExist) as error:  # from values that no form has validated
+                raise BadRequest("The request contains an invalid value.") from error
 
-        return super().admin_view(understood, cacheable)
+        return super().admin_view(with_bad_request, cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return too_many_at_once(request) or super().login(request, extra_context)
+        return too_many_logins(request) or super().login(request, extra_context)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        if request.method in ("GET", "HEAD"):  # an address that was typed: only the button logs anybody out
+        if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
         return super().logout(request, extra_context)
 

@@ -21,7 +21,7 @@ from django.urls import get_resolver
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
-from petservice.backoffice.logins import counted_address, refuse_login, staff_account
+from petservice.backoffice.logins import counted_address, reject_login, staff_account
 from petservice.db.backend import backend
 from petservice.handler import Handler
 from petservice.health import known_response, readiness, renew, unavailable
@@ -221,7 +221,7 @@ class Application:
                 async with self._login_threads:
                     return await self._on_thread("pages", request)
         except BusyError:
-            refuse_login(request)
+            reject_login(request)
             return await self._on_page_thread(request)
 
     async def _on_page_thread(self, request: Request) -> Response:

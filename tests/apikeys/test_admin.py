@@ -38,12 +38,12 @@ def test_no_later_page_shows_the_key(admin_client: Client) -> None:
     plain = shown_key(admin_client.post(ADD, FORM))
     record = APIKey.objects.get()
 
-    for address in [
+    for url in [
         LIST,
         ADD,
         *(reverse(f"admin:apikeys_apikey_{page}", args=[record.pk]) for page in ("change", "history")),
     ]:
-        assert plain not in admin_client.get(address).content.decode()
+        assert plain not in admin_client.get(url).content.decode()
 
 
 def test_sending_a_form_again_creates_no_second_key_and_shows_no_key(admin_client: Client) -> None:
@@ -76,10 +76,10 @@ def test_sending_a_form_twice_at_the_same_time_creates_one_key(
 
 def test_sending_a_rotation_again_creates_no_second_replacement(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme")
-    address = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
-    plain = shown_key(admin_client.post(address, ROTATE | {"grace_period": "0"}))
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    plain = shown_key(admin_client.post(url, ROTATE | {"grace_period": "0"}))
 
-    response = admin_client.post(address, ROTATE | {"grace_period": "0"}, follow=True)
+    response = admin_client.post(url, ROTATE | {"grace_period": "0"}, follow=True)
 
     assert APIKey.objects.count() == 2
     assert plain not in response.content.decode()
@@ -163,12 +163,12 @@ def test_a_key_without_a_name_is_rejected(admin_client: Client) -> None:
 
 def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme")
-    address = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
+    url = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
 
-    admin_client.get(address)
+    admin_client.get(url)
     assert status_with(plain) == 200
 
-    admin_client.post(address)
+    admin_client.post(url)
     assert status_with(plain) == 401
 
 

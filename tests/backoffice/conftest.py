@@ -6,5 +6,5 @@ from tests.backoffice.login import PASSWORD
 
 @pytest.fixture
 def ada(db: None) -> User:
-    """Staff without rights, with a password."""
+    """A staff account with a password and no permissions."""
     return User.objects.create_user("ada", password=PASSWORD, is_staff=True)

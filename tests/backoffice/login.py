@@ -1,4 +1,4 @@
-"""Attempts to log in to the admin, and what they get."""
+"""Attempts to log in to the admin, and checks of their responses."""
 
 import re
 from typing import Any
@@ -25,7 +25,7 @@ def log_in(
 
 
 def fail(times: int = LIMIT, **login: Any) -> HttpResponse:
-    """The answer to the last of `times` wrong passwords."""
+    """Try wrong passwords, and return the last response."""
     return [log_in(f"guess {number}", **login) for number in range(times)][-1]
 
 
@@ -34,7 +34,7 @@ def assert_staff_page(response: HttpResponse, status: int, *words: str) -> None:
     assert (response.status_code, response["Content-Type"]) == (status, "text/html; charset=utf-8")
     assert policy(response) == POLICY
     assert "no-store" in response["Cache-Control"]
-    assert "Pet service</a>" in page, "the admin's header"
+    assert "Pet service</a>" in page, "the page has no header of the admin"
     assert not re.search(r"<style|<script>|\sstyle=|\son\w+=|Traceback", page)
     for word in words:
         assert word in page

@@ -1,4 +1,4 @@
-"""Pages of the admin as a browser has them: what a form would send."""
+"""Forms of the admin, filled in and sent as a browser does."""
 
 from html.parser import HTMLParser
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from django.test import Client
 
 
-def submit(client: Client, address: str, form: str, changes: dict[str, Any], **headers: str) -> Any:
-    """Open the page at `address`, change some fields of its form with this id, and send it; what answers in the end."""
-    return send(client, address, read(client, address, form) | changes)
+def submit(client: Client, url: str, form: str, changes: dict[str, Any], **headers: str) -> Any:
+    """Open a page, change some fields of the form with this id, send it, and return the final response."""
+    return send(client, url, read(client, url, form) | changes)
 
 
-def read(client: Client, address: str, form: str) -> dict[str, str]:
-    """The fields of the form with this id, with the values that the page shows."""
-    return fields_of(client.get(address), form)
+def read(client: Client, url: str, form: str) -> dict[str, str]:
+    """Return the fields and values of the form with this id."""
+    return fields_of(client.get(url), form)
 
 
 def fields_of(response: Any, form: str) -> dict[str, str]:
@@ -24,13 +24,13 @@ def fields_of(response: Any, form: str) -> dict[str, str]:
     return reader.fields
 
 
-def send(client: Client, address: str, fields: dict[str, Any]) -> Any:
-    """Send these fields by the form's main button; what answers in the end."""
-    return client.post(address, fields | {"_save": "Save"}, follow=True)
+def send(client: Client, url: str, fields: dict[str, Any]) -> Any:
+    """Send these fields with the main button of the form, and return the final response."""
+    return client.post(url, fields | {"_save": "Save"}, follow=True)
 
 
 def messages(response: Any) -> list[str]:
-    """What the page tells its user at the top."""
+    """Return the messages at the top of a page."""
     return [str(message) for message in response.context["messages"]]
 
 

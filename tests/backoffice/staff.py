@@ -1,4 +1,4 @@
-"""Clients that are logged in as staff."""
+"""Test clients that are logged in as staff."""
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group

@@ -1,4 +1,4 @@
-"""The accounts of staff."""
+"""The permissions and the deletion of staff accounts."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ LIST = reverse("admin:auth_user_changelist")
 
 @pytest.fixture
 def accountant(django_user_model: Any) -> Client:
-    """Staff who look after accounts, and after nothing else."""
+    """A client of staff who may only manage accounts."""
     user = django_user_model.objects.create_user("accountant", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="auth"))
     client = Client()
@@ -27,7 +27,7 @@ def accountant(django_user_model: Any) -> Client:
 
 
 @pytest.fixture
-def key_maker(django_user_model: Any) -> Any:
+def key_creator(django_user_model: Any) -> Any:
     """An account whose history names an API key."""
     user = django_user_model.objects.create_user("maker", is_staff=True)
     LogEntry.objects.log_actions(user.pk, [APIKey.objects.create_key(name="Acme")[0]], 1, "Added.")
@@ -35,40 +35,42 @@ def key_maker(django_user_model: Any) -> Any:
 
 
 def _forms(user: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Both ways to delete an account: on its page, and in the list."""
+    """Return the URLs and fields of both ways to delete an account: on its page and in the list."""
     page = reverse("admin:auth_user_delete", args=[user.pk])
     return [(page, {}), (LIST, {"action": "delete_selected", "_selected_action": [user.pk]})]
 
 
-def test_who_has_changed_something_is_not_deleted(accountant: Client, key_maker: Any) -> None:
-    for address, fields in _forms(key_maker):
-        response = accountant.post(address, fields | {"post": "yes"})
+def test_an_account_with_a_change_history_is_not_deleted(accountant: Client, key_creator: Any) -> None:
+    for url, fields in _forms(key_creator):
+        response = accountant.post(url, fields | {"post": "yes"})
 
-        assert "The history of what maker has changed" in response.content.decode()
-    assert LogEntry.objects.filter(user=key_maker).exists()
+        assert "Change history of maker" in response.content.decode()
+    assert LogEntry.objects.filter(user=key_creator).exists()
 
 
-def test_who_may_not_see_keys_sees_none_where_their_maker_would_be_deleted(accountant: Client, key_maker: Any) -> None:
-    for address, fields in _forms(key_maker):
-        response = accountant.post(address, fields) if fields else accountant.get(address)
+def test_deleting_an_account_shows_no_keys_to_staff_without_the_permission(
+    accountant: Client, key_creator: Any
+) -> None:
+    for url, fields in _forms(key_creator):
+        response = accountant.post(url, fields) if fields else accountant.get(url)
 
         assert response.status_code == 200
         assert "Acme" not in response.content.decode()
         assert "pets_test_" not in response.content.decode()
 
 
-def test_who_has_changed_nothing_is_deleted(accountant: Client, django_user_model: Any) -> None:
+def test_an_account_without_a_change_history_is_deleted(accountant: Client, django_user_model: Any) -> None:
     for name in ("one", "two"):
         user = django_user_model.objects.create_user(name)
-        address, fields = _forms(user)[name == "two"]
+        url, fields = _forms(user)[name == "two"]
 
-        accountant.post(address, fields | {"post": "yes"})
+        accountant.post(url, fields | {"post": "yes"})
 
         assert not django_user_model.objects.filter(username=name).exists()
 
 
 def staff_with(django_user_model: Any, *permissions: str) -> Client:
-    """A member of staff with these permissions and no others."""
+    """Return a client of staff with these permissions and no others."""
     user = django_user_model.objects.create_user("clerk", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
@@ -76,7 +78,7 @@ def staff_with(django_user_model: Any, *permissions: str) -> Client:
     return client
 
 
-def test_who_may_not_see_pets_is_told_no_tags(django_user_model: Any) -> None:
+def test_staff_without_the_permission_get_no_tag_suggestions(django_user_model: Any) -> None:
     Pet.objects.create(name="Rex", tag="secret")
     client = staff_with(django_user_model, "view_apikey")
 
@@ -86,7 +88,7 @@ def test_who_may_not_see_pets_is_told_no_tags(django_user_model: Any) -> None:
     assert "secret" not in response.content.decode()
 
 
-def test_who_may_only_see_the_inventory_changes_no_status(django_user_model: Any) -> None:
+def test_staff_who_may_only_view_the_inventory_cannot_change_a_status(django_user_model: Any) -> None:
     pet = Pet.objects.create(name="Rex")
     client = staff_with(django_user_model, "view_inventoryitem", "view_pet")
 
@@ -106,7 +108,7 @@ def test_who_may_only_see_the_inventory_changes_no_status(django_user_model: Any
     assert pet.status == "available"
 
 
-def test_who_may_not_make_keys_makes_none_by_rotating(django_user_model: Any) -> None:
+def test_staff_who_may_not_add_keys_cannot_rotate_one(django_user_model: Any) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     client = staff_with(django_user_model, "view_apikey", "change_apikey")
 

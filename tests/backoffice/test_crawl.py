@@ -1,4 +1,4 @@
-"""Every page of every registered admin, as everyone who might open it."""
+"""A crawl of every page of every registered model, with each kind of account."""
 
 from collections.abc import Iterator
 
@@ -31,8 +31,8 @@ WHO = {
 }
 
 
-def addresses() -> Iterator[tuple[str, str]]:
-    """(page group, address) of the list, a search in it, the add and the change and history page of one record."""
+def urls() -> Iterator[tuple[str, str]]:
+    """Yield the model and the URL of each page: list, search, add form, and the pages of one record."""
     create_pet(name="Rex <b>", tag="狗")
     APIKey.objects.create_key(name="Acme")
     Group.objects.get_or_create(name="Any")
@@ -41,63 +41,63 @@ def addresses() -> Iterator[tuple[str, str]]:
         page = f"{model._meta.app_label}_{model._meta.model_name}"
         yield page, reverse(f"admin:{page}_changelist")
         yield page, reverse(f"admin:{page}_changelist") + "?q=Re"
-        if page != "store_inventoryitem":  # nothing is added there, as a test below shows
+        if page != "store_inventoryitem":  # which has no add form, see the test below
             yield page, reverse(f"admin:{page}_add")
-        yield from ((page, address) for address in _record_addresses(page, model))
+        yield from ((page, url) for url in _record_urls(page, model))
     key = APIKey.objects.get()
     for verb in ("revoke", "rotate"):
         yield "apikeys_apikey", reverse(f"admin:apikeys_apikey_{verb}", args=[key.pk])
 
 
-def _record_addresses(page: str, model: type[models.Model]) -> Iterator[str]:
+def _record_urls(page: str, model: type[models.Model]) -> Iterator[str]:
     record = model._default_manager.first()
-    assert record is not None, f"make a {model.__name__} for the walk"
+    assert record is not None, f"create a {model.__name__} for the crawl"
     for kind in ("change", "history"):
         yield reverse(f"admin:{page}_{kind}", args=[record.pk])
 
 
 @pytest.mark.parametrize("who", WHO)
-def test_staff_open_what_they_may_and_nothing_else(who: str) -> None:
+def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> None:
     make_client, allowed = WHO[who]
     client = make_client()
 
-    answers = {address: (page, client.get(address).status_code) for page, address in addresses()}
+    statuses = {url: (page, client.get(url).status_code) for page, url in urls()}
 
-    assert answers == {address: (page, 200 if page in allowed else 403) for address, (page, status) in answers.items()}
+    assert statuses == {url: (page, 200 if page in allowed else 403) for url, (page, _) in statuses.items()}
 
 
 @pytest.mark.parametrize("page", ["change", "history", "delete"])
 @pytest.mark.parametrize("group", sorted(PET_PAGES | KEY_PAGES))
-def test_staff_are_not_told_which_records_there_are_not_where_they_may_see_none(group: str, page: str) -> None:
+def test_staff_without_the_permission_cannot_find_out_which_records_exist(group: str, page: str) -> None:
     missing = "01890a5d-ac96-774b-bcce-b302099a8057" if group in PET_PAGES else "4711"
 
     assert staff().get(reverse(f"admin:{group}_{page}", args=[missing])).status_code == 403
 
 
-def test_the_front_page_opens_for_all_staff() -> None:
+def test_the_dashboard_opens_for_all_staff() -> None:
     assert staff().get(reverse("admin:index")).status_code == 200
 
 
-def test_a_stranger_is_sent_to_the_login_from_every_page() -> None:
-    for _page, address in [("", reverse("admin:index")), *addresses()]:
-        response = Client().get(address)
+def test_every_page_redirects_anonymous_visitors_to_the_login() -> None:
+    for _page, url in [("", reverse("admin:index")), *urls()]:
+        response = Client().get(url)
 
-        assert response.status_code == 302, address
-        assert response["Location"].startswith(reverse("admin:login")), address
+        assert response.status_code == 302, url
+        assert response["Location"].startswith(reverse("admin:login")), url
 
 
-def test_the_address_without_its_slash_leads_to_the_front_page() -> None:
+def test_the_admin_url_without_its_slash_redirects_to_the_dashboard() -> None:
     assert Client().get("/admin")["Location"] == reverse("admin:index")
 
 
-def test_a_user_who_is_no_staff_is_sent_to_the_login() -> None:
+def test_a_user_who_is_not_staff_is_redirected_to_the_login() -> None:
     client = Client()
     client.force_login(get_user_model().objects.create_user("customer"))
 
     assert client.get(reverse("admin:pets_pet_changelist")).status_code == 302
 
 
-def test_inventory_items_are_not_added_or_deleted_even_by_a_superuser() -> None:
+def test_even_a_superuser_cannot_add_or_delete_inventory_items() -> None:
     client = staff(is_superuser=True)
     pet = create_pet(name="Rex")
 
@@ -106,7 +106,7 @@ def test_inventory_items_are_not_added_or_deleted_even_by_a_superuser() -> None:
     assert Pet.objects.filter(pk=pet.pk).exists()
 
 
-def test_the_groups_are_made_once_and_left_as_staff_change_them() -> None:
+def test_the_groups_are_created_once_and_keep_the_changes_by_staff() -> None:
     group = Group.objects.get(name=groups.PETS_AND_INVENTORY)
     group.permissions.clear()
 

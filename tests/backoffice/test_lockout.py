@@ -1,4 +1,4 @@
-"""The lock-out after failed logins, and what its page says."""
+"""The lockout after failed logins, and its page."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, PASSWORD, asse
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 
-def is_let_in(response: HttpResponse) -> bool:
+def is_logged_in(response: HttpResponse) -> bool:
     return (response.status_code, response.headers.get("Location")) == (302, INDEX)
 
 
@@ -28,52 +28,52 @@ def let_time_pass(time: timedelta) -> None:
     AccessAttempt.objects.update(attempt_time=F("attempt_time") - time)
 
 
-# The lock-out.
+# The lockout.
 
 
-def test_the_sixth_attempt_is_refused_even_with_the_right_password() -> None:
-    assert is_let_in(log_in())
+def test_the_sixth_attempt_is_rejected_even_with_the_correct_password() -> None:
+    assert is_logged_in(log_in())
     assert fail(LIMIT - 1).status_code == 200
 
     assert fail(1).status_code == 429
     assert log_in().status_code == 429
 
 
-def test_four_failures_leave_a_fifth_attempt() -> None:
+def test_a_fifth_attempt_is_possible_after_four_failures() -> None:
     fail(LIMIT - 1)
 
-    assert is_let_in(log_in())
+    assert is_logged_in(log_in())
 
 
-def test_a_lock_out_is_of_one_account_from_one_address() -> None:
+def test_a_lockout_holds_for_one_account_from_one_address() -> None:
     User.objects.create_user("Ada", password=PASSWORD, is_staff=True)
     fail()
 
-    assert is_let_in(log_in(name="Ada"))
-    assert is_let_in(log_in(address=ELSEWHERE))
+    assert is_logged_in(log_in(name="Ada"))
+    assert is_logged_in(log_in(address=ELSEWHERE))
     assert log_in().status_code == 429
 
 
-def test_after_a_quarter_of_an_hour_it_works_again() -> None:
+def test_a_lockout_ends_after_15_minutes() -> None:
     fail()
 
     let_time_pass(timedelta(minutes=14, seconds=50))
     assert log_in().status_code == 429
 
     let_time_pass(timedelta(seconds=10))
-    assert is_let_in(log_in())
+    assert is_logged_in(log_in())
 
 
-def test_attempts_during_a_lock_out_do_not_prolong_it() -> None:
+def test_attempts_during_a_lockout_do_not_extend_it() -> None:
     fail()
     let_time_pass(timedelta(minutes=10))
     fail()
     let_time_pass(timedelta(minutes=5))
 
-    assert is_let_in(log_in())
+    assert is_logged_in(log_in())
 
 
-def test_failures_that_are_long_ago_do_not_count() -> None:
+def test_failures_older_than_15_minutes_do_not_count() -> None:
     fail(LIMIT - 1)
     let_time_pass(timedelta(minutes=15))
 
@@ -88,7 +88,7 @@ def test_logging_in_resets_the_count() -> None:
     assert AccessAttempt.objects.get().failures_since_start == LIMIT - 1
 
 
-def test_another_browser_is_no_other_client() -> None:
+def test_attempts_from_different_browsers_are_counted_together() -> None:
     for number in range(LIMIT):
         fail(1, browser=f"Other/{number}")
 
@@ -96,22 +96,22 @@ def test_another_browser_is_no_other_client() -> None:
     assert AccessAttempt.objects.count() == 1
 
 
-def test_addresses_of_one_ipv6_network_are_one() -> None:
+def test_addresses_of_one_ipv6_network_are_counted_together() -> None:
     for number in range(LIMIT):
         fail(1, address=f"2001:db8:1:2::{number}")
 
     assert log_in(address="2001:db8:1:2:ffff::").status_code == 429
-    assert is_let_in(log_in(address="2001:db8:1:3::"))
+    assert is_logged_in(log_in(address="2001:db8:1:3::"))
 
 
-def test_clients_whose_address_nobody_tells_are_one() -> None:
+def test_clients_without_an_address_are_counted_together() -> None:
     assert fail(address="").status_code == 429
     assert AccessAttempt.objects.get().ip_address == "0.0.0.0"
-    assert is_let_in(log_in())
+    assert is_logged_in(log_in())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_failures_at_once_are_all_counted() -> None:
+def test_simultaneous_failures_are_all_counted() -> None:
     start = threading.Barrier(LIMIT)
 
     def attempt() -> None:
@@ -140,7 +140,7 @@ def test_failures_at_once_are_all_counted() -> None:
         (["axes_reset_ip_username", HERE, "ada"], {("ada", HERE)}),
     ],
 )
-def test_a_command_unlocks(command: list[str], unlocked: set[tuple[str, str]]) -> None:
+def test_commands_unlock_accounts(command: list[str], unlocked: set[tuple[str, str]]) -> None:
     User.objects.create_user("bob", password=PASSWORD, is_staff=True)
     pairs = [("ada", HERE), ("bob", HERE), ("ada", ELSEWHERE)]
     for name, address in pairs:
@@ -148,40 +148,40 @@ def test_a_command_unlocks(command: list[str], unlocked: set[tuple[str, str]]) -
 
     call_command(*command, stdout=StringIO())
 
-    assert {(name, address) for name, address in pairs if is_let_in(log_in(name=name, address=address))} == unlocked
+    assert {(name, address) for name, address in pairs if is_logged_in(log_in(name=name, address=address))} == unlocked
 
 
-# What a locked-out person is told.
+# The page of a lockout.
 
 
-def test_the_page_tells_when_to_try_again(settings: LazySettings) -> None:
+def test_the_lockout_page_says_when_to_try_again(settings: LazySettings) -> None:
     fail()
     let_time_pass(timedelta(minutes=3, seconds=30))
 
     response = log_in()
 
     end = AccessAttempt.objects.get().attempt_time + settings.AXES_COOLOFF_TIME + timedelta(seconds=1)
-    told = f"Try again in 12 minutes, at {timezone.localtime(end):%H:%M:%S} UTC."
-    assert_staff_page(response, 429, "Too many failed logins", told, "can unlock the account")
+    when = f"Try again in 12 minutes, at {timezone.localtime(end):%H:%M:%S} UTC."
+    assert_staff_page(response, 429, "Too many failed logins", when, "ask an administrator to unlock the account")
     assert 11 * 60 < int(response["Retry-After"]) <= 11.5 * 60 + 1
 
 
-def test_when_the_time_that_was_told_is_over_it_works() -> None:
+def test_login_works_after_the_time_in_retry_after() -> None:
     wait = int(fail()["Retry-After"])
 
     let_time_pass(timedelta(seconds=wait))
 
-    assert is_let_in(log_in())
+    assert is_logged_in(log_in())
 
 
-def test_one_minute_is_not_minutes() -> None:
+def test_the_lockout_page_writes_one_minute_in_the_singular() -> None:
     fail()
     let_time_pass(timedelta(minutes=14, seconds=30))
 
     assert "Try again in 1 minute, at " in log_in().content.decode()
 
 
-def test_the_page_does_not_tell_whether_there_is_such_an_account_or_the_password_is_right() -> None:
+def test_the_lockout_page_does_not_reveal_whether_the_account_exists_or_the_password_is_correct() -> None:
     fail(name="ada")
     fail(name="nobody")
     AccessAttempt.objects.update(attempt_time=timezone.now())

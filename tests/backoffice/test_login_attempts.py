@@ -1,4 +1,4 @@
-"""What is stored and logged of a login, and login forms that are rejected."""
+"""The data of a login that is stored and logged, and login forms that are rejected."""
 
 import pytest
 from axes.models import AccessAttempt
@@ -15,7 +15,7 @@ def stored() -> str:
     return str(list(AccessAttempt.objects.values()))
 
 
-def test_nothing_that_was_typed_is_kept_or_logged_save_the_name(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_the_user_name_of_a_login_is_stored_and_nothing_of_it_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.handler.addFilter(RequestIDFilter())
     with caplog.at_level("INFO", logger="petservice"):
         for _ in range(LIMIT + 1):
@@ -24,12 +24,12 @@ def test_nothing_that_was_typed_is_kept_or_logged_save_the_name(caplog: pytest.L
     assert "'username': 'ada'" in stored()
     for secret in ("Tr0ub4dor", "s3cret", "t0ken", "k3y"):
         assert secret not in stored() + caplog.text
-    assert "ada" not in caplog.text, "a name may be a password in the wrong field"
+    assert "ada" not in caplog.text, "the log contains the name, which may be a password in the wrong field"
     assert "Locking out" in caplog.text
     assert HERE in caplog.text
 
 
-def test_a_success_and_the_way_to_it_leave_no_record() -> None:
+def test_a_successful_login_leaves_no_record() -> None:
     fail(1)
     log_in()
 
@@ -42,11 +42,11 @@ def test_a_success_and_the_way_to_it_leave_no_record() -> None:
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", "ada\n2026-01-01 CRITICAL all is lost", "%s {0} $x", "狗🐶"]
 )
-def test_an_odd_name_is_counted_like_any_other(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    answers = [log_in(name=name) for _ in range(LIMIT)]
+def test_attempts_with_an_unusual_name_are_counted(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    responses = [log_in(name=name) for _ in range(LIMIT)]
 
-    assert [answer.status_code for answer in answers] == [200] * (LIMIT - 1) + [429]
-    assert "<script>alert" not in "".join(answer.content.decode() for answer in answers)
+    assert [response.status_code for response in responses] == [200] * (LIMIT - 1) + [429]
+    assert "<script>alert" not in "".join(response.content.decode() for response in responses)
     assert AccessAttempt.objects.get().username == name
     assert not any("\n" in record.getMessage() for record in caplog.records)
 
@@ -54,14 +54,14 @@ def test_an_odd_name_is_counted_like_any_other(name: str, caplog: pytest.LogCapt
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("x" * 10_000, "No account has a name of more than 150 characters."),
-        ("ﷺ" * 150, "No account has a name of more than 150 characters."),  # one of these is 18 when normalised
+        ("x" * 10_000, "User names have at most 150 characters."),
+        ("ﷺ" * 150, "User names have at most 150 characters."),  # normalising makes 18 characters of each
         ("a\0da", "Null characters are not allowed."),
         ("", "This field is required."),
     ],
-    ids=["long", "longer than it looks", "NUL", "empty"],
+    ids=["long", "long when normalised", "NUL", "empty"],
 )
-def test_a_name_that_no_account_has_is_refused_by_the_form(name: str, sentence: str) -> None:
+def test_the_login_form_rejects_an_invalid_name(name: str, sentence: str) -> None:
     response = log_in(name=name)
 
     assert response.status_code == 200
@@ -69,7 +69,7 @@ def test_a_name_that_no_account_has_is_refused_by_the_form(name: str, sentence: 
     assert not AccessAttempt.objects.exists()
 
 
-def test_a_form_that_is_not_in_utf_8_is_refused() -> None:
+def test_a_form_that_is_not_utf_8_is_rejected() -> None:
     body = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n\\ud800\r\n'
     form = "".join(body.format(name) for name in ("username", "password")) + "--x--\r\n"
 
@@ -77,4 +77,4 @@ def test_a_form_that_is_not_in_utf_8_is_refused() -> None:
         LOGIN, form.encode(), content_type="multipart/form-data; boundary=x; charset=raw_unicode_escape"
     )
 
-    assert_staff_page(response, 400, "This cannot be read")
+    assert_staff_page(response, 400, "The request could not be processed")

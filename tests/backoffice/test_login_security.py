@@ -16,10 +16,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 
 @pytest.mark.once
-def test_behind_a_proxy_the_right_address_is_used_and_a_made_up_one_is_not(
+def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_one(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """The test is the proxy: it connects from the loopback address, which is believed by default."""
+    """The test acts as the proxy, because it connects from the loopback address, which is trusted by default."""
     folder = tmp_path_factory.mktemp("login")
     with (
         migrated_database_url(folder) as url,
@@ -33,10 +33,10 @@ def test_behind_a_proxy_the_right_address_is_used_and_a_made_up_one_is_not(
         assert _log_in(service, PASSWORD, forwarded_for=f"203.0.113.99, {HERE}").status_code == 429
         attempts = service.execute("SELECT ip_address, username, failures_since_start FROM axes_accessattempt")
         assert attempts == [(HERE, "ada", LIMIT)]
-        let_in = _log_in(service, PASSWORD, forwarded_for=f"{HERE}, {ELSEWHERE}")
-        assert let_in.status_code == 302
-        assert_guarded(let_in.headers.get_list("Set-Cookie"), {"sessionid", "csrftoken"}, secure=True)
-        assert let_in.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        accepted = _log_in(service, PASSWORD, forwarded_for=f"{HERE}, {ELSEWHERE}")
+        assert accepted.status_code == 302
+        assert_guarded(accepted.headers.get_list("Set-Cookie"), {"sessionid", "csrftoken"}, secure=True)
+        assert accepted.headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
 def _log_in(service: Service, password: str, *, forwarded_for: str) -> httpx.Response:
@@ -44,7 +44,7 @@ def _log_in(service: Service, password: str, *, forwarded_for: str) -> httpx.Res
         client.headers = {"X-Forwarded-For": forwarded_for, "X-Forwarded-Proto": "https"}
         page = client.get(LOGIN)
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
-        # The client would not send a Secure cookie back over HTTP; between browser and proxy it is HTTPS.
+        # The client does not send a Secure cookie over HTTP, so it is set here. Browser and proxy use HTTPS.
         headers = {
             "Cookie": f"csrftoken={page.cookies['csrftoken']}",
             "Origin": service.url.replace("http://", "https://"),
@@ -62,7 +62,7 @@ def assert_guarded(cookies: list[str], names: set[str], *, secure: bool) -> None
         assert ("Secure" in attributes) is secure
 
 
-def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites() -> None:
+def test_scripts_and_other_sites_cannot_use_the_cookies() -> None:
     client = Client(enforce_csrf_checks=True)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(LOGIN).content.decode())[1]
 
@@ -73,15 +73,15 @@ def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites() -> None:
     assert "Cross-Origin-Opener-Policy" not in response
 
 
-@pytest.mark.parametrize("address", [LOGIN, INDEX, ADD, "/", "/docs"])
-def test_no_page_may_be_shown_in_a_frame(admin_client: Client, address: str) -> None:
-    response = admin_client.get(address)
+@pytest.mark.parametrize("url", [LOGIN, INDEX, ADD, "/", "/docs"])
+def test_pages_cannot_be_shown_in_a_frame(admin_client: Client, url: str) -> None:
+    response = admin_client.get(url)
 
     assert response["X-Frame-Options"] == "DENY"
     assert policy(response)["frame-ancestors"] == "'none'"
 
 
-def test_requests_with_a_key_ask_no_database_about_logins(api: Client, django_assert_num_queries: Any) -> None:
+def test_requests_with_an_api_key_query_no_login_attempts(api: Client, django_assert_num_queries: Any) -> None:
     api.get("/v1/pets")
 
     with django_assert_num_queries(2) as queries:

@@ -1,4 +1,4 @@
-"""However many pets there are, no page of the admin reads more of them than it shows: each query is led by an index."""
+"""Query plans of the admin's pages: each query uses an index, so a page reads no more pets than it shows."""
 
 import re
 from collections.abc import Iterator
@@ -33,20 +33,17 @@ QUERIES = [
 @pytest.fixture
 def pages() -> list[str]:
     pet = create_pet(name="Rex", tag="dog")
-    lists = [address + query.format(id=pet.pk) for address in (PETS, INVENTORY) for query in QUERIES]
+    lists = [url + query.format(id=pet.pk) for url in (PETS, INVENTORY) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
     return [reverse("admin:index"), *lists, f"{PETS}tags/?q=d", f"{PETS}tags/", *one]
 
 
 @pytest.fixture
 def only_indexes(db: None) -> Iterator[None]:
-    """PostgreSQL scans and sorts what is small, as the tables of tests are; not here, unless there is no other way.
-
-    And it knows some thousand pets, whatever it remembers of those of other tests.
-    """
+    """Stop PostgreSQL from scanning and sorting small tables, and give it statistics of some thousand pets."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # Few of each that is looked for, so that looking it up pays.
+            # The searched values are rare, so that an index pays.
             statuses = [*Pet.Status] + [Pet.Status.AVAILABLE] * 3000
             Pet.objects.bulk_create(Pet(name=f"Rex {n}", tag=f"tag {n}", status=s) for n, s in enumerate(statuses))
             cursor.execute("ANALYZE pets_pet")
@@ -55,11 +52,11 @@ def only_indexes(db: None) -> Iterator[None]:
         yield
 
 
-def queries_about(table: str, client: Client, address: str) -> list[str]:
+def queries_about(table: str, client: Client, url: str) -> list[str]:
     with CaptureQueriesContext(
         connection,
     ) as captured:
-        assert client.get(address).status_code == 200, address
+        assert client.get(url).status_code == 200, url
     return [query["sql"] for query in captured if re.search(rf'(FROM|JOIN) "{table}"', query["sql"])]
 
 
@@ -71,12 +68,12 @@ def plan_of(query: str) -> str:
 
 
 def plans(client: Client, pages: list[str], table: str) -> dict[str, str]:
-    """The plan of each query about the table that these pages send."""
-    return {query: plan_of(query) for address in pages for query in queries_about(table, client, address)}
+    """Return the plan of each query about a table that these pages send."""
+    return {query: plan_of(query) for url in pages for query in queries_about(table, client, url)}
 
 
 @pytest.mark.parametrize("table", ["pets_pet", "django_admin_log"])
-def test_no_query_scans_a_table(admin_client: Client, pages: list[str], only_indexes: None, table: str) -> None:
+def test_no_query_scans_a_whole_table(admin_client: Client, pages: list[str], only_indexes: None, table: str) -> None:
     found = plans(admin_client, pages, table)
 
     assert found
@@ -84,7 +81,7 @@ def test_no_query_scans_a_table(admin_client: Client, pages: list[str], only_ind
     assert {query: plan for query, plan in found.items() if re.search(whole, plan)} == {}
 
 
-def test_whatever_is_looked_for_is_looked_up(admin_client: Client, pages: list[str], only_indexes: None) -> None:
+def test_every_condition_uses_an_index(admin_client: Client, pages: list[str], only_indexes: None) -> None:
     found = plans(admin_client, pages, "pets_pet")
 
     conditional = {query: plan for query, plan in found.items() if " WHERE " in query}
@@ -92,50 +89,50 @@ def test_whatever_is_looked_for_is_looked_up(admin_client: Client, pages: list[s
     assert {query: plan for query, plan in conditional.items() if not re.search("SEARCH|Index Cond", plan)} == {}
 
 
-def test_lists_are_read_in_their_order_and_not_sorted(
+def test_lists_are_read_in_index_order_without_sorting(
     admin_client: Client, pages: list[str], only_indexes: None
 ) -> None:
     found = plans(admin_client, pages, "pets_pet")
 
     assert found
-    # What several spellings find together, on SQLite, is sorted, but no more than that.
+    # On SQLite a search for several spellings sorts its results, which is allowed.
     ordered = {query: plan for query, plan in found.items() if "MULTI-INDEX OR" not in plan}
     assert {query: plan for query, plan in ordered.items() if re.search("USE TEMP B-TREE|Sort", plan)} == {}
 
 
-def test_nothing_is_counted_beyond_what_the_lists_tell(admin_client: Client, pages: list[str]) -> None:
-    lists = [address for address in pages if address != reverse("admin:index")]  # which counts days, now and then
-    asked = [query for address in lists for query in queries_about("pets_pet", admin_client, address)]
+def test_lists_count_no_more_pets_than_they_display(admin_client: Client, pages: list[str]) -> None:
+    lists = [url for url in pages if url != reverse("admin:index")]  # the dashboard counts days
+    queries = [query for url in lists for query in queries_about("pets_pet", admin_client, url)]
 
-    counts = [query for query in asked if "COUNT(" in query]
+    counts = [query for query in queries if "COUNT(" in query]
     assert counts
     assert [query for query in counts if f"LIMIT {MAX_COUNTED + 1}" not in query] == []
 
 
-def test_a_search_is_not_led_astray_by_what_it_searches_for(admin_client: Client) -> None:
+def test_a_search_takes_special_characters_literally(admin_client: Client) -> None:
     create_pet(name="Rex")
 
     for term in ("%", "_", "'", "%s", "\\", '"'):
         assert admin_client.get(PETS, {"q": term}).context["cl"].result_count == 0
 
 
-# SQLite plans by the indexes alone, PostgreSQL by what it finds in its tables, which here are all but empty.
+# SQLite plans with the indexes alone, PostgreSQL with the statistics of its tables, which are almost empty here.
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL gathers statistics itself")
 
 
 @sqlite_only
-def test_the_history_of_a_pet_is_found_among_all_entries_by_the_pet(admin_client: Client) -> None:
+def test_the_history_of_a_pet_uses_the_index_of_records(admin_client: Client) -> None:
     pet = create_pet(name="Rex")
 
-    asked = queries_about("django_admin_log", admin_client, reverse("admin:pets_pet_history", args=[pet.pk]))
+    queries = queries_about("django_admin_log", admin_client, reverse("admin:pets_pet_history", args=[pet.pk]))
 
-    assert asked
-    for query in asked:
+    assert queries
+    for query in queries:
         assert "petservice_history_of_record" in plan_of(query)
 
 
 @sqlite_only
-def test_a_search_is_led_by_the_name_whatever_else_is_asked_for(admin_client: Client) -> None:
+def test_a_search_uses_the_index_of_names_with_any_other_filter(admin_client: Client) -> None:
     create_pet(name="Rex")
 
     for query in (

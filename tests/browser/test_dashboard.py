@@ -50,7 +50,7 @@ def scheme(request: pytest.FixtureRequest, page: Page) -> Iterator[str]:
 
 @pytest.mark.usefixtures("scheme")
 def test_it_is_accessible_in_light_and_in_dark(dashboard: Page) -> None:
-    dashboard.get_by_text("The same as a table").click()
+    dashboard.get_by_text("Show as a table").click()
 
     expect(dashboard.get_by_role("table").get_by_role("row", name=re.compile(r"\d{4} \d+"))).to_have_count(30)
     assert_accessible(dashboard)

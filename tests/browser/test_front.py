@@ -11,7 +11,7 @@ def test_it_links_to_the_documentation_and_to_the_login(page: Page) -> None:
     expect(page.get_by_role("button", name="Authorize")).to_be_visible()
 
     page.goto("/")
-    page.get_by_role("link", name="Back office").click()
+    page.get_by_role("link", name="Admin").click()
     expect(page.get_by_label("Password")).to_be_visible()
 
 

@@ -54,7 +54,7 @@ def test_first_start_prints_account_password_key_and_urls_once(first_start: Serv
     assert len(printed(first_start, r"^    staff account   admin$")) == 1
     assert len(printed(first_start, r"^    password        \S{20}$")) == 1
     assert len(printed(first_start, r"^    API key         pets_test_\w{49}$")) == 1
-    assert printed(first_start, r"^    (?:front page|API|documentation|back office)  +(http\S+)$") == [
+    assert printed(first_start, r"^    (?:home page|API|documentation|admin)  +(http\S+)$") == [
         f"{first_start.url}/",
         f"{first_start.url}/v1",
         f"{first_start.url}/docs",
@@ -83,7 +83,7 @@ def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
 @pytest.mark.once
 def test_the_printed_urls_respond(first_start: Service) -> None:
     with first_start.client() as client:
-        for address in printed(first_start, r"^    (?:front page|documentation|back office)  +(http\S+)$"):
+        for address in printed(first_start, r"^    (?:home page|documentation|admin)  +(http\S+)$"):
             assert client.get(address, follow_redirects=True).status_code == 200
 
 
@@ -142,7 +142,7 @@ def test_service_with_a_certificate_accepts_only_https(tmp_path: Path) -> None:
     certificate, key = make_certificate(tmp_path, "IP:127.0.0.1")
     variables = {"DATABASE_URL": "", "TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
     with running_service(tmp_path, **variables) as service:
-        addresses = printed(service, r"^    (?:front page|API|documentation|back office)  +(http\S+)$")
+        addresses = printed(service, r"^    (?:home page|API|documentation|admin)  +(http\S+)$")
         assert addresses == [f"{service.url}{path}" for path in ("/", "/v1", "/docs", "/admin/")]
         assert service.url.startswith("https://")
         headers = {"X-API-Key": service.create_key()}

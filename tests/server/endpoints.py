@@ -54,7 +54,7 @@ class EndpointsHandler(Handler):
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
                 return _json("{}")
-            case "/admin/login/" if request.method == "POST" and logins._REFUSED not in request.META:
+            case "/admin/login/" if request.method == "POST" and logins._REJECTED not in request.META:
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
             case "/ready" if (FOLDER / "silent").exists():  # as with a database that says nothing

@@ -87,7 +87,7 @@ def test_logins_are_bounded_for_each_address_and_in_all_and_hold_up_no_page(with
         wait_until(lambda: held(folder) == CONCURRENT_LOGINS)
         refused = send("192.0.2.7").answer()
         assert (refused.status, refused.headers["retry-after"]) == (429, "5")
-        assert b"Too many logins at once" in refused.body
+        assert b"Too many logins at the same time" in refused.body
         assert "frame-ancestors" in refused.headers["content-security-policy"]
 
         waiting += [send("192.0.2.8") for _ in range(MAX_LOGINS - MAX_LOGINS_OF_ADDRESS)]

@@ -76,10 +76,10 @@ The pet service is set up. This is printed once; keep it:
     password        {password}
     API key         {plain}
 
-    front page      {address}/
+    home page       {address}/
     API             {address}/v1
     documentation   {address}/docs
-    back office     {address}/admin/
+    admin           {address}/admin/
 
 Try it:
 

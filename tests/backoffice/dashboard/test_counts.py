@@ -1,4 +1,4 @@
-"""What the admin's front page counts."""
+"""The figures of the admin dashboard."""
 
 import re
 from datetime import datetime, timedelta
@@ -16,32 +16,32 @@ from pets.models import Pet
 from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
 from petservice.backoffice import charts, dashboard
 from store.models import InventoryCounter
-from tests.backoffice.dashboard.front_page import DAY, INDEX, NOW, granted, page
+from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, granted, page
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 FIGURE = re.compile(
     r'<a href="([^"]+)">\s*<span class="label">([^<]+)</span>\s*<span class="figure">([\d,]+)</span>'
-    r'(?:\s*<span class="share">([^<]+)</span>)?'
+    r'(?:\s*<span class="percentage">([^<]+)</span>)?'
 )
 
 
 def figures(client: Client) -> dict[str, tuple[int, str]]:
-    """What the page counts: by its label, the figure and the address that it leads to."""
+    """Return the figures of the dashboard with their URLs, by label."""
     return {
         label: (int(figure.replace(",", "")), unescape(url)) for url, label, figure, _ in FIGURE.findall(page(client))
     }
 
 
-def seen_at(now: datetime) -> dashboard.Dashboard:
-    """What a superuser sees at a moment."""
+def dashboard_at(now: datetime) -> dashboard.Dashboard:
+    """Return the dashboard of a superuser at this time."""
     request = RequestFactory().get(INDEX)
     request.user = get_user_model()(is_superuser=True, is_staff=True)
     return dashboard.read(admin.site, request, now=now)
 
 
-def test_each_figure_equals_the_list_that_it_leads_to() -> None:
+def test_each_figure_equals_the_list_that_it_links_to() -> None:
     now = timezone.now()
     for status, number in {"available": 1, "pending": 2, "sold": 3}.items():
         Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
@@ -77,49 +77,49 @@ def test_each_figure_equals_the_list_that_it_leads_to() -> None:
         ({"revoked_at": -DAY, "expires_at": -DAY}, None),
     ],
 )
-def test_a_key_counts_once_where_it_needs_the_attention(fields: dict[str, timedelta], counted: str | None) -> None:
+def test_a_key_is_counted_once_in_the_first_matching_line(fields: dict[str, timedelta], counted: str | None) -> None:
     APIKey.objects.create_key(name="Acme", **{name: NOW + time for name, time in fields.items()})
 
-    keys = seen_at(NOW).keys
+    keys = dashboard_at(NOW).keys
 
     assert {figure.label: figure.count for figure in keys.figures if figure.count} == ({counted: 1} if counted else {})
 
 
 @pytest.mark.parametrize(
-    ("counts", "shares"),
+    ("counts", "percentages"),
     [
         ((1, 1, 2), ["25%", "25%", "50%"]),
         ((1_234_567, 0, 1), ["over 99%", "0%", "under 1%"]),
         ((0, 7, 0), ["0%", "100%", "0%"]),
     ],
 )
-def test_the_inventory_is_shown_with_shares(counts: tuple[int, ...], shares: list[str]) -> None:
+def test_the_inventory_shows_percentages(counts: tuple[int, ...], percentages: list[str]) -> None:
     InventoryCounter.objects.all().delete()
     for status, count in zip(Pet.Status, counts, strict=True):
         InventoryCounter.objects.create(status=status, count=count)
 
     shown = FIGURE.findall(page(granted("view_inventoryitem")))
 
-    assert [share for *_, share in shown] == shares
+    assert [percentage for *_, percentage in shown] == percentages
     assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
 
 
-def test_the_bars_of_the_inventory_are_as_long_as_their_shares() -> None:
+def test_the_length_of_an_inventory_bar_is_proportional_to_its_count() -> None:
     for status, number in {"available": 3, "pending": 1}.items():
         Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
 
-    available, pending, sold = (bar.width for bar in seen_at(NOW).inventory.bars)
+    available, pending, sold = (bar.width for bar in dashboard_at(NOW).inventory.bars)
 
     assert available == 3 * pending
     assert available + pending == charts.FULL
     assert sold == 0
 
 
-def test_the_last_thirty_days_are_shown_with_today_and_no_more() -> None:
+def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
     for days_ago in (0, 0, 1, 29, 29, 29, 29, 30):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
 
-    days = seen_at(NOW).days
+    days = dashboard_at(NOW).days
 
     assert [bar.day for bar in days.bars] == [NOW.date() - n * DAY for n in reversed(range(30))]
     assert {bar.day: bar.count for bar in days.bars if bar.count} == {
@@ -131,49 +131,49 @@ def test_the_last_thirty_days_are_shown_with_today_and_no_more() -> None:
     assert days.best == days.bars[0]
 
 
-def test_the_bars_of_the_days_stand_on_one_line_as_high_as_their_counts() -> None:
+def test_the_height_of_a_day_bar_is_proportional_to_its_count() -> None:
     for days_ago in (0, 1, 1):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
 
-    bars = seen_at(NOW).days.bars
+    bars = dashboard_at(NOW).days.bars
 
     assert all(bar.y + bar.height == charts.FULL for bar in bars)
     assert [bar.height for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
 
 
-def test_the_smallest_count_beside_the_greatest_can_still_be_seen() -> None:
+def test_the_bar_of_the_smallest_count_is_visible() -> None:
     InventoryCounter.objects.create(status="sold", count=10**9)
     InventoryCounter.objects.create(status="pending", count=1)
 
-    _, pending, _ = seen_at(NOW).inventory.bars
+    _, pending, _ = dashboard_at(NOW).inventory.bars
 
     assert pending.width == charts.MIN_LENGTH
 
 
-def test_each_day_leads_to_the_pets_of_that_day_and_the_sum_to_those_of_all_days() -> None:
+def test_each_day_links_to_its_pets_and_the_total_links_to_all_of_them() -> None:
     Pet.objects.create(name="Rex", created_at=NOW)
 
-    days = seen_at(NOW).days
+    days = dashboard_at(NOW).days
 
     pets = reverse("admin:pets_pet_changelist")
     assert days.bars[-1].url == f"{pets}?created_from=2026-03-10&created_to=2026-03-10"
     assert days.url == f"{pets}?created_from={days.bars[0].day}&created_to={days.bars[-1].day}"
 
 
-def test_each_day_counts_the_pets_that_its_list_shows(admin_client: Client) -> None:
+def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> None:
     first = NOW - 29 * DAY
-    # The first and the last moment of days in UTC.
+    # These are the first and the last microseconds of days in UTC.
     for created_at in (first.replace(hour=0), NOW.replace(hour=0), NOW.replace(hour=0) - timedelta(microseconds=1)):
         Pet.objects.create(name="Rex", created_at=created_at)
 
-    days = seen_at(NOW).days
+    days = dashboard_at(NOW).days
 
     assert [bar.count for bar in days.bars] == [1, *[0] * 27, 1, 1]
     for count, url in [(days.total, days.url), *((bar.count, bar.url) for bar in days.bars)]:
         assert admin_client.get(url).context["cl"].result_count == count, url
 
 
-def test_the_drawing_of_the_days_is_told_in_words() -> None:
+def test_the_chart_of_days_has_a_text_for_each_bar() -> None:
     now = timezone.now()
     for _ in range(2):
         Pet.objects.create(name="Rex", created_at=now - DAY)

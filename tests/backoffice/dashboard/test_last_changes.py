@@ -1,4 +1,4 @@
-"""The last changes on the admin's front page."""
+"""The last changes on the admin dashboard."""
 
 import re
 from html import unescape
@@ -14,14 +14,14 @@ from pets.services import create_pet
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import dashboard, groups
 from store.models import InventoryItem
-from tests.backoffice.dashboard.front_page import NOW, granted, log, page
+from tests.backoffice.dashboard.pages import NOW, granted, log, page
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 
 def changes(client: Client) -> list[str]:
-    """The last changes, as markup."""
+    """Return the HTML of each change on the dashboard."""
     return re.findall(r'<li class="(?:add|change|delete)link">.*?</li>', page(client), re.DOTALL)
 
 
@@ -29,7 +29,7 @@ def name_in(change: str) -> str:
     return unescape(re.findall(r"<bdi>(.*?)</bdi>", change)[0])
 
 
-def test_the_last_ten_changes_of_all_staff_are_shown_newest_first() -> None:
+def test_the_last_ten_changes_by_all_staff_are_shown_newest_first() -> None:
     client = staff(is_superuser=True)
     pets = [create_pet(name=f"Pet {number}") for number in range(8)]
     log(ADDITION, pets)
@@ -46,7 +46,7 @@ def test_the_last_ten_changes_of_all_staff_are_shown_newest_first() -> None:
     assert shown[3:] == [f"Pet {number}" for number in range(7, 0, -1)]
 
 
-def test_a_change_tells_who_has_done_what_and_when() -> None:
+def test_a_change_shows_the_author_the_change_and_the_time() -> None:
     pet = create_pet(name="Rex")
     log(CHANGE, [pet], [{"changed": {"fields": ["Name", "Tag"]}}])
     LogEntry.objects.update(action_time=NOW)
@@ -60,21 +60,21 @@ def test_a_change_tells_who_has_done_what_and_when() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "message", "told"),
+    ("flag", "message", "description"),
     [
         (ADDITION, [{"added": {}}], "Added."),
-        (ADDITION, "Follows Acme.", "Added. Follows Acme."),
+        (ADDITION, "Created as replacement for Acme.", "Added. Created as replacement for Acme."),
         (CHANGE, "Revoked.", "Revoked."),
         (CHANGE, "", "Changed."),
         (DELETION, "", "Deleted."),
     ],
 )
-def test_a_change_is_told_in_words_and_not_by_its_icon_alone(flag: int, message: object, told: str) -> None:
+def test_a_change_is_described_in_words_and_not_only_by_its_icon(flag: int, message: object, description: str) -> None:
     log(flag, [create_pet(name="Rex")], message)
 
     (change,) = changes(granted("view_pet"))
 
-    assert f'<span class="what">{told}</span>' in change
+    assert f'<span class="description">{description}</span>' in change
 
 
 def test_a_deletion_has_no_link() -> None:
@@ -88,14 +88,14 @@ def test_a_deletion_has_no_link() -> None:
     assert linked == [("Goes", False), ("Goes", True), ("Stays", True)]
 
 
-def test_changes_that_others_may_see_do_not_push_out_one_s_own() -> None:
+def test_changes_that_the_user_may_not_view_do_not_displace_others() -> None:
     log(CHANGE, [create_pet(name="Rex")])
     log(CHANGE, [APIKey.objects.create_key(name="Acme")[0]] * 2 * dashboard.CHANGES)
 
     assert [name_in(change) for change in changes(staff(groups.PETS_AND_INVENTORY))] == ["Rex"]
 
 
-def test_the_link_of_a_change_to_a_record_that_is_gone_says_so(admin_client: Client) -> None:
+def test_the_link_to_a_deleted_record_leads_to_an_explanation(admin_client: Client) -> None:
     goes = create_pet(name="Goes")
     log(CHANGE, [goes, Pet(id="nonsense", name="Rex")])
     Pet.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Which parts of the admin's front page are for whom, and what is there when it is empty."""
+"""The sections of the admin dashboard by permission, and with an empty database."""
 
 import re
 
@@ -10,19 +10,19 @@ from django.urls import reverse
 from pets.services import create_pet
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import dashboard, groups
-from tests.backoffice.dashboard.front_page import granted, log, page
+from tests.backoffice.dashboard.pages import granted, log, page
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 
-# For whom.
+# Permissions.
 
 
 @pytest.mark.parametrize(
     ("group", "sees_keys"), [(groups.PETS_AND_INVENTORY, False), (groups.PETS_INVENTORY_AND_KEYS, True)]
 )
-def test_only_those_who_look_after_keys_see_that_there_are_any(group: str, sees_keys: bool) -> None:
+def test_only_staff_with_the_permission_see_api_keys(group: str, sees_keys: bool) -> None:
     log(CHANGE, [APIKey.objects.create_key(name="Acme")[0]], "Renamed.")
 
     shown = page(staff(group))
@@ -33,7 +33,7 @@ def test_only_those_who_look_after_keys_see_that_there_are_any(group: str, sees_
 
 
 @pytest.mark.parametrize(
-    ("codename", "parts"),
+    ("codename", "sections"),
     [
         ("view_inventoryitem", {"inventory", "changes"}),
         ("change_inventoryitem", {"inventory", "changes"}),
@@ -45,34 +45,34 @@ def test_only_those_who_look_after_keys_see_that_there_are_any(group: str, sees_
         ("delete_pet", set()),
     ],
 )
-def test_each_part_is_for_those_who_may_view_what_it_counts(codename: str, parts: set[str]) -> None:
+def test_each_section_is_shown_to_users_who_may_view_what_it_counts(codename: str, sections: set[str]) -> None:
     create_pet(name="Rex")
     APIKey.objects.create_key(name="Acme")
 
     shown = page(granted(codename))
 
-    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == parts
+    assert set(re.findall(r'<h2 id="(\w+)-title">', shown)) == sections
 
 
-def test_staff_without_any_right_are_told_whom_to_ask() -> None:
+def test_staff_without_permissions_see_whom_to_ask() -> None:
     log(CHANGE, [create_pet(name="Rex")])
 
     shown = page(staff())
 
-    assert "have been given no rights yet" in shown
+    assert "Your account has no permissions yet" in shown
     assert "Ask an administrator" in shown
     assert "Rex" not in shown
     assert "<h2" not in shown
 
 
-def test_the_pages_of_one_app_are_django_s_own(admin_client: Client) -> None:
+def test_the_page_of_one_app_has_no_dashboard(admin_client: Client) -> None:
     assert "Last changes" not in admin_client.get(reverse("admin:app_list", args=["pets"])).content.decode()
 
 
-# With nothing.
+# The empty database.
 
 
-def test_the_page_of_an_empty_database_says_how_to_begin() -> None:
+def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
     shown = page(staff(is_superuser=True))
 
     assert "There are no pets yet" in shown
@@ -80,10 +80,10 @@ def test_the_page_of_an_empty_database_says_how_to_begin() -> None:
     assert "There are no API keys yet" in shown
     assert f'<a href="{reverse("admin:apikeys_apikey_add")}">Create the first one</a>' in shown
     assert f"No pets were created in the last {dashboard.DAYS} days" in shown
-    assert "None yet." in shown
+    assert "No changes yet." in shown
 
 
-def test_staff_who_may_not_add_are_not_sent_to_do_so() -> None:
+def test_staff_who_may_not_add_records_get_no_link_for_it() -> None:
     shown = page(granted("view_pet", "view_inventoryitem", "view_apikey"))
 
     assert "There are no pets yet" in shown

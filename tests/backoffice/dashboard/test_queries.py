@@ -1,4 +1,4 @@
-"""The queries of the admin's front page."""
+"""The queries of the admin dashboard."""
 
 import re
 
@@ -11,21 +11,21 @@ from django.utils import timezone
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from store.models import InventoryItem
-from tests.backoffice.dashboard.front_page import DAY, log, page
+from tests.backoffice.dashboard.pages import DAY, log, page
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_page_asks_as_much_at_three_pets_as_at_three_hundred() -> None:
+def test_the_number_of_queries_does_not_depend_on_the_number_of_pets() -> None:
     client = staff(is_superuser=True)
 
     def queries_with(more: int) -> int:
         Pet.objects.bulk_create(Pet(name="Rex", created_at=timezone.now() - n * DAY) for n in range(more))
         APIKey.objects.create_key(name="Acme")
-        # Of the same kinds each time: whether what was changed is still there is asked of each kind.
+        # The changed records have the same models each time, because there are queries for each model.
         log(CHANGE, [*Pet.objects.all(), APIKey.objects.first(), InventoryItem.objects.first()])
-        page(client)  # looks up what it then knows: the types of what is changed
+        page(client)  # fills the cache of content types
         with CaptureQueriesContext(connection) as queries:
             page(client)
         return len(queries)
@@ -33,11 +33,11 @@ def test_the_page_asks_as_much_at_three_pets_as_at_three_hundred() -> None:
     assert queries_with(3) == queries_with(297)
 
 
-def test_the_page_reads_no_table_of_pets_or_changes_from_end_to_end() -> None:
+def test_the_dashboard_scans_no_table_of_pets_or_changes() -> None:
     client = staff(is_superuser=True)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(300))
     log(CHANGE, pets)
-    # Newer than them all: what a database has to pass if it looks for them backwards through the log.
+    # These entries are newer, so a database that scans the log backwards has to pass them.
     log(CHANGE, [APIKey.objects.create_key(name="Acme")[0]] * 1000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -45,10 +45,10 @@ def test_the_page_reads_no_table_of_pets_or_changes_from_end_to_end() -> None:
     with CaptureQueriesContext(connection) as queries:
         page(client)
 
-    asked = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
-    for query in asked:
+    selects = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
+    for query in selects:
         assert not re.search(r"(SCAN|Seq Scan on) (pets_pet|django_admin_log)", plan(query)), query
-    of_one_type = [query for query in asked if "django_admin_log" in query and "LIMIT" in query]
+    of_one_type = [query for query in selects if "django_admin_log" in query and "LIMIT" in query]
     assert of_one_type
     for query in of_one_type:
         assert not re.search(r"Filter|Sort|TEMP B-TREE", plan(query)), query
@@ -58,7 +58,7 @@ def plan(query: str) -> str:
     explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # So small a table is read whole, if that is allowed.
+            # Otherwise PostgreSQL scans such a small table.
             cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"{explain} {query}")
         return "\n".join(str(row[-1]) for row in cursor.fetchall())

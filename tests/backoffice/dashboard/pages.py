@@ -1,4 +1,4 @@
-"""The admin's front page, and what it counts and shows."""
+"""The admin dashboard, and the records that it counts and shows."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ def page(client: Client) -> str:
 
 
 def granted(*codenames: str) -> Client:
-    """Staff with these permissions and no other."""
+    """Return a client of staff with these permissions and no others."""
     client = staff()
     user = get_user_model().objects.get(username="someone")
     user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
