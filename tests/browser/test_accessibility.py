@@ -19,19 +19,19 @@ def scheme(page: Page, request: pytest.FixtureRequest) -> str:
 
 
 def test_the_pages_of_a_visitor(page: Page) -> None:
-    for address in ("/", "/admin/login/"):
-        page.goto(address)
+    for url in ("/", "/admin/login/"):
+        page.goto(url)
         assert_accessible(page)
 
 
 def test_pages_of_pets_and_inventory_are_accessible(staff_page: Page, site: Service) -> None:
     (pet,) = make(site, {"name": "Axe", "tag": "<b>"})
-    for address in addresses(pet):
-        staff_page.goto(address)
+    for url in urls(pet):
+        staff_page.goto(url)
         assert_accessible(staff_page)
 
 
-def addresses(pet: str) -> Iterator[str]:
+def urls(pet: str) -> Iterator[str]:
     yield "/admin/"
     for model in ("pets/pet", "store/inventoryitem"):
         yield f"/admin/{model}/?q=axe&tag=%3Cb%3E&created_from=yesterday"
