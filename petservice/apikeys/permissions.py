@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from petservice.apikeys.authentication import HEADER, Client
 from petservice.apikeys.models import APIKey
 
-# What staff need in the admin for a method in the browsable API; to view for any other.
+# The permission that staff need in the admin for each method in the browsable API. All other methods need "view".
 _STAFF_RIGHTS = {"POST": "add", "PUT": "change", "PATCH": "change", "DELETE": "delete"}
 
 

@@ -1,4 +1,4 @@
-"""What staff may do in the browsable API, also by methods that no operation has yet."""
+"""Permissions of staff in the browsable API, also for methods that no operation has yet."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +20,7 @@ RIGHTS = {"GET": "view", "POST": "add", "PUT": "change", "PATCH": "change", "DEL
 @pytest.mark.django_db
 @pytest.mark.parametrize("right", ["view", "add", "change", "delete"])
 @pytest.mark.parametrize("method", RIGHTS)
-def test_staff_need_the_right_of_the_admin_for_each_method(method: str, right: str) -> None:
+def test_staff_need_the_permission_of_the_admin_for_each_method(method: str, right: str) -> None:
     user = get_user_model().objects.create_user("someone", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename=f"{right}_pet"))
     request: Any = Request(APIRequestFactory().generic(method, "/v1/pets"))
@@ -28,7 +28,7 @@ def test_staff_need_the_right_of_the_admin_for_each_method(method: str, right: s
     request._request.user = user
     view = SimpleNamespace(queryset=Pet.objects.all())
 
-    if right == RIGHTS[method] or (method, right) == ("GET", "change"):  # who may change may view
+    if right == RIGHTS[method] or (method, right) == ("GET", "change"):  # a user who may change may view
         assert HasAccess().has_permission(request, view)
     else:
         with pytest.raises(PermissionDenied):
