@@ -8,7 +8,9 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from petservice.apikeys import keys
 from petservice.apikeys.filters import StateFilter, UseFilter
@@ -43,7 +45,6 @@ class APIKeyAdmin(LifeCycleViews):
         "revoked_at",
         "last_used_at",
     )
-    fields = ("name", *readonly_fields[:4], "expires_at", "requests_per_minute", *readonly_fields[4:])
     add_fields = ("name", "environment", "access", "expires_at", "requests_per_minute", "form_token")
     form = KeyForm
     change_form_template = "admin/apikeys/apikey/change_form.html"
@@ -51,6 +52,11 @@ class APIKeyAdmin(LifeCycleViews):
     @admin.display(description="state")
     def state(self, api_key: APIKey) -> str:
         return str(api_key.state(timezone.now()).label)
+
+    @admin.display(description="replaces")
+    def old_key(self, api_key: APIKey) -> str:
+        old_key = api_key.replaces
+        return format_html('<a href="{}">{}</a>', reverse("admin:apikeys_apikey_change", args=[old_key.pk]), old_key)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, api_key: APIKey) -> str:
@@ -81,10 +87,14 @@ class APIKeyAdmin(LifeCycleViews):
     # Adding a key, with another form, and a response that shows the key.
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
-        return self.fields if obj else self.add_fields
+        if obj is None:
+            return self.add_fields
+        replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
+        fixed, dates = self.readonly_fields[:4], self.readonly_fields[4:]
+        return ["name", *fixed, *replacements, "expires_at", "requests_per_minute", *dates]
 
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
-        return self.readonly_fields if obj else ()
+        return (*self.readonly_fields, "replaced_by", "old_key") if obj else ()
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **({} if obj else {"form": NewKeyForm}) | kwargs)

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
@@ -66,13 +67,17 @@ class CreationViews(admin.ModelAdmin):
 
     @method_decorator(never_cache)
     @sensitive_variables("plain")
-    def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
+    def _show_once(
+        self, request: HttpRequest, api_key: APIKey, plain: str, old_key: APIKey | None = None
+    ) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""
         context = self.admin_site.each_context(request) | {
             "title": "API key created",
             "opts": self.opts,
             "api_key": api_key,
             "plain": plain,
+            "old_key": old_key,
+            "old_key_works": old_key is not None and not old_key.is_expired(timezone.now()),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
         }
         response = TemplateResponse(request, "admin/apikeys/apikey/created.html", context)

@@ -1,10 +1,14 @@
 """The forms with which staff create, change and rotate API keys."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 from django import forms
 from django.conf import settings
+from django.template.defaultfilters import pluralize
+
+from petservice.apikeys.models import APIKey
 
 
 class KeyForm(forms.ModelForm):
@@ -32,8 +36,13 @@ class NewKeyForm(KeyForm):
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
 
+def _length(time: timedelta) -> str:
+    days, hours = round(time / timedelta(days=1)), round(time / timedelta(hours=1))
+    return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
+
+
 class RotateForm(forms.Form):
-    """A form for rotating a key, which asks for the grace period of the old key and has a form token."""
+    """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
     form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     grace_period = forms.TypedChoiceField(
@@ -48,3 +57,18 @@ class RotateForm(forms.Form):
         ],
         initial=24,
     )
+    lifetime = forms.TypedChoiceField(label="The new key expires", required=False, empty_value=None)
+
+    def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:
+        super().__init__(data)
+        lifetimes = {str(days): timedelta(days=days) for days in (30, 90, 365)}
+        labels = {value: f"after {_length(lifetime)}" for value, lifetime in lifetimes.items()}
+        field: Any = self.fields["lifetime"]
+        if api_key.lifetime is not None:
+            field.initial = "same"
+            lifetimes["same"] = api_key.lifetime
+            expires_at = now + api_key.lifetime
+            same = f"after {_length(api_key.lifetime)}, like the old key ({expires_at:%Y-%m-%d %H:%M} UTC)"
+            labels = {"same": same} | labels
+        field.choices = [*labels.items(), ("", "never")]
+        field.coerce = lifetimes.__getitem__

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 
 from petservice.apikeys.creation_views import CreationViews
 from petservice.apikeys.forms import RotateForm
@@ -59,13 +60,13 @@ class LifeCycleViews(CreationViews):
         return self._confirmation(request, [api_key], "revoke", form=None)
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ask for the grace period, then create a replacement and show its key."""
+        """Ask for the expiry and the grace period, then create a replacement and show its key."""
         api_key = self._changeable(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = RotateForm(request.POST or None)
         if api_key is None:
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+        form = RotateForm(api_key, timezone.now(), request.POST or None)
         if request.method == "POST" and form.is_valid():
             return self._create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)
@@ -78,7 +79,7 @@ class LifeCycleViews(CreationViews):
             return self._confirmation(request, [api_key], "rotate", form=form)
         self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
         self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
-        return self._show_once(request, replacement, plain)
+        return self._show_once(request, replacement, plain, old_key=api_key)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
         """Return the key, or show a message and return None if it does not exist or is revoked."""

@@ -49,6 +49,7 @@ class APIKey(models.Model):
         EXPIRES_SOON = "soon", "Expires soon"
         EXPIRED = "expired"
         REVOKED = "revoked"
+        REPLACED = "replaced"
 
     class Use(models.TextChoices):
         NEVER = "never", "Never used"
@@ -76,6 +77,10 @@ class APIKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Leave empty for a key that does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # The key that a rotation created. Until the grace period ends, both keys work.
+    replaced_by = models.OneToOneField(
+        "self", null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="replaces"
+    )
     # The token of the form that created the key. It is unique, so that a form that is sent twice creates one key.
     form_token = models.UUIDField(null=True, unique=True, db_column="submission")
 
@@ -111,6 +116,8 @@ class APIKey(models.Model):
         """Return the state of the key at a time."""
         if self.is_revoked:
             return self.State.REVOKED
+        if self.replaced_by_id is not None:
+            return self.State.REPLACED
         if self.is_expired(now):
             return self.State.EXPIRED
         return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
@@ -119,16 +126,18 @@ class APIKey(models.Model):
     def in_state(cls, state: State, now: datetime) -> models.Q:
         """Return the query condition for keys in a state at a time."""
         unrevoked = models.Q(revoked_at=None)
+        current = unrevoked & models.Q(replaced_by=None)
         return {
             cls.State.REVOKED: ~unrevoked,
-            cls.State.EXPIRED: unrevoked & models.Q(expires_at__lte=now),
-            cls.State.EXPIRES_SOON: unrevoked & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
-            cls.State.ACTIVE: unrevoked & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
+            cls.State.REPLACED: unrevoked & models.Q(replaced_by__isnull=False),
+            cls.State.EXPIRED: current & models.Q(expires_at__lte=now),
+            cls.State.EXPIRES_SOON: current & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
+            cls.State.ACTIVE: current & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
         }[state]
 
     @classmethod
     def in_use(cls, use: Use, now: datetime) -> models.Q:
-        """Return the query condition for usable keys, which are neither revoked nor expired, by their use."""
+        """Return the query condition for keys by their use, without those that are revoked, replaced or expired."""
         usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
         return (
             usable
@@ -137,6 +146,11 @@ class APIKey(models.Model):
                 cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
             }[use]
         )
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """The time from the creation of the key to its expiry, or None if it does not expire."""
+        return None if self.expires_at is None else self.expires_at - self.created_at
 
     @property
     def may_write(self) -> bool:
@@ -153,30 +167,36 @@ class APIKey(models.Model):
         self,
         *,
         grace_period: timedelta,
+        lifetime: timedelta | None,
         created_by: Any = None,
         form_token: UUID | None = None,
         now: datetime | None = None,
     ) -> tuple["APIKey", str]:
         """Create a replacement with the same settings, and return its record and its plain key.
 
+        The replacement expires after its lifetime, or never if that is None.
         The old key expires after the grace period, or earlier if its own expiry is earlier.
-        Raises ValueError if the old key is revoked or expired.
+        Raises ValueError if the old key is revoked, expired or already replaced.
         """
         now = now or timezone.now()
         # The key may have been revoked after it was read. The lock prevents that until the replacement exists.
         self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
         if self.is_revoked or self.is_expired(now):
             raise ValueError("A revoked or expired key cannot be rotated. Create a new key instead.")
+        if self.replaced_by is not None:
+            raise ValueError(f"This key was already replaced by {self.replaced_by}. Rotate that key instead.")
         replacement, plain = APIKey.objects.create_key(
             name=self.name,
             environment=self.environment,
             access=self.access,
             requests_per_minute=self.requests_per_minute,
-            expires_at=self.expires_at,
+            created_at=now,
+            expires_at=None if lifetime is None else now + lifetime,
             created_by=created_by,
             form_token=form_token,
         )
         end = now + grace_period
         self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
-        self.save(update_fields=["expires_at"])
+        self.replaced_by = replacement
+        self.save(update_fields=["expires_at", "replaced_by"])
         return replacement, plain

@@ -13,7 +13,7 @@ from tests.apikeys.forms import FORM
 
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
-ROTATE = {"grace_period": "24", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+ROTATE = {"grace_period": "24", "lifetime": "", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
 
 
 def shown_key(response: object) -> str:
@@ -247,6 +247,44 @@ def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period
     assert (replacement.name, replacement.access, replacement.expires_at) == ("Acme", "read", None)
     assert [status_with(plain), status_with(shown_key(response))] == [200, 200]
     assert timedelta(hours=23) < record.expires_at - timezone.now() <= timedelta(hours=24)
+
+
+@pytest.mark.parametrize(("lifetime", "days"), [("same", 90), ("30", 30), ("", None)])
+def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime: str, days: int | None) -> None:
+    now = timezone.now()
+    record, _ = APIKey.objects.create_key(
+        name="Acme", created_at=now - timedelta(days=85), expires_at=now + timedelta(days=5)
+    )
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+
+    assert '<option value="same" selected>after 90 days, like the old key' in admin_client.get(url).content.decode()
+    page = admin_client.post(url, ROTATE | {"lifetime": lifetime}).content.decode()
+
+    replacement = APIKey.objects.get(replaces=record)
+    assert replacement.lifetime == (timedelta(days=days) if days else None)
+    when = f"expires on {replacement.expires_at:%Y-%m-%d} at" if days else "does not expire"
+    assert f"This key {when}" in page
+    assert f"It replaces {record}, which works until" in page
+
+
+def test_the_pages_of_a_replaced_key_and_its_replacement_link_to_each_other(admin_client: Client) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    new, _ = old.rotate(grace_period=timedelta(days=1), lifetime=None)
+    old_url, new_url = (reverse("admin:apikeys_apikey_change", args=[record.pk]) for record in (old, new))
+
+    assert f'<a href="{new_url}">{new}</a>' in admin_client.get(old_url).content.decode()
+    assert f'<a href="{old_url}">{old}</a>' in admin_client.get(new_url).content.decode()
+
+
+@pytest.mark.parametrize("grace_period", [timedelta(0), timedelta(days=1)])
+def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_period: timedelta) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    old.rotate(grace_period=grace_period, lifetime=None)
+
+    changelist = admin_client.get(LIST, {"state": "replaced"})
+
+    assert list(changelist.context["cl"].result_list) == [old]
+    assert '<td class="field-state">Replaced</td>' in changelist.content.decode()
 
 
 def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:

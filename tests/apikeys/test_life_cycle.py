@@ -206,7 +206,9 @@ def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: S
         found = staff.get(f"/admin/apikeys/apikey/?q={plain[:18]}")
         key_pages[name] = re.search(r"/admin/apikeys/apikey/(\d+)/change/", found)[0]
     staff.submit(key_pages["Report"], name="Reports", expires_at_0="", expires_at_1="")
-    replacement = shown_key(staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24"))
+    replacement = shown_key(
+        staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24", lifetime="")
+    )
     staff.submit(key_pages["Web shop"].replace("change", "revoke"))
     service.manage("revoke_api_key", replacement)
     for path in (

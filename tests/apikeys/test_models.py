@@ -90,13 +90,12 @@ def test_the_error_for_a_revoked_or_expired_key_says_why(client: Client) -> None
 
 def test_rotating_creates_a_replacement_with_the_same_settings() -> None:
     staff = get_user_model().objects.create_user("staff")
-    old, old_plain = APIKey.objects.create_key(
-        name="Acme", environment="live", access="read", expires_at=NOW + 30 * DAY
-    )
+    old, old_plain = APIKey.objects.create_key(name="Acme", environment="live", access="read", requests_per_minute=600)
 
-    new, plain = old.rotate(grace_period=DAY, created_by=staff, now=NOW)
+    new, plain = old.rotate(grace_period=DAY, lifetime=None, created_by=staff, now=NOW)
 
-    assert (new.name, new.environment, new.access, new.expires_at) == ("Acme", "live", "read", NOW + 30 * DAY)
+    assert (new.name, new.environment, new.access) == ("Acme", "live", "read")
+    assert new.requests_per_minute == 600
     assert (new.created_by, new.revoked_at, new.last_used_at) == (staff, None, None)
     assert plain != old_plain
     assert new.digest == keys.digest(plain)
@@ -105,7 +104,7 @@ def test_rotating_creates_a_replacement_with_the_same_settings() -> None:
 def test_a_rotated_key_works_for_the_grace_period() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    new, _ = old.rotate(grace_period=DAY, now=NOW)
+    new, _ = old.rotate(grace_period=DAY, lifetime=None, now=NOW)
 
     stored = APIKey.objects.get(pk=old.pk)
     assert stored.expires_at == NOW + DAY
@@ -113,10 +112,43 @@ def test_a_rotated_key_works_for_the_grace_period() -> None:
     assert new.expires_at is None
 
 
+@pytest.mark.parametrize("lifetime", [None, 90 * DAY])
+def test_a_replacement_has_its_own_lifetime_from_the_time_of_the_rotation(lifetime: timedelta | None) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme", created_at=NOW - 80 * DAY, expires_at=NOW + 10 * DAY)
+
+    new, _ = old.rotate(grace_period=DAY, lifetime=lifetime, now=NOW)
+
+    assert (new.lifetime, old.lifetime) == (lifetime, 81 * DAY)
+    assert new.expires_at == (NOW + lifetime if lifetime else None)
+
+
+def test_a_rotated_key_is_replaced_and_both_records_are_linked() -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+
+    new, _ = old.rotate(grace_period=DAY, lifetime=None, now=NOW)
+
+    stored = APIKey.objects.get(pk=old.pk)
+    assert stored.state(NOW) == stored.state(NOW + 2 * DAY) == "replaced"
+    assert stored.replaced_by == new
+    assert APIKey.objects.get(pk=new.pk).replaces == old
+    assert new.state(NOW) == "active"
+
+
+def test_a_replaced_key_cannot_be_rotated_again() -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    read_before = APIKey.objects.get()
+    new, _ = old.rotate(grace_period=DAY, lifetime=None, now=NOW)
+
+    with pytest.raises(ValueError, match=f"already replaced by .*{new.prefix}"):
+        read_before.rotate(grace_period=DAY, lifetime=None, now=NOW)
+
+    assert APIKey.objects.count() == 2
+
+
 def test_a_rotated_key_without_a_grace_period_expires_immediately() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    old.rotate(grace_period=timedelta(0), now=NOW)
+    old.rotate(grace_period=timedelta(0), lifetime=None, now=NOW)
 
     assert APIKey.objects.get(pk=old.pk).is_expired(NOW)
 
@@ -124,7 +156,7 @@ def test_a_rotated_key_without_a_grace_period_expires_immediately() -> None:
 def test_rotating_never_delays_the_expiry_of_the_old_key() -> None:
     old, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW + DAY)
 
-    old.rotate(grace_period=30 * DAY, now=NOW)
+    old.rotate(grace_period=30 * DAY, lifetime=None, now=NOW)
 
     assert APIKey.objects.get(pk=old.pk).expires_at == NOW + DAY
 
@@ -134,7 +166,7 @@ def test_a_revoked_or_expired_key_cannot_be_rotated(ended: dict[str, datetime]) 
     api_key, _ = APIKey.objects.create_key(name="Acme", **ended)
 
     with pytest.raises(ValueError, match="A revoked or expired key cannot be rotated"):
-        api_key.rotate(grace_period=DAY, now=NOW)
+        api_key.rotate(grace_period=DAY, lifetime=None, now=NOW)
 
     assert APIKey.objects.count() == 1
 
@@ -144,7 +176,7 @@ def test_a_key_that_was_revoked_after_it_was_read_cannot_be_rotated() -> None:
     APIKey.objects.get().revoke(now=NOW)
 
     with pytest.raises(ValueError, match="A revoked or expired key cannot be rotated"):
-        api_key.rotate(grace_period=DAY, now=NOW)
+        api_key.rotate(grace_period=DAY, lifetime=None, now=NOW)
 
     assert APIKey.objects.count() == 1
 

@@ -1,5 +1,6 @@
 """Request limits as staff and commands set them."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def test_without_redis_staff_can_remove_a_limit_but_not_change_it(admin_client: 
 def test_a_replacement_key_has_the_same_limit() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
 
-    replacement, _ = api_key.rotate(grace_period=api_key.created_at - api_key.created_at)
+    replacement, _ = api_key.rotate(grace_period=timedelta(0), lifetime=None)
 
     assert replacement.requests_per_minute == 600
 
