@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from petservice.backoffice import logins
 
 admin.site.unregister(get_user_model())
 
@@ -17,6 +22,58 @@ class AccountAdmin(UserAdmin):
 
     Django would delete the history of an account together with the account.
     """
+
+    change_form_template = "admin/auth/user/change_form.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        unlock = self.admin_site.admin_view(self.unlock_view)
+        return [path("<int:pk>/unlock/", unlock, name="auth_user_unlock"), *super().get_urls()]
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: Any,
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> Any:
+        context["is_locked"] = obj is not None and logins.is_locked(obj.get_username())
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def unlock_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask for confirmation, then unlock an account that is locked after failed logins."""
+        user = self.get_object(request, str(pk))
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied
+        if user is None:
+            raise Http404
+        if request.method != "POST" and logins.is_locked(user.get_username()):
+            context = self.admin_site.each_context(request) | {
+                "title": f"Unlock {user}?",
+                "opts": self.opts,
+                "original": user,
+            }
+            return TemplateResponse(request, "admin/auth/user/unlock.html", context)
+        if request.method == "POST" and self._unlock(request, user):
+            self.message_user(request, f"{user} is unlocked and can log in again.", messages.SUCCESS)
+        else:
+            self.message_user(request, f"{user} is not locked.", messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:auth_user_change", args=[pk]))
+
+    def _unlock(self, request: HttpRequest, user: Any) -> bool:
+        was_locked = logins.unlock(user.get_username())
+        if was_locked:
+            self.log_change(request, user, "Unlocked.")
+        return was_locked
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Change the password of an account, and unlock the account, so that the new password works immediately."""
+        response: HttpResponse = super().user_change_password(request, id, form_url)
+        saved_url = reverse("admin:auth_user_change", args=[id])
+        if isinstance(response, HttpResponseRedirect) and response.url == saved_url:
+            self._unlock(request, self.get_object(request, id))
+        return response
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest

@@ -8,6 +8,7 @@ from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt
+from axes.utils import reset
 from django.conf import settings
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
@@ -50,6 +51,24 @@ class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no t
 def clear_form_data(instance: AccessAttempt, **kwargs: Any) -> None:
     """Remove the form data from a record before it is saved, because axes masks only one password field."""
     instance.get_data = instance.post_data = ""
+
+
+def is_locked(username: str) -> bool:
+    """Return whether logins of an account are blocked from any address."""
+    return bool(
+        AccessAttempt.objects.filter(
+            username=username,
+            failures_since_start__gte=settings.AXES_FAILURE_LIMIT,
+            attempt_time__gt=timezone.now() - settings.AXES_COOLOFF_TIME,
+        ).exists()
+    )
+
+
+def unlock(username: str) -> bool:
+    """Delete the failed logins of an account, and return whether it was locked."""
+    was_locked = is_locked(username)
+    reset(username=username)
+    return was_locked
 
 
 def counted_address(request: HttpRequest) -> str:

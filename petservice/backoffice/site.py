@@ -22,6 +22,7 @@ class PetServiceAdminSite(admin.AdminSite):
     index_title = "Admin"
     site_url = "/"
     login_form = LoginForm
+    login_template = "backoffice/login.html"
     # It is not named admin/index.html, because Django's page of one app extends that template.
     index_template = "backoffice/index.html"
 
