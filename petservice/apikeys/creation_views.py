@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
@@ -76,6 +77,7 @@ class CreationViews(admin.ModelAdmin):
             "opts": self.opts,
             "api_key": api_key,
             "plain": plain,
+            "environment": settings.ENVIRONMENT,
             "old_key": old_key,
             "old_key_works": old_key is not None and not old_key.is_expired(timezone.now()),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",

@@ -7,12 +7,21 @@ from uuid import uuid4
 from django import forms
 from django.conf import settings
 from django.template.defaultfilters import pluralize
+from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
 
 
 class KeyForm(forms.ModelForm):
-    """A form for an API key, which accepts a new request limit only on a service with Redis."""
+    """A form for an API key, which rejects an expiry in the past, and a new request limit without Redis."""
+
+    def clean_expires_at(self) -> datetime | None:
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at is not None and expires_at <= timezone.now() and "expires_at" in self.changed_data:
+            raise forms.ValidationError(
+                "This time is in the past, so the key would not work. Choose a later time, or leave the fields empty."
+            )
+        return expires_at
 
     def clean_requests_per_minute(self) -> int | None:
         limit: int | None = self.cleaned_data["requests_per_minute"]

@@ -50,6 +50,7 @@ class APIKey(models.Model):
         EXPIRED = "expired"
         REVOKED = "revoked"
         REPLACED = "replaced"
+        OTHER_ENVIRONMENT = "other", "Other environment"
 
     class Use(models.TextChoices):
         NEVER = "never", "Never used"
@@ -109,6 +110,10 @@ class APIKey(models.Model):
     def is_revoked(self) -> bool:
         return self.revoked_at is not None
 
+    @property
+    def is_of_this_environment(self) -> bool:
+        return self.environment == settings.ENVIRONMENT
+
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
 
@@ -120,6 +125,8 @@ class APIKey(models.Model):
             return self.State.REPLACED
         if self.is_expired(now):
             return self.State.EXPIRED
+        if not self.is_of_this_environment:
+            return self.State.OTHER_ENVIRONMENT
         return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
     @classmethod
@@ -127,17 +134,20 @@ class APIKey(models.Model):
         """Return the query condition for keys in a state at a time."""
         unrevoked = models.Q(revoked_at=None)
         current = unrevoked & models.Q(replaced_by=None)
+        accepted = current & models.Q(environment=settings.ENVIRONMENT)
+        unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now)
         return {
             cls.State.REVOKED: ~unrevoked,
             cls.State.REPLACED: unrevoked & models.Q(replaced_by__isnull=False),
             cls.State.EXPIRED: current & models.Q(expires_at__lte=now),
-            cls.State.EXPIRES_SOON: current & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
-            cls.State.ACTIVE: current & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
+            cls.State.OTHER_ENVIRONMENT: current & unexpired & ~models.Q(environment=settings.ENVIRONMENT),
+            cls.State.EXPIRES_SOON: accepted & models.Q(expires_at__gt=now, expires_at__lte=now + SOON),
+            cls.State.ACTIVE: accepted & (models.Q(expires_at=None) | models.Q(expires_at__gt=now + SOON)),
         }[state]
 
     @classmethod
     def in_use(cls, use: Use, now: datetime) -> models.Q:
-        """Return the query condition for keys by their use, without those that are revoked, replaced or expired."""
+        """Return the query condition for usable keys by their use."""
         usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
         return (
             usable

@@ -17,7 +17,7 @@ ROTATE = {"grace_period": "24", "lifetime": "", "form_token": "0f1c0a5e-9b3d-4f7
 
 
 def shown_key(response: object) -> str:
-    (plain,) = set(re.findall(r"pets_test_[0-9A-Za-z]{49}", response.content.decode()))  # type: ignore[attr-defined]
+    (plain,) = set(re.findall(r"pets_(?:test|live)_[0-9A-Za-z]{49}", response.content.decode()))  # type: ignore[attr-defined]
     return plain
 
 
@@ -120,15 +120,20 @@ def test_each_form_has_its_own_token(admin_client: Client) -> None:
         ({"expires_at": timedelta(days=15)}, "active"),
         ({"expires_at": timedelta(days=13)}, "expires soon"),
         ({"expires_at": timedelta(0)}, "expired"),
+        ({"environment": "live"}, "other environment"),
+        ({"environment": "live", "expires_at": timedelta(days=13)}, "other environment"),
+        ({"environment": "live", "expires_at": timedelta(0)}, "expired"),
         ({"revoked_at": timedelta(0)}, "revoked"),
         ({"revoked_at": timedelta(0), "expires_at": timedelta(0)}, "revoked"),
     ],
 )
 def test_the_list_shows_the_state_and_is_filtered_by_it(
-    admin_client: Client, fields: dict[str, timedelta], state: str
+    admin_client: Client, fields: dict[str, Any], state: str
 ) -> None:
     now = timezone.now()
-    APIKey.objects.create_key(name="Acme", **{name: now + time for name, time in fields.items()})
+    APIKey.objects.create_key(
+        name="Acme", **{name: now + value if isinstance(value, timedelta) else value for name, value in fields.items()}
+    )
 
     shown = {
         label: f'<td class="field-state">{label}</td>' in admin_client.get(LIST, {"state": value}).content.decode()
@@ -159,6 +164,28 @@ def test_a_key_without_a_name_is_rejected(admin_client: Client) -> None:
     admin_client.post(ADD, FORM | {"name": ""})
 
     assert not APIKey.objects.exists()
+
+
+def test_a_new_key_with_an_expiry_in_the_past_is_rejected(admin_client: Client) -> None:
+    response = admin_client.post(ADD, FORM | {"expires_at_0": "2020-01-01", "expires_at_1": "12:00"})
+
+    assert "This time is in the past" in response.content.decode()
+    assert not APIKey.objects.exists()
+
+
+def test_the_page_of_a_new_key_warns_if_the_service_rejects_its_environment(admin_client: Client) -> None:
+    response = admin_client.post(ADD, FORM | {"environment": "live"})
+
+    assert status_with(shown_key(response)) == 403
+    assert "This test service rejects live keys." in response.content.decode()
+    assert "curl" not in response.content.decode()
+
+
+def test_the_page_of_a_new_key_of_this_environment_has_an_example_and_no_warning(admin_client: Client) -> None:
+    response = admin_client.post(ADD, FORM)
+
+    assert "rejects" not in response.content.decode()
+    assert "curl" in response.content.decode()
 
 
 def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Client) -> None:
