@@ -13,15 +13,28 @@ from petservice.apikeys.models import APIKey
 
 
 class KeyForm(forms.ModelForm):
-    """A form for an API key, which rejects an expiry in the past, and a new request limit without Redis."""
+    """A form for an API key, which rejects an impossible expiry, and a new request limit without Redis."""
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if expires_at is not None and expires_at <= timezone.now() and "expires_at" in self.changed_data:
-            raise forms.ValidationError(
+        if "expires_at" in self.changed_data and (error := self._expiry_error(expires_at, timezone.now())):
+            raise forms.ValidationError(error)
+        return expires_at
+
+    def _expiry_error(self, expires_at: datetime | None, now: datetime) -> str | None:
+        is_past = expires_at is not None and expires_at <= now
+        if self.instance.pk is None:
+            past = (
                 "This time is in the past, so the key would not work. Choose a later time, or leave the fields empty."
             )
-        return expires_at
+            return past if is_past else None
+        if self.instance.is_expired(now):
+            return "This key has expired. Its expiry cannot be changed any more. Create a new key instead."
+        if is_past:
+            return "This time is in the past. Choose a later time. To stop the key immediately, use Revoke."
+        if expires_at is None and self.instance.replaced_by_id is not None:
+            return "This key was replaced by another key, so it must expire. Choose a time."
+        return None
 
     def clean_requests_per_minute(self) -> int | None:
         limit: int | None = self.cleaned_data["requests_per_minute"]

@@ -166,13 +166,6 @@ def test_a_key_without_a_name_is_rejected(admin_client: Client) -> None:
     assert not APIKey.objects.exists()
 
 
-def test_a_new_key_with_an_expiry_in_the_past_is_rejected(admin_client: Client) -> None:
-    response = admin_client.post(ADD, FORM | {"expires_at_0": "2020-01-01", "expires_at_1": "12:00"})
-
-    assert "This time is in the past" in response.content.decode()
-    assert not APIKey.objects.exists()
-
-
 def test_the_page_of_a_new_key_warns_if_the_service_rejects_its_environment(admin_client: Client) -> None:
     response = admin_client.post(ADD, FORM | {"environment": "live"})
 
