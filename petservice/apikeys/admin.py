@@ -14,7 +14,7 @@ from django.utils.html import format_html
 
 from petservice.apikeys import keys
 from petservice.apikeys.filters import StateFilter, UseFilter
-from petservice.apikeys.forms import KeyForm, NewKeyForm
+from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
 
@@ -100,6 +100,8 @@ class APIKeyAdmin(LifeCycleViews):
         return super().get_form(request, obj, change, **({} if obj else {"form": NewKeyForm}) | kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "expires_at":
+            kwargs["form_class"] = ExpiryField
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None and db_field.name == "expires_at":
             for widget, part in zip(field.widget.widgets, ("Day", "Time"), strict=True):

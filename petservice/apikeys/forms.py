@@ -1,6 +1,6 @@
 """The forms with which staff create, change and rotate API keys."""
 
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -12,8 +12,21 @@ from django.utils import timezone
 from petservice.apikeys.models import APIKey
 
 
+class ExpiryField(forms.SplitDateTimeField):
+    """A field for a day and an optional time, where a day without a time means the end of that day."""
+
+    def compress(self, data_list: Any) -> datetime | None:
+        if data_list and data_list[0] and not data_list[1]:
+            data_list = [data_list[0], time(23, 59, 59)]
+        expires_at: datetime | None = super().compress(data_list)
+        return expires_at
+
+
 class KeyForm(forms.ModelForm):
     """A form for an API key, which rejects an impossible expiry, and a new request limit without Redis."""
+
+    class Meta:
+        help_texts = {"expires_at": "Leave empty for no expiry. A day without a time means the end of that day (UTC)."}
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -58,8 +71,8 @@ class NewKeyForm(KeyForm):
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
 
-def _length(time: timedelta) -> str:
-    days, hours = round(time / timedelta(days=1)), round(time / timedelta(hours=1))
+def _length(lifetime: timedelta) -> str:
+    days, hours = round(lifetime / timedelta(days=1)), round(lifetime / timedelta(hours=1))
     return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
 
 
