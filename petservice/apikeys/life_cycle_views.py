@@ -1,5 +1,7 @@
 """The admin views that revoke and rotate API keys."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -48,6 +50,19 @@ class LifeCycleViews(CreationViews):
             path("<int:pk>/rotate/", self.admin_site.admin_view(self.rotate_view), name="apikeys_apikey_rotate"),
             *super().get_urls(),
         ]
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: Any,
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: APIKey | None = None,
+    ) -> Any:
+        may_rotate = self.has_add_permission(request)
+        context["can_rotate"] = may_rotate and obj is not None and obj.can_be_rotated(timezone.now())
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for confirmation, then revoke one key."""

@@ -129,6 +129,9 @@ class APIKey(models.Model):
             return self.State.OTHER_ENVIRONMENT
         return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
+    def can_be_rotated(self, now: datetime) -> bool:
+        return not (self.is_revoked or self.is_expired(now) or self.replaced_by_id is not None)
+
     @classmethod
     def in_state(cls, state: State, now: datetime) -> models.Q:
         """Return the query condition for keys in a state at a time."""

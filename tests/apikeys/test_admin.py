@@ -3,6 +3,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -305,6 +307,33 @@ def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_per
 
     assert list(changelist.context["cl"].result_list) == [old]
     assert '<td class="field-state">Replaced</td>' in changelist.content.decode()
+
+
+@pytest.mark.parametrize("state", ["active", "expired", "revoked", "replaced"])
+def test_only_a_key_that_can_be_rotated_has_a_button_for_it(admin_client: Client, state: str) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() if state == "expired" else None)
+    if state == "revoked":
+        record.revoke()
+    elif state == "replaced":
+        record.rotate(grace_period=timedelta(days=1), lifetime=None)
+
+    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+
+    assert (reverse("admin:apikeys_apikey_rotate", args=[record.pk]) in page) == (state == "active")
+
+
+@pytest.mark.django_db
+def test_staff_who_may_not_add_keys_get_no_button_for_rotating() -> None:
+    user = get_user_model().objects.create_user("clerk", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=["view_apikey", "change_apikey"]))
+    client = Client()
+    client.force_login(user)
+    record, _ = APIKey.objects.create_key(name="Acme")
+
+    page = client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+
+    assert "Revoke</a>" in page
+    assert "Rotate</a>" not in page
 
 
 def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:
