@@ -40,7 +40,7 @@ class APIKeyAdmin(LifeCycleViews):
         "environment",
         "access",
         "state",
-        "created_by",
+        "creator",
         "created_at",
         "revoked_at",
         "last_used_at",
@@ -57,6 +57,11 @@ class APIKeyAdmin(LifeCycleViews):
     def old_key(self, api_key: APIKey) -> str:
         old_key = api_key.replaces
         return format_html('<a href="{}">{}</a>', reverse("admin:apikeys_apikey_change", args=[old_key.pk]), old_key)
+
+    @admin.display(description="created by", empty_value="-")
+    def creator(self, api_key: APIKey) -> Any:
+        """Return the account without a link, because most staff may not view accounts."""
+        return api_key.created_by
 
     @admin.display(description="created", ordering="created_at")
     def created(self, api_key: APIKey) -> str:

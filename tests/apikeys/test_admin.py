@@ -309,6 +309,16 @@ def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_per
     assert '<td class="field-state">Replaced</td>' in changelist.content.decode()
 
 
+def test_the_page_of_a_key_names_its_creator_without_a_link(admin_client: Client) -> None:
+    admin_client.post(ADD, FORM)
+    record = APIKey.objects.get()
+
+    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+
+    assert '<div class="readonly">admin</div>' in page
+    assert reverse("admin:auth_user_change", args=[record.created_by.pk]) not in page
+
+
 @pytest.mark.parametrize("state", ["active", "expired", "revoked", "replaced"])
 def test_only_a_key_that_can_be_rotated_has_a_button_for_it(admin_client: Client, state: str) -> None:
     record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() if state == "expired" else None)
