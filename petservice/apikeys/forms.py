@@ -28,6 +28,16 @@ class KeyForm(forms.ModelForm):
     class Meta:
         help_texts = {"expires_at": "Leave empty for no expiry. A day without a time means the end of that day (UTC)."}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not settings.REDIS_URL and (field := self.fields.get("requests_per_minute")):
+            if self.instance.requests_per_minute is None:
+                # Only the input is disabled, so that a value from elsewhere is rejected and not ignored.
+                field.widget.attrs["disabled"] = True
+                field.help_text = "Limits are not available on this service."
+            else:
+                field.help_text = "This limit is not enforced, because limits are not available on this service."
+
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if "expires_at" in self.changed_data and (error := self._expiry_error(expires_at, timezone.now())):

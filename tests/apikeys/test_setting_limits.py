@@ -1,5 +1,6 @@
 """Request limits as staff and commands set them."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -73,6 +74,35 @@ def test_without_redis_staff_can_remove_a_limit_but_not_change_it(admin_client: 
     assert APIKey.objects.get().name == "Acme's shop"
     assert change(requests_per_minute="").status_code == 302
     assert APIKey.objects.get().requests_per_minute is None
+
+
+def limit_field(page: str) -> str:
+    return page.split('<div class="form-row field-requests_per_minute">')[1].split("form-row")[0]
+
+
+def test_without_redis_the_field_of_the_limit_is_disabled(admin_client: Client) -> None:
+    field = limit_field(admin_client.get(reverse("admin:apikeys_apikey_add")).content.decode())
+
+    assert re.search("<input[^>]* disabled", field)
+    assert "Limits are not available on this service." in field
+
+
+def test_without_redis_the_page_of_a_key_says_that_its_limit_is_not_enforced(admin_client: Client) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
+
+    field = limit_field(admin_client.get(reverse(CHANGE, args=[api_key.pk])).content.decode())
+
+    assert "This limit is not enforced" in field
+    assert "disabled" not in field, "the limit cannot be removed"
+
+
+def test_with_redis_the_field_of_the_limit_can_be_used(admin_client: Client, settings: LazySettings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
+
+    field = limit_field(admin_client.get(reverse("admin:apikeys_apikey_add")).content.decode())
+
+    assert "disabled" not in field
+    assert "Maximum number of requests per minute" in field
 
 
 @pytest.mark.django_db
