@@ -15,6 +15,8 @@ from petservice.apikeys import keys
 SOON = timedelta(days=14)
 # A key that has been unused for this time is possibly not needed any more.
 IDLE_AFTER = timedelta(days=90)
+# A key without any use is new, rather than unneeded, for this time after its creation.
+NEVER_USED_AFTER = timedelta(days=7)
 # The highest request limit that a key can have. Redis stores about ten bytes for each request of the last minute.
 MAX_REQUESTS_PER_MINUTE = 100_000
 
@@ -53,7 +55,7 @@ class APIKey(models.Model):
         OTHER_ENVIRONMENT = "other", "Other environment"
 
     class Use(models.TextChoices):
-        NEVER = "never", "Never used"
+        NEVER = "never", f"Never used, created over {NEVER_USED_AFTER.days} days ago"
         IDLE = "idle", f"Not used for {IDLE_AFTER.days} days"
 
     name = models.CharField(max_length=100, help_text="Who uses this key, for example “Acme's web shop”.")
@@ -155,7 +157,7 @@ class APIKey(models.Model):
         return (
             usable
             & {
-                cls.Use.NEVER: models.Q(last_used_at=None),
+                cls.Use.NEVER: models.Q(last_used_at=None, created_at__lt=now - NEVER_USED_AFTER),
                 cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
             }[use]
         )

@@ -147,7 +147,8 @@ def test_the_list_shows_the_state_and_is_filtered_by_it(
 
 def test_the_list_is_filtered_by_use(admin_client: Client) -> None:
     for name, last_used_at in {"Now": timezone.now(), "Once": timezone.now() - 2 * IDLE_AFTER, "Never": None}.items():
-        APIKey.objects.create_key(name=name, last_used_at=last_used_at)
+        created_at = timezone.now() - 3 * IDLE_AFTER
+        APIKey.objects.create_key(name=name, last_used_at=last_used_at, created_at=created_at)
 
     def names(use: str) -> set[str]:
         return {api_key.name for api_key in admin_client.get(LIST, {"use": use}).context["cl"].result_list}

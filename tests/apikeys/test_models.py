@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.apikeys import keys
-from petservice.apikeys.models import IDLE_AFTER, APIKey
+from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, APIKey
 
 pytestmark = pytest.mark.django_db
 
@@ -212,6 +212,8 @@ def test_a_key_remains_when_the_account_that_created_it_is_deleted() -> None:
     ("fields", "use"),
     [
         ({}, "never"),
+        ({"created_at": NOW - NEVER_USED_AFTER}, None),
+        ({"created_at": NOW - NEVER_USED_AFTER - MICROSECOND}, "never"),
         ({"expires_at": NOW + MICROSECOND}, "never"),
         ({"expires_at": NOW}, None),
         ({"revoked_at": NOW}, None),
@@ -224,7 +226,7 @@ def test_a_key_remains_when_the_account_that_created_it_is_deleted() -> None:
     ],
 )
 def test_a_usable_key_is_never_used_or_idle_or_neither(fields: dict[str, datetime], use: str | None) -> None:
-    APIKey.objects.create_key(name="Acme", **fields)
+    APIKey.objects.create_key(name="Acme", **{"created_at": NOW - 2 * IDLE_AFTER} | fields)
 
     uses = [one for one in APIKey.Use if APIKey.objects.filter(APIKey.in_use(one, NOW)).exists()]
 

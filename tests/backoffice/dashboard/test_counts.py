@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice.apikeys.models import IDLE_AFTER, SOON, APIKey
+from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
 from petservice.backoffice import charts, dashboard
 from store.models import InventoryCounter
 from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, granted, page
@@ -50,7 +50,8 @@ def test_each_figure_equals_the_list_that_it_links_to() -> None:
         {"revoked_at": now},
         {"last_used_at": now, "expires_at": now + SOON - DAY},
         *2 * [{"last_used_at": now, "expires_at": now - DAY}],
-        *3 * [{}],
+        {},
+        *3 * [{"created_at": now - NEVER_USED_AFTER - DAY}],
         *4 * [{"last_used_at": now - IDLE_AFTER - DAY}],
     ]
     for fields in kinds:
@@ -71,7 +72,8 @@ def test_each_figure_equals_the_list_that_it_links_to() -> None:
         ({"expires_at": -DAY, "last_used_at": -2 * IDLE_AFTER}, "Expired"),
         ({"expires_at": DAY}, f"Expire within {SOON.days} days"),
         ({"expires_at": DAY, "last_used_at": -2 * IDLE_AFTER}, f"Expire within {SOON.days} days"),
-        ({"expires_at": 2 * SOON}, "Never used"),
+        ({"created_at": -DAY, "expires_at": 2 * SOON}, None),
+        ({"created_at": -2 * NEVER_USED_AFTER, "expires_at": 2 * SOON}, "Never used, created over 7 days ago"),
         ({"last_used_at": -2 * IDLE_AFTER}, f"Not used for {IDLE_AFTER.days} days"),
         ({"last_used_at": -DAY}, None),
         ({"revoked_at": -DAY, "expires_at": -DAY}, None),
