@@ -17,6 +17,7 @@ from petservice.apikeys.filters import StateFilter, UseFilter
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
+from petservice.change_message import change_message
 
 
 def _day(time: datetime | None) -> str:
@@ -88,6 +89,9 @@ class APIKeyAdmin(LifeCycleViews):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
 
     # Adding a key, with another form, and a response that shows the key.
 

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from petservice.backoffice import logins
+from petservice.change_message import change_message
 
 admin.site.unregister(get_user_model())
 
@@ -74,6 +75,9 @@ class AccountAdmin(UserAdmin):
         if isinstance(response, HttpResponseRedirect) and response.url == saved_url:
             self._unlock(request, self.get_object(request, id))
         return response
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest

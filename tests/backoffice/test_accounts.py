@@ -1,15 +1,18 @@
 """The permissions and the deletion of staff accounts."""
 
+from html import unescape
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
+from petservice.backoffice import groups
+from tests.backoffice.pages import submit
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +60,34 @@ def test_deleting_an_account_shows_no_keys_to_staff_without_the_permission(
         assert response.status_code == 200
         assert "Acme" not in response.content.decode()
         assert "pets_test_" not in response.content.decode()
+
+
+def test_the_history_of_an_account_shows_the_old_and_the_new_values(
+    admin_client: Client, django_user_model: Any
+) -> None:
+    pets = Group.objects.get(name=groups.PETS_AND_INVENTORY)
+    keys = Group.objects.get(name=groups.PETS_INVENTORY_AND_KEYS)
+    user = django_user_model.objects.create_user("ada", is_staff=True)
+    user.groups.set([pets])
+
+    url = reverse("admin:auth_user_change", args=[user.pk])
+    submit(admin_client, url, "user_form", {"email": "ada@example.com", "groups": [keys.pk], "is_active": "on"})
+
+    page = unescape(admin_client.get(reverse("admin:auth_user_history", args=[user.pk])).content.decode())
+    assert "Email address changed from nothing to “ada@example.com”." in page
+    assert "Staff status changed from yes to no." in page
+    assert f"Groups: added “{keys}”, removed “{pets}”." in page
+    assert "Active changed" not in page
+
+
+def test_the_history_of_an_account_contains_no_password(admin_client: Client, django_user_model: Any) -> None:
+    user = django_user_model.objects.create_user("ada", password="an old one")
+    form = {"usable_password": "true", "password1": "a new long one", "password2": "a new long one"}
+
+    admin_client.post(reverse("admin:auth_user_password_change", args=[user.pk]), form)
+
+    (entry,) = LogEntry.objects.filter(object_id=user.pk)
+    assert entry.get_change_message() == "Password changed."
 
 
 def test_an_account_without_a_change_history_is_deleted(accountant: Client, django_user_model: Any) -> None:
