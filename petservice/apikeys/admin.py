@@ -59,10 +59,10 @@ class APIKeyAdmin(LifeCycleViews):
         old_key = api_key.replaces
         return format_html('<a href="{}">{}</a>', reverse("admin:apikeys_apikey_change", args=[old_key.pk]), old_key)
 
-    @admin.display(description="created by", empty_value="-")
-    def creator(self, api_key: APIKey) -> Any:
+    @admin.display(description="created by")
+    def creator(self, api_key: APIKey) -> str:
         """Return the account without a link, because most staff may not view accounts."""
-        return api_key.created_by
+        return str(api_key.created_by or "-")
 
     @admin.display(description="created", ordering="created_at")
     def created(self, api_key: APIKey) -> str:

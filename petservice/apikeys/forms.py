@@ -107,13 +107,13 @@ class RotateForm(forms.Form):
     def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:
         super().__init__(data)
         lifetimes = {str(days): timedelta(days=days) for days in (30, 90, 365)}
-        labels = {value: f"after {_length(lifetime)}" for value, lifetime in lifetimes.items()}
+        labels = {value: f"After {_length(lifetime)}" for value, lifetime in lifetimes.items()}
         field: Any = self.fields["lifetime"]
         if api_key.lifetime is not None:
             field.initial = "same"
             lifetimes["same"] = api_key.lifetime
             expires_at = now + api_key.lifetime
-            same = f"after {_length(api_key.lifetime)}, like the old key ({expires_at:%Y-%m-%d %H:%M} UTC)"
+            same = f"After {_length(api_key.lifetime)}, like the old key ({expires_at:%Y-%m-%d %H:%M} UTC)"
             labels = {"same": same} | labels
-        field.choices = [*labels.items(), ("", "never")]
+        field.choices = [*labels.items(), ("", "Never")]
         field.coerce = lifetimes.__getitem__

@@ -301,7 +301,7 @@ def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime:
     )
     url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
 
-    assert '<option value="same" selected>after 90 days, like the old key' in admin_client.get(url).content.decode()
+    assert '<option value="same" selected>After 90 days, like the old key' in admin_client.get(url).content.decode()
     page = admin_client.post(url, ROTATE | {"lifetime": lifetime}).content.decode()
 
     replacement = APIKey.objects.get(replaces=record)
