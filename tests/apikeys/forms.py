@@ -1,5 +1,12 @@
-"""The form of a new API key, as staff send it."""
+"""The forms of API keys in the admin, as staff send them, and the keys in their responses."""
 
+import re
+
+from django.test import Client
+from django.urls import reverse
+
+LIST = reverse("admin:apikeys_apikey_changelist")
+ADD = reverse("admin:apikeys_apikey_add")
 FORM = {
     "name": "Acme",
     "environment": "test",
@@ -8,3 +15,13 @@ FORM = {
     "expires_at_1": "",
     "form_token": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
+ROTATE = {"grace_period": "24", "lifetime": "", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+
+
+def shown_key(response: object) -> str:
+    (plain,) = set(re.findall(r"pets_(?:test|live)_[0-9A-Za-z]{49}", response.content.decode()))  # type: ignore[attr-defined]
+    return plain
+
+
+def status_with(plain: str) -> int:
+    return Client(headers={"X-API-Key": plain}).get("/v1/pets").status_code

@@ -9,9 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import FORM
+from tests.apikeys.forms import ADD, FORM
 
-ADD = reverse("admin:apikeys_apikey_add")
 DAY = timedelta(days=1)
 
 

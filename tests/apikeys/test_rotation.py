@@ -1,0 +1,173 @@
+"""Revoking and rotating API keys in the admin."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from petservice.apikeys.models import APIKey
+from tests.apikeys.forms import LIST, ROTATE, shown_key, status_with
+
+
+def test_sending_a_rotation_again_creates_no_second_replacement(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    plain = shown_key(admin_client.post(url, ROTATE | {"grace_period": "0"}))
+
+    response = admin_client.post(url, ROTATE | {"grace_period": "0"}, follow=True)
+
+    assert APIKey.objects.count() == 2
+    assert plain not in response.content.decode()
+    assert "shown only once" in response.content.decode()
+
+
+def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Client) -> None:
+    record, plain = APIKey.objects.create_key(name="Acme")
+    url = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
+
+    admin_client.get(url)
+    assert status_with(plain) == 200
+
+    admin_client.post(url)
+    assert status_with(plain) == 401
+
+
+def test_revoking_in_bulk_asks_for_confirmation_and_then_stops_the_keys(admin_client: Client) -> None:
+    created = [APIKey.objects.create_key(name=f"Acme <b>{number}") for number in range(3)]
+    selection = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk for record, _ in created[:2]]}
+
+    question = admin_client.post(LIST, selection).content.decode()
+
+    assert [status_with(plain) for _, plain in created] == [200, 200, 200]
+    assert "Revoke 2 API keys?" in question
+    assert ["Acme &lt;b&gt;0" in question, "Acme &lt;b&gt;1" in question, "Acme &lt;b&gt;2" in question] == [
+        True,
+        True,
+        False,
+    ]
+
+    hidden = re.findall(r'name="(\w+)" value="([^"]*)"', question)
+    confirmed = {name: [value for other, value in hidden if other == name] for name, _ in hidden}
+    response = admin_client.post(LIST, confirmed, follow=True)
+
+    assert [status_with(plain) for _, plain in created] == [401, 401, 200]
+    assert [str(message) for message in response.context["messages"]] == ["Revoked 2 API keys."]
+
+
+def test_revoking_only_revoked_keys_in_bulk_says_that_nothing_was_revoked(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    record.revoke()
+
+    chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk]}
+    response = admin_client.post(LIST, chosen, follow=True)
+
+    assert [str(message) for message in response.context["messages"]] == [
+        "None of the selected keys could be revoked: they are revoked already."
+    ]
+
+
+@pytest.mark.parametrize("verb", ["revoke", "rotate"])
+def test_a_confirmation_page_shows_no_empty_form(admin_client: Client, verb: str) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+
+    page = admin_client.get(reverse(f"admin:apikeys_apikey_{verb}", args=[record.pk])).content.decode()
+
+    assert "None" not in page
+
+
+def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period(admin_client: Client) -> None:
+    record, plain = APIKey.objects.create_key(name="Acme", access="read")
+
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
+
+    replacement = APIKey.objects.exclude(pk=record.pk).get()
+    record.refresh_from_db()
+    assert (replacement.name, replacement.access, replacement.expires_at) == ("Acme", "read", None)
+    assert [status_with(plain), status_with(shown_key(response))] == [200, 200]
+    assert timedelta(hours=23) < record.expires_at - timezone.now() <= timedelta(hours=24)
+
+
+@pytest.mark.parametrize(("lifetime", "days"), [("same", 90), ("30", 30), ("", None)])
+def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime: str, days: int | None) -> None:
+    now = timezone.now()
+    record, _ = APIKey.objects.create_key(
+        name="Acme", created_at=now - timedelta(days=85), expires_at=now + timedelta(days=5)
+    )
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+
+    assert '<option value="same" selected>After 90 days, like the old key' in admin_client.get(url).content.decode()
+    page = admin_client.post(url, ROTATE | {"lifetime": lifetime}).content.decode()
+
+    replacement = APIKey.objects.get(replaces=record)
+    assert replacement.lifetime == (timedelta(days=days) if days else None)
+    when = f"expires on {replacement.expires_at:%Y-%m-%d} at" if days else "does not expire"
+    assert f"This key {when}" in page
+    assert f"It replaces {record}, which works until" in page
+
+
+def test_the_pages_of_a_replaced_key_and_its_replacement_link_to_each_other(admin_client: Client) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    new, _ = old.rotate(grace_period=timedelta(days=1), lifetime=None)
+    old_url, new_url = (reverse("admin:apikeys_apikey_change", args=[record.pk]) for record in (old, new))
+
+    assert f'<a href="{new_url}">{new}</a>' in admin_client.get(old_url).content.decode()
+    assert f'<a href="{old_url}">{old}</a>' in admin_client.get(new_url).content.decode()
+
+
+@pytest.mark.parametrize("grace_period", [timedelta(0), timedelta(days=1)])
+def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_period: timedelta) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    old.rotate(grace_period=grace_period, lifetime=None)
+
+    changelist = admin_client.get(LIST, {"state": "replaced"})
+
+    assert list(changelist.context["cl"].result_list) == [old]
+    assert '<td class="field-state">Replaced</td>' in changelist.content.decode()
+
+
+@pytest.mark.parametrize("state", ["active", "expired", "revoked", "replaced"])
+def test_only_a_key_that_can_be_rotated_has_a_button_for_it(admin_client: Client, state: str) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() if state == "expired" else None)
+    if state == "revoked":
+        record.revoke()
+    elif state == "replaced":
+        record.rotate(grace_period=timedelta(days=1), lifetime=None)
+
+    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+
+    assert (reverse("admin:apikeys_apikey_rotate", args=[record.pk]) in page) == (state == "active")
+
+
+@pytest.mark.django_db
+def test_staff_who_may_not_add_keys_get_no_button_for_rotating() -> None:
+    user = get_user_model().objects.create_user("clerk", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=["view_apikey", "change_apikey"]))
+    client = Client()
+    client.force_login(user)
+    record, _ = APIKey.objects.create_key(name="Acme")
+
+    page = client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+
+    assert "Revoke</a>" in page
+    assert "Rotate</a>" not in page
+
+
+def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
+
+    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
+
+    assert "Create a new key instead" in response.content.decode()
+    assert APIKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("verb", ["revoke", "rotate"])
+def test_revoking_or_rotating_a_missing_key_leads_back_to_the_list(admin_client: Client, verb: str) -> None:
+    response = admin_client.post(reverse(f"admin:apikeys_apikey_{verb}", args=[999]))
+
+    assert (response.status_code, response["Location"]) == (302, LIST)
