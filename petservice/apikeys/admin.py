@@ -76,6 +76,9 @@ class APIKeyAdmin(LifeCycleViews):
     def last_used(self, api_key: APIKey) -> str:
         return _day(api_key.last_used_at)
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": "API keys"} | (extra_context or {}))
+
     # Permissions.
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:

@@ -74,7 +74,7 @@ def test_a_change_is_described_in_words_and_not_only_by_its_icon(flag: int, mess
 
     (change,) = changes(granted("view_pet"))
 
-    assert f'<span class="description">{description}</span>' in change
+    assert f'<span class="change-text">{description}</span>' in change
 
 
 def test_a_deletion_has_no_link() -> None:
