@@ -36,9 +36,9 @@ class CreationViews(admin.ModelAdmin):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         if not self.has_add_permission(request):  # checked before the message that names the created key
             raise PermissionDenied
-        return self._create_once(request, lambda: super(CreationViews, self).add_view(request, form_url, extra_context))
+        return self.create_once(request, lambda: super(CreationViews, self).add_view(request, form_url, extra_context))
 
-    def _create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
+    def create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
         """Return the response of `create`, or redirect to the key that this form has already created."""
         created = self._created_by_form(request)
         if created is None:
@@ -64,11 +64,11 @@ class CreationViews(admin.ModelAdmin):
             return None  # the form will reject this token
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
+        return self.show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
     @method_decorator(never_cache)
     @sensitive_variables("plain")
-    def _show_once(
+    def show_once(
         self, request: HttpRequest, api_key: APIKey, plain: str, old_key: APIKey | None = None
     ) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""

@@ -83,7 +83,7 @@ class LifeCycleViews(CreationViews):
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         form = RotateForm(api_key, timezone.now(), request.POST or None)
         if request.method == "POST" and form.is_valid():
-            return self._create_once(request, lambda: self._rotate(request, api_key, form))
+            return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: forms.Form) -> HttpResponse:
@@ -94,7 +94,7 @@ class LifeCycleViews(CreationViews):
             return self._confirmation(request, [api_key], "rotate", form=form)
         self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
         self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
-        return self._show_once(request, replacement, plain, old_key=api_key)
+        return self.show_once(request, replacement, plain, old_key=api_key)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
         """Return the key, or show a message and return None if it does not exist or is revoked."""

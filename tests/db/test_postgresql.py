@@ -23,7 +23,7 @@ from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
-from tests.service import ROOT, Service, running_service
+from tests.service import ROOT, Service, log_in, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
@@ -46,11 +46,15 @@ def one_worker(tmp_path: Path, url: str) -> Iterator[Service]:
 
 def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> None:
     key = one_worker.create_key()
+    one_worker.create_staff("ada", "correct horse")
+    with one_worker.client() as staff:
+        log_in(staff, "ada", "correct horse")
+        assert staff.get("/admin/").status_code == 200
     idempotent = [post(key, b'{"name":"Rex"}', f"Idempotency-Key: {uuid.uuid4()}".encode()) for _ in range(20)]
     requests = [
         *[get("/v1/pets", f"X-API-Key: {key}".encode()), post(key, b'{"name":"Rex"}')] * 20,
         *idempotent,
-        *[get("/admin/", b"Cookie: sessionid=" + b"x" * 32)] * 6,
+        *[get("/admin/", f"Cookie: sessionid={staff.cookies['sessionid']}".encode())] * 6,
         *[get("/ready")] * 2,
     ]
     with psycopg.connect(url) as database, psycopg.connect(url, autocommit=True) as watching, ExitStack() as stack:

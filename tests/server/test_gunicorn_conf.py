@@ -3,6 +3,8 @@ import runpy
 
 import pytest
 
+from petservice.server import gunicorn_conf
+
 pytestmark = pytest.mark.once
 
 
@@ -13,10 +15,10 @@ def test_without_a_number_there_is_a_worker_per_core_but_at_least_two_and_at_mos
     monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
 
-    assert runpy.run_module("petservice.server.gunicorn_conf")["workers"] == workers
+    assert runpy.run_path(gunicorn_conf.__file__)["workers"] == workers
 
 
 def test_a_number_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEB_CONCURRENCY", "1")
 
-    assert runpy.run_module("petservice.server.gunicorn_conf")["workers"] == 1
+    assert runpy.run_path(gunicorn_conf.__file__)["workers"] == 1
