@@ -140,7 +140,7 @@ def test_a_key_in_malformed_http_is_not_logged(debug_service: Service, line: str
     for request in (sent, line.format(key=plain) + " is no HTTP\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{plain}")):
         with Client(debug_service) as client:
             client.send(request.encode())
-            assert client.answer().status >= 400
+            assert client.response().status >= 400
 
     assert "A request was refused" in debug_service.log.read_text()
     assert plain[18:26] not in debug_service.log.read_text()

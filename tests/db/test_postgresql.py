@@ -65,7 +65,7 @@ def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> 
 
         warm = stack.enter_context(Client(one_worker))  # checks for pending migrations before the lock
         warm.send(get("/v1/pets", f"X-API-Key: {key}".encode()))
-        assert warm.answer().status == 200
+        assert warm.response().status == 200
         database.execute("LOCK TABLE apikeys_apikey, django_session, django_migrations IN ACCESS EXCLUSIVE MODE")
         clients = [stack.enter_context(Client(one_worker)) for _ in requests]
         for client, request in zip(clients, requests, strict=True):
@@ -81,7 +81,7 @@ def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> 
         database.rollback()
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
-            assert client.answer().status in (200, 201, 302)
+            assert client.response().status in (200, 201, 302)
         assert opened() == CONNECTIONS
     assert "canceling statement due to lock timeout" in one_worker.log.read_text()
 

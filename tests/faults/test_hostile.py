@@ -1,4 +1,4 @@
-"""Slow and hostile clients, many at once: others do not feel them, and nothing of them stays."""
+"""Many slow or hostile clients neither delay other clients nor leave anything behind in the service."""
 
 import re
 import socket
@@ -24,34 +24,34 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
-SLOW = 200
-DEADLINE = 5
+SLOW_CLIENTS = 200
+SHORT_TIMEOUT = 5
 MALFORMED = 100_000
 HUGE = 100
 CLIENTS = 2
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service with a short deadline for requests."""
+def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that gives each request five seconds to arrive."""
     folder = tmp_path_factory.mktemp("hostile")
     with service_with_test_endpoints(
-        folder, WEB_CONCURRENCY="2", TEST_REQUEST_TIMEOUT=str(DEADLINE), DATABASE_URL=""
+        folder, WEB_CONCURRENCY="2", TEST_REQUEST_TIMEOUT=str(SHORT_TIMEOUT), DATABASE_URL=""
     ) as service:
         service.manage("migrate", "--verbosity", "0")
         yield service
 
 
 @pytest.fixture(scope="module")
-def key(impatient: Service) -> str:
-    return impatient.create_key()
+def key(with_short_timeout: Service) -> str:
+    return with_short_timeout.create_key()
 
 
-# Slow ones.
+# Slow clients.
 
 
 def p99(service: Service, key: str) -> tuple[float, list[str]]:
-    """Milliseconds that 99 of 100 requests of four clients take at most, and the answers that were failures."""
+    """Return the p99 latency of four clients in milliseconds, and their error responses."""
     waits: list[float] = []
     failures: list[str] = []
 
@@ -66,42 +66,42 @@ def p99(service: Service, key: str) -> tuple[float, list[str]]:
                 for request in requests:
                     began = time.perf_counter()
                     client.send(request)
-                    answer = client.answer()
+                    response = client.response()
                     waits.append(1000 * (time.perf_counter() - began))
-                    if answer.status not in (200, 201):
-                        failures.append(f"{answer.status} {answer.body!r}")
+                    if response.status not in (200, 201):
+                        failures.append(f"{response.status} {response.body!r}")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(use, range(4)))
     return sorted(waits)[len(waits) * 99 // 100], failures
 
 
-def test_slow_clients_are_not_felt_by_others_and_are_cut_off(
-    impatient: Service, key: str, report: Callable[[Outcome], None]
+def test_slow_clients_do_not_delay_others_and_are_disconnected(
+    with_short_timeout: Service, key: str, report: Callable[[Outcome], None]
 ) -> None:
-    without, failures = p99(impatient, key)
-    with slow_clients(impatient, key, SLOW) as slow:
-        among, more_failures = p99(impatient, key)
+    without_them, failures = p99(with_short_timeout, key)
+    with slow_clients(with_short_timeout, key, SLOW_CLIENTS) as slow:
+        with_them, more_failures = p99(with_short_timeout, key)
         wait_until(lambda: all(client.lasted is not None for client in slow), seconds=60)
     for client in slow:
-        assert_cut_off(client, DEADLINE)
+        assert_disconnected(client, SHORT_TIMEOUT)
     failures += more_failures
     lasted = sorted(client.lasted for client in slow if client.lasted is not None)
-    saw = f"p99 {without:.0f} ms without them, {among:.0f} ms among them; the last was cut off after {lasted[-1]:.1f} s"
-    report(Outcome(f"{SLOW} slow clients", SLOW, saw, len(failures)))
-    assert among < 1000, "milliseconds"
+    saw = f"p99 {without_them:.0f} ms without them, {with_them:.0f} ms with them; last disconnected after {lasted[-1]:.1f} s"
+    report(Outcome(f"{SLOW_CLIENTS} slow clients", SLOW_CLIENTS, saw, len(failures)))
+    assert with_them < 1000, "milliseconds"
 
 
-def assert_cut_off(client: SlowClient, deadline: int) -> None:
-    """The client has got a refusal or nothing, and then the end of the connection, by its deadline."""
+def assert_disconnected(client: SlowClient, timeout: int) -> None:
+    """Assert that the client got an error response or nothing before the service ended its connection in time."""
     assert client.received == b"" or re.match(rb"HTTP/1.1 4\d\d ", client.received), client.received
     assert client.received.count(b"HTTP/1.1 ") <= 1
     assert client.lasted is not None
-    # A service that is late on a busy machine is still far from another deadline.
-    assert client.lasted < 2 * deadline + 5
-    # Without a key there is nothing to wait for.
+    # A service on a busy machine may be late, but less than the difference to its other timeouts.
+    assert client.lasted < 2 * timeout + 5
+    # The service does not wait for the rest of a request without a key.
     if not client.received.startswith(b"HTTP/1.1 401 "):
-        assert client.lasted >= deadline
+        assert client.lasted >= timeout
 
 
 def test_request_and_idle_connection_end_after_their_timeouts(tmp_path: Path) -> None:
@@ -115,44 +115,44 @@ def test_request_and_idle_connection_end_after_their_timeouts(tmp_path: Path) ->
         with watched([slow, kept]):
             wait_until(lambda: slow.lasted is not None and kept.lasted is not None, seconds=60)
 
-    assert_cut_off(slow, REQUEST_TIMEOUT)
+    assert_disconnected(slow, REQUEST_TIMEOUT)
     assert kept.received.startswith(b"HTTP/1.1 200 ")
     assert kept.received.count(b"HTTP/1.1 ") == 1
     assert kept.lasted is not None
     assert keepalive <= kept.lasted < 2 * keepalive
 
 
-# Hostile ones.
+# Hostile clients.
 
-REFUSED = [
-    *(row.request for row in CORPUS if row.result is Result.REFUSED),
+REJECTED = [
+    *(row.request for row in CORPUS if row.result is Result.REJECTED),
     *UNBOUNDED.values(),
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200 + b"\r\n\r\n",  # TLS
 ]
 
 
-def test_huge_bodies_are_refused(impatient: Service, key: str) -> None:
-    before = workers(impatient)
+def test_huge_bodies_are_rejected(with_short_timeout: Service, key: str) -> None:
+    before = workers(with_short_timeout)
     with ThreadPoolExecutor(10) as pool:
-        statuses = list(pool.map(lambda _: _refusal_of_ten_megabytes(impatient, key), range(20)))
+        statuses = list(pool.map(lambda _: _status_of_ten_megabytes(with_short_timeout, key), range(20)))
     assert statuses == [400] * 20
-    assert workers(impatient) == before
+    assert workers(with_short_timeout) == before
 
 
-def _refusal_of_ten_megabytes(service: Service, key: str) -> int:
+def _status_of_ten_megabytes(service: Service, key: str) -> int:
     with Client(service) as client:
         client.send(ten_megabytes(key))
-        return client.answer().status
+        return client.response().status
 
 
 def ten_megabytes(key: str) -> bytes:
     return post(key, b"x" * 10 * 2**20)
 
 
-def is_refused(service: Service, request: bytes) -> bool:
-    """Whether the answer is a 4xx, or an end of the connection without one."""
+def is_rejected(service: Service, request: bytes) -> bool:
+    """Return whether the service responds with a 4xx or ends the connection without a response."""
     with Client(service) as client:
-        # No port stays reserved for a connection that has ended.
+        # Close by a reset, so that no port stays reserved for the ended connection.
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         try:
             client.send(request)
@@ -163,37 +163,39 @@ def is_refused(service: Service, request: bytes) -> bool:
 
 
 def memory(service: Service) -> float:
-    """MiB that the workers have for themselves."""
+    """Return the memory of the workers in MiB; shared memory counts in proportion."""
     files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in workers(service))
     return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
 
 
 def test_malformed_requests_leave_nothing_behind(
-    impatient: Service, key: str, report: Callable[[Outcome], None]
+    with_short_timeout: Service, key: str, report: Callable[[Outcome], None]
 ) -> None:
-    before = workers(impatient)
+    before = workers(with_short_timeout)
     huge = [ten_megabytes(key)] * (HUGE // 10 // CLIENTS)
     sizes = []
-    refused = 0
+    rejected = 0
     with ThreadPoolExecutor(CLIENTS) as pool:
         for tenth in range(10):
             numbers = range(tenth * MALFORMED // 10, (tenth + 1) * MALFORMED // 10)
-            shares = [
-                [*huge, *(REFUSED[number % len(REFUSED)] for number in numbers[client::CLIENTS])]
+            parts = [
+                [*huge, *(REJECTED[number % len(REJECTED)] for number in numbers[client::CLIENTS])]
                 for client in range(CLIENTS)
             ]
-            refused += sum(pool.map(lambda share: sum(is_refused(impatient, request) for request in share), shares))
-            sizes.append(memory(impatient))
-    with Client(impatient) as client:
+            rejected += sum(
+                pool.map(lambda part: sum(is_rejected(with_short_timeout, request) for request in part), parts)
+            )
+            sizes.append(memory(with_short_timeout))
+    with Client(with_short_timeout) as client:
         client.send(get("/v1/health"))
-        healthy = client.answer().status == 200
-    # Until then the workers' heaps grow, in a few steps, to what the largest of these need in the worst order.
+        healthy = client.response().status == 200
+    # The heaps grow in a few steps to the size that the largest requests need; the first half includes these steps.
     half = sizes[4]
     grown = sizes[-1] - half
-    saw = f"{refused} refused; memory of all workers {sizes[0]:.1f} MiB after a tenth of them, {half:.1f} after half"
+    saw = f"{rejected} rejected; memory of all workers {sizes[0]:.1f} MiB after a tenth of them, {half:.1f} after half"
     saw += f", {sizes[-1]:.1f} at the end"
-    report(Outcome("malformed requests", MALFORMED + HUGE, saw, MALFORMED + HUGE - refused))
+    report(Outcome("malformed requests", MALFORMED + HUGE, saw, MALFORMED + HUGE - rejected))
     assert healthy
-    assert workers(impatient) == before
+    assert workers(with_short_timeout) == before
     assert grown < 10, f"MiB after each tenth: {sizes}"
-    wait_until(lambda: "Traceback" not in impatient.log.read_text(), seconds=0.1)
+    wait_until(lambda: "Traceback" not in with_short_timeout.log.read_text(), seconds=0.1)

@@ -53,7 +53,7 @@ def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) 
         client.send(b"1\r\n{\r\n")
         select.select([client.socket], [], [], 0.2)  # no response yet, because the service waits for more
         client.send(b"zz\r\n")
-        assert client.answer().status == 400
+        assert client.response().status == 400
 
     seen: Counter[tuple[str, str, int]] = Counter()
     wait_until(lambda: seen.update(observed.logged() - before) or seen)
@@ -104,7 +104,7 @@ def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(obser
     before = observed.logged()
     with Client(observed.service) as client:
         client.send(get("/v1/health"))
-        client.answer()  # no worker sees a connection that is reset before it is accepted
+        client.response()  # no worker sees a connection that is reset before it is accepted
         client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 

@@ -70,7 +70,7 @@ def test_each_line_for_people_has_its_process_and_its_request(tmp_path: Path) ->
     with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
         with Client(service) as client:
             client.send(get("/v1/crash", b"X-Request-ID: order-8"))
-            assert client.answer().status == 500
+            assert client.response().status == 500
         (worker,) = workers(service)
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)

@@ -53,10 +53,10 @@ def test_clients_cannot_create_time_series(observed: Observed) -> None:
         for method, path in ((f"BREW{number}", "/v1/pets"), ("GET", f"/{number}"), ("GET", f"/admin/{number}/x")):
             with Client(observed.service) as client:
                 client.send(get(path, method=method))
-                client.answer()
+                client.response()
         with Client(observed.service) as client:
             client.send(get("/v1/pets", f"X-API-Key: {observed.key}".encode(), method=f"BREW{number}"))
-            client.answer()
+            client.response()
 
     assert len(series() - before) <= 20 + 3  # the buckets of a route that had no request before
 

@@ -51,7 +51,7 @@ def test_api_key_does_not_appear_in_the_log(observed: Observed) -> None:
     request = get("/v1/pets", b"X-API-Key: " + key, b"X-Request-ID: " + key)
     with Client(observed.service) as client:
         client.send(request)
-        assert client.answer().headers["x-request-id"] == observed.key
+        assert client.response().headers["x-request-id"] == observed.key
     wait_until(lambda: any(line["request_id"] == f"{observed.key[:18]}…" for line in observed.requests()))
     for parts in (
         get(f"/v1/pets/{observed.key}?limit={observed.key}", b"User-Agent: " + key, b"Authorization: " + key),

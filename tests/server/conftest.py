@@ -9,22 +9,22 @@ from tests.service import Service
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """With a deadline of two seconds for requests."""
-    with service_with_test_endpoints(tmp_path_factory.mktemp("impatient"), TEST_REQUEST_TIMEOUT="2") as service:
+def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that gives each request two seconds to arrive."""
+    with service_with_test_endpoints(tmp_path_factory.mktemp("short-timeout"), TEST_REQUEST_TIMEOUT="2") as service:
         yield service
 
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Connects to a service until the test is over."""
+    """Return a function that connects to a service until the end of the test."""
     with ExitStack() as stack:
         yield lambda service: stack.enter_context(Client(service))
 
 
 @pytest.fixture
 def no_traceback(service: Service) -> object:
-    """Nothing is logged as a crash during the test."""
+    """Fail the test if the shared service logs a traceback during it."""
     before = service.log.read_text().count("Traceback")
     yield
     assert service.log.read_text().count("Traceback") == before

@@ -1,4 +1,4 @@
-"""Requests as bytes on a socket, for what no HTTP client would do."""
+"""A client that sends requests as bytes on a socket, so that it can send what no HTTP library would send."""
 
 import socket
 import ssl
@@ -15,8 +15,8 @@ PET = b'{"name":"Rex"}'
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer on a connection that may have more."""
+class Response:
+    """A response of the service."""
 
     status: int
     headers: dict[str, str]
@@ -24,7 +24,7 @@ class Answer:
 
 
 class Client:
-    """A connection to `service`; every wait on it ends after 40 seconds."""
+    """A client with one connection to `service`, on which each operation times out after 40 seconds."""
 
     def __init__(self, service: Service, *, context: ssl.SSLContext | None = None) -> None:
         address = urlsplit(service.url)
@@ -42,20 +42,20 @@ class Client:
     def send(self, *parts: bytes) -> None:
         self.socket.sendall(b"".join(parts))
 
-    def answer(self, *, to_head: bool = False) -> Answer:
-        """The next answer, the body of which is as long as its Content-Length says."""
+    def response(self, *, to_head: bool = False) -> Response:
+        """Receive the next response, whose body is as long as its Content-Length says."""
         head = self._until(b"\r\n\r\n")
         status, *lines = head.decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines if line)}
-        assert len(headers) == len([line for line in lines if line]), f"a header is there twice: {head!r}"
+        assert len(headers) == len([line for line in lines if line]), f"a header is repeated: {head!r}"
         length = 0 if to_head else int(headers.get("content-length", 0))
         while len(self._received) < length:
             self._receive()
         body, self._received = self._received[:length], self._received[length:]
-        return Answer(int(status.split(" ")[1]), headers, body)
+        return Response(int(status.split(" ")[1]), headers, body)
 
     def is_closed(self) -> bool:
-        """Whether the service ends the connection, with nothing more on it."""
+        """Return whether the service closes the connection without sending more data."""
         try:
             return self.socket.recv(1) == b"" and not self._received
         except ConnectionResetError:
@@ -77,12 +77,12 @@ Connect = Callable[[Service], Client]
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:
-    """A request without a body."""
+    """Return a request without a body."""
     return f"{method} {path} HTTP/1.1\r\n".encode() + HOST + b"".join(line + b"\r\n" for line in headers) + b"\r\n"
 
 
 def post(key: str, body: bytes, *headers: bytes, length: int | None = None) -> bytes:
-    """A new pet."""
+    """Return a request that creates a pet, with a Content-Length of `length` or of the body's length."""
     lines = [
         f"X-API-Key: {key}".encode(),
         b"Content-Type: application/json",
@@ -92,7 +92,7 @@ def post(key: str, body: bytes, *headers: bytes, length: int | None = None) -> b
     return get("/v1/pets", *lines, method="POST") + body
 
 
-def assert_refused(answer: Answer, status: int = 400) -> None:
-    assert answer.status == status
-    assert b'{"error":{"code":' in answer.body
-    assert answer.headers["content-type"] == "application/json"
+def assert_rejected(response: Response, status: int = 400) -> None:
+    assert response.status == status
+    assert b'{"error":{"code":' in response.body
+    assert response.headers["content-type"] == "application/json"

@@ -1,4 +1,4 @@
-"""The service's addresses, and a view as somebody writes it who knows Django and nothing of this service."""
+"""The URL patterns of the service, and a view that uses Django alone and no function of the service."""
 
 from django.http import HttpResponse
 from django.urls import path

@@ -1,7 +1,7 @@
-"""The service with a few endpoints for tests, which wait, fail, return much and say what they were given.
+"""The service with endpoints for tests, which wait, fail, return large bodies or return the META of their request.
 
-They speak to a test through the folder that TEST_ENDPOINTS_FOLDER names: it sees a file there, or puts one. Further
-variables shorten or lengthen what a test would have to wait for.
+A test and the endpoints communicate by files in the folder that TEST_ENDPOINTS_FOLDER names. Other variables change
+the timeouts of the service.
 """
 
 import gc
@@ -33,8 +33,8 @@ protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(
 )
 
 
-class SlowToBegin(worker.EventLoopWorker):
-    """The first of these begins, and no other ever does."""
+class NeverReadyWorker(worker.EventLoopWorker):
+    """A worker that never finishes its start, unless it is the first worker of its service."""
 
     def init_process(self) -> None:
         while self.age > 1:
@@ -43,10 +43,10 @@ class SlowToBegin(worker.EventLoopWorker):
 
 
 class EndpointsHandler(Handler):
-    """The endpoints for tests, or else the service."""
+    """A handler that serves the endpoints for tests, and any other path as the service does."""
 
     def is_unknown(self, path: str) -> bool:
-        return False  # the test endpoints have no pattern
+        return False  # because the endpoints for tests have no URL pattern
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
@@ -57,47 +57,50 @@ class EndpointsHandler(Handler):
             case "/admin/login/" if request.method == "POST" and logins._REJECTED not in request.META:
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
-            case "/ready" if (FOLDER / "silent").exists():  # as with a database that says nothing
+            case "/ready" if (FOLDER / "silent").exists():  # as if the database did not respond
                 _hold()
             case "/begun":
                 (FOLDER / "begun").touch()
                 return _json("{}")
             case "/hanging":
                 time.sleep(3600)
-            case "/export":  # more than any buffer takes
+            case "/export":  # larger than any buffer
                 return StreamingHttpResponse([MEBIBYTE] * 32)
             case "/breaking-export":
                 return StreamingHttpResponse(_breaking())
             case "/meta" | "/v1/meta":
                 return _json(_meta(request))
-            case "/v1/noted":  # for clients that take no response
-                (FOLDER / f"noted-{time.monotonic_ns()}").write_text(_meta(request))
+            case "/v1/recorded":  # for clients that do not read the response
+                (FOLDER / f"recorded-{time.monotonic_ns()}").write_text(_meta(request))
                 return _json("{}")
             case "/v1/crash":
                 raise RuntimeError("raised on purpose")
             case "/v1/connections":
                 gc.collect()
                 return _json(str(sum(isinstance(one, protocol.Connection) for one in gc.get_objects())))
-            case "/v1/open":  # connections, as the worker counts them
+            case "/v1/open":  # the number of connections that the worker counts
                 return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, balancing.Acceptor))))
             case "/v1/worker":
                 return _json(str(os.getpid()))
         return super().get_response(request)
 
 
-def _noted_look() -> int:
-    """The readiness probe's look at the database: noted, and held while the test says so."""
-    look = FOLDER / f"look-{time.monotonic_ns()}"
-    look.touch()
+def _recorded_probe() -> int:
+    """Return the number of unapplied migrations, and record the start and the end of the probe in a file.
+
+    The probe waits while the file `slow` exists and the file `released` does not.
+    """
+    probe = FOLDER / f"probe-{time.monotonic_ns()}"
+    probe.touch()
     if (FOLDER / "slow").exists():
         _hold()
     missing = missing_migrations()
-    look.write_text(str(time.monotonic_ns()))
+    probe.write_text(str(time.monotonic_ns()))
     return missing
 
 
 def _hold() -> None:
-    """Wait until the test says that it is enough."""
+    """Wait until the test creates the file `released`."""
     while not (FOLDER / "released").exists():
         time.sleep(0.01)
 
@@ -112,11 +115,11 @@ def _breaking() -> Iterator[bytes]:
 
 
 def _meta(request: HttpRequest) -> str:
-    texts: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
-    return json.dumps(texts | {"scheme": request.scheme, "body": len(request.read())})
+    strings: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
+    return json.dumps(strings | {"scheme": request.scheme, "body": len(request.read())})
 
 
-health.missing_migrations = _noted_look
+health.missing_migrations = _recorded_probe
 DatabaseWrapper: Any = type(backend())
 DatabaseWrapper.call_timeout = float(os.environ.get("TEST_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
 application = Application(EndpointsHandler())

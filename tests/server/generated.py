@@ -28,7 +28,7 @@ OTHER_PATHS = [b"/static/", b"/static/backoffice/admin.css", b"/static/../", b"/
 
 
 def _headers_in_sources() -> list[bytes]:
-    """Return the headers that our code reads from META, or the libraries that handle each request."""
+    """Return the names of the headers that the service or its libraries read from META."""
     libraries = [django.middleware, django.http, rest_framework, axes, whitenoise]
     folders = [Path(library.__path__[0]) for library in libraries]
     folders += [ROOT / name for name in ("petservice", "pets", "store")]
@@ -39,7 +39,7 @@ def _headers_in_sources() -> list[bytes]:
 
 HEADERS = [
     *_headers_in_sources(),
-    # Those that are read from elsewhere than META, by other names, or by gunicorn.
+    # Headers that are read from other places than META, under other names, or by gunicorn.
     *(b"Accept-Language", b"Authorization", b"Connection", b"Content-Encoding", b"Cookie", b"Forwarded"),
     *(b"HTTP2-Settings", b"Keep-Alive", b"Script-Name", b"SCRIPT_NAME", b"Sec-WebSocket-Key", b"TE", b"Trailer"),
     *(b"Upgrade", b"X-CSRFToken", b"X-Forwarded-Proto", b"X-Forwarded-Protocol", b"X-Forwarded-Ssl", b"X_API_Key"),
@@ -55,9 +55,9 @@ ADMIN_PARAMETERS = [
     *(b"expires_at_0", b"expires_at_1", b"overlap", b"requests_per_minute", b"import_file", b"upload", b"next"),
     *(b"form-TOTAL_FORMS", b"form-INITIAL_FORMS", b"form-0-id", b"form-0-status"),
 ]
-# Half of all requests go to few URLs and parameters, which would be rare among those of the admin otherwise.
+# Half of the parameters belong to the API and the public pages. Otherwise the many of the admin would outnumber them.
 PARAMETER = st.sampled_from(PARAMETERS) | st.sampled_from(ADMIN_PARAMETERS)
-# What headers and parameters may rightly have, so that more than their first check is reached.
+# Valid values of headers and parameters, so that requests pass more than the first check.
 VALUES = [
     *(b"chunked", b"gzip, chunked", b"identity", b"100-continue", b"keep-alive", b"close", b"Upgrade, HTTP2-Settings"),
     *(b"h2c", b"websocket", b"https", b"on", b"ssl", b"localhost", b"localhost:99999", b"[::1]", b"127.0.0.1, ::1"),
@@ -88,7 +88,7 @@ PATH = st.builds(
     st.sampled_from(OTHER_ROUTES) | st.sampled_from(ADMIN_ROUTES) | st.sampled_from(OTHER_PATHS),
     st.sampled_from([b"1", PET_ID]) | ESCAPED,
 )
-# What may stand before a path, to make it a URL or a host.
+# Prefixes that make a path a URL or a host.
 ORIGIN = st.sampled_from(
     [b"http://localhost", b"https://[::1]:1", b"http://[", b"http://[v]", b"//", b"a:80", b"http:"]
 )
@@ -113,11 +113,11 @@ JSON = st.sampled_from(
 BODY = st.just(b"") | JSON | QUERY | MULTIPART | st.binary(max_size=40)
 EXTENSIONS = st.sampled_from([b";a=b", b';a="\\"', b" ;", b";\n"]) | LINE
 TRAILERS = st.sampled_from([b"X-API-Key: x\r\n", b"Content-Length: 5\r\n", b"no trailer\r\n"]) | LINE
-# What may follow a request on its connection.
+# Data that follows a request on its connection.
 REMAINS = st.sampled_from(
     [b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\n"]
 ) | st.binary(max_size=40).map(lambda junk: junk + b"\r\n\r\n")
-# The part of a request that is malformed. If several were, most requests would be refused for the first.
+# The part of a request that is malformed. It is one part, because the first of several would hide the others.
 ODD_PARTS = [
     *("method", "space", "origin", "path", "version", "header", "value", "colon", "line end", "host", "extension"),
     *("trailers", "remains", "everything", *["nothing"] * 20),

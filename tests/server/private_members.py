@@ -1,4 +1,4 @@
-"""The members of libraries that the service relies on, and its classes that override what a library calls."""
+"""Members of libraries that the service relies on, and its classes that override methods of libraries."""
 
 from petservice.api.viewsets import JSONRequest
 from petservice.db.postgresql import base as postgresql
@@ -11,7 +11,7 @@ from petservice.server.protocol import Connection
 from petservice.server.requests import Request
 from petservice.server.worker import EventLoopWorker
 
-# By the module and the class, if it is a class's.
+# By the module, and by the class if the members belong to one.
 MEMBERS = {
     "gunicorn.asgi.protocol:ASGIProtocol": [
         *("_awaiting_request", "_body_receiver", "_callback_parser", "_closed", "_current_request", "_request_ready"),
@@ -85,7 +85,7 @@ MEMBERS = {
     ],
 }
 
-# Classes that override what a library calls.
+# Classes that override methods which a library calls.
 OVERRIDING: list[type] = [
     Connection,
     EventLoopWorker,
@@ -101,7 +101,7 @@ OVERRIDING: list[type] = [
     Request,
     JSONRequest,
 ]
-# Constructors that take less than those that they override, as only the service itself calls them.
+# Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
 OWN_CONSTRUCTORS = (Request, run._WebServer, PooledGreenlet)
-# What documentation promises of named tuples, models and managers.
+# Members that the documentation of named tuples, models and managers guarantees.
 DOCUMENTED = {"_asdict", "_default_manager", "_fields", "_make", "_meta", "_replace"}

@@ -1,16 +1,19 @@
-"""`python -m tests.server.run_with_endpoints`: the service with the endpoints for tests, by gunicorn's own options."""
+"""`python -m tests.server.run_with_endpoints OPTIONS` runs the service with the endpoints for tests.
+
+The options are those of gunicorn.
+"""
 
 import os
 import shlex
 import sys
 from typing import Any
 
-import petservice.wsgi  # noqa: F401  # sets Django up, as `serve` does before it becomes the server
+import petservice.wsgi  # noqa: F401  # sets up Django, as `serve` does before it starts the server
 from petservice.server import run
 
 
 class EndpointsServer(run._WebServer):
-    """The server of `serve`, for another application."""
+    """A server like that of `serve`, for the application with the endpoints for tests."""
 
     def load(self) -> Any:
         from tests.server.endpoints import application

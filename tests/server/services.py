@@ -1,4 +1,4 @@
-"""The service with the endpoints for tests, and what a test asks of its workers."""
+"""Start services with the endpoints for tests, and query their workers."""
 
 import re
 from contextlib import AbstractContextManager
@@ -7,38 +7,38 @@ from pathlib import Path
 from tests.server.connections import Client, get
 from tests.service import Service, running_service
 
-# What the log says once a service has begun to drain.
+# The log message of a service that begins to drain.
 DRAINING = "Draining: /ready returns 503"
 RUN_WITH_TEST_ENDPOINTS = ("-m", "tests.server.run_with_endpoints")
 
 
 def service_with_test_endpoints(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
-    """In one worker process; the endpoints leave and look for files in `folder`."""
+    """Run a service with one worker and the endpoints for tests, which use files in `folder`."""
     variables = {"TEST_ENDPOINTS_FOLDER": str(folder), "WEB_CONCURRENCY": "1", **variables}
     return running_service(folder, command=(*RUN_WITH_TEST_ENDPOINTS, *options), **variables)
 
 
-def asked(client: Client, path: str) -> int:
-    """The number with which the worker that has the client's connection responds."""
+def number_from(client: Client, path: str) -> int:
+    """Return the number that an endpoint of the client's worker responds with."""
     client.send(get(path))
-    return int(client.answer().body)
+    return int(client.response().body)
 
 
 def open_connections(client: Client) -> int:
-    """How many connections the client's worker has."""
-    return asked(client, "/v1/open")
+    """Return the number of open connections of the client's worker."""
+    return number_from(client, "/v1/open")
 
 
 def worker_of(client: Client) -> int:
-    """The process id of the worker that has the client's connection."""
-    return asked(client, "/v1/worker")
+    """Return the process id of the worker that serves the client's connection."""
+    return number_from(client, "/v1/worker")
 
 
 def workers(service: Service) -> list[int]:
     return [int(pid) for pid in re.findall(r"Booting worker with pid: (\d+)", service.log.read_text())]
 
 
-def held(folder: Path) -> int:
+def held_requests(folder: Path) -> int:
     return len(list(folder.glob("held-*")))
 
 
@@ -47,7 +47,7 @@ def release(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what earlier tests have left for the endpoints."""
+    """Delete the files that earlier tests and their endpoints have left."""
     for name in ("held-*", "released", "begun"):
         for path in folder.glob(name):
             path.unlink()

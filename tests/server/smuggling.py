@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-# Stands for an API key in the corpus. It is as long as a key, because the lengths in the requests count it.
+# A placeholder for an API key. It is as long as a key, because the lengths in the requests include it.
 KEY = b"pets_test_" + b"0" * 49
-# Bytes of a body that is larger than the service reads.
+# Size in bytes of a body that exceeds the service's limit.
 TOO_LARGE = 70_000
 CHUNKED = b"Transfer-Encoding: chunked"
-# Where the outer request goes: to a view on the event loop, and to a page on a thread.
+# The paths of the outer request: one of the API on the event loop, and a page on a thread.
 PATHS = ["/v1/pets", "/admin/login/"]
 
 
 class Result(Enum):
     """A result that a row must have."""
 
-    REFUSED = "400, and the end of the connection"
+    REJECTED = "400, and the end of the connection"
     SERVED = "one response, and another to the next request"
     ENDED = "one response, and the end of the connection"
     ALONE = "one response, whether or not the connection ends"
@@ -35,7 +35,7 @@ class Row:
     name: str
     request: bytes
     result: Result
-    # What the client does after the request: it sends the next one, or this.
+    # The action of the client after the request: `half-close` or `reset`, or by default the next request.
     end: str = ""
 
 
@@ -71,7 +71,7 @@ def text(value: bytes) -> str:
     return value.decode("latin-1").encode("unicode_escape").decode()
 
 
-# Lengths that are no numbers; %d is that of the hidden request.
+# Malformed lengths; %d stands for the length of the hidden request.
 MALFORMED_LENGTHS = [
     *(b"+%d", b"-%d", b"-0", b"0x%x", b"%d.0", b"%de0", b"0_%d", b"%d 0", b"0\t%d", b'"%d"', b"%d;"),
     *(b"\0%d", b"%d\0", b"\x0b%d", b"%d\x0c", b"five", b"%d, 0", b"0, %d", b"0, 0", b"%d,", b"", b"  "),
@@ -84,12 +84,12 @@ def lengths(path: str) -> Iterator[Row]:
     for value in MALFORMED_LENGTHS:
         yield row(
             f"length {text(value)} to {path}",
-            Result.REFUSED,
+            Result.REJECTED,
             lambda body, value=value: head("POST", path, b"Content-Length: " + fill(value, len(body))) + body,
         )
-    for power in (31, 32, 63, 64, 100):  # in fewer bits it would be the length of nothing
+    for power in (31, 32, 63, 64, 100):  # truncated to fewer bits, each length is 0
         request = head("POST", path, b"Content-Length: %d" % 2**power)
-        result = Result.ENDED if power < 63 else Result.REFUSED
+        result = Result.ENDED if power < 63 else Result.REJECTED
         yield row(f"length 2^{power} to {path}", result, lambda body, request=request: request + body)
     yield row(
         f"length with leading zeros to {path}",
@@ -98,7 +98,7 @@ def lengths(path: str) -> Iterator[Row]:
     )
 
 
-# Two headers each, of which a lenient server takes one or the other.
+# Pairs of headers; a lenient server uses one or the other.
 REPEATED_LENGTHS = [
     *((b"Content-Length: %d", b"Content-Length: 0"), (b"Content-Length: 0", b"Content-Length: %d")),
     *((b"Content-Length: %d", b"Content-Length: %d"), (b"content-length: 0", b"CONTENT-LENGTH: %d")),
@@ -110,11 +110,11 @@ REPEATED_LENGTHS = [
 
 
 def repeated_lengths(path: str) -> Iterator[Row]:
-    """Yield two length headers, alike or not."""
+    """Yield requests with two length headers, equal or different."""
     for lines in REPEATED_LENGTHS:
         yield row(
             f"lengths {text(lines[0])}, {text(lines[1])} to {path}",
-            Result.REFUSED,
+            Result.REJECTED,
             lambda body, lines=lines: head("POST", path, *(fill(line, len(body)) for line in lines)) + body,
         )
     yield row(
@@ -138,30 +138,30 @@ CODINGS = [
     *(CHUNKED + b"\r\nTransfer-Encoding: identity", "Transfer-Encoding: chunKed".encode()),
     *(b"Transfer-Encoding: chunked\xa0",),
 ]
-# By these a body without a length may rightly end.
+# Valid transfer codings of a body without a length.
 CHUNKED_CODINGS = [CHUNKED, b"transfer-encoding: CHUNKED", b"Transfer-Encoding: gzip, chunked"]
 
 
 def codings(path: str) -> Iterator[Row]:
-    """Yield transfer codings with and without a length; as chunks, the body ends before the hidden request."""
+    """Yield transfer codings with and without a length. Read as chunks, the body ends before the hidden request."""
     end = b"0\r\n\r\n"
     for line in CODINGS:
         yield row(
             f"{text(line)}, then a length, to {path}",
-            Result.REFUSED,
+            Result.REJECTED,
             lambda body, line=line: head("POST", path, line, length(end + body)) + end + body,
         )
         yield row(
             f"length, then {text(line)}, to {path}",
-            Result.REFUSED,
+            Result.REJECTED,
             lambda body, line=line: head("POST", path, length(end + body), line) + end + body,
         )
         if line not in CHUNKED_CODINGS:
             request = head("POST", path, line) + end
-            yield row(f"{text(line)} to {path}", Result.REFUSED, lambda body, request=request: request + body)
+            yield row(f"{text(line)} to {path}", Result.REJECTED, lambda body, request=request: request + body)
     yield row(
         f"chunk with the length of its first line to {path}",
-        Result.REFUSED,
+        Result.REJECTED,
         lambda body: head("POST", path, length(b"%x\r\n" % len(body)), CHUNKED) + chunked(body),
     )
     yield row(
@@ -197,7 +197,7 @@ def chunks(path: str) -> Iterator[Row]:
     """Yield malformed chunks before the hidden request, and well-formed chunks around it."""
     for malformed in MALFORMED_CHUNKS:
         request = head("POST", path, CHUNKED) + malformed
-        yield row(f"chunk {text(malformed)} to {path}", Result.REFUSED, lambda body, request=request: request + body)
+        yield row(f"chunk {text(malformed)} to {path}", Result.REJECTED, lambda body, request=request: request + body)
     for template in WELL_FORMED_CHUNKS:
         yield row(
             f"chunks {text(template)} to {path}",
@@ -206,10 +206,10 @@ def chunks(path: str) -> Iterator[Row]:
         )
     # A server that ends the body at the last chunk would run its trailers.
     request = head("POST", path, CHUNKED) + b"0\r\n"
-    yield row(f"trailers that are a request to {path}", Result.REFUSED, lambda body: request + body)
+    yield row(f"trailers that are a request to {path}", Result.REJECTED, lambda body: request + body)
 
 
-# A part of a request, and what stands in its place.
+# Pairs of a part of a request and its replacement.
 MALFORMED_HEADS = [
     *((b" HTTP/1.1\r\n", b" HTTP/1.1\n"), (b" HTTP/1.1\r\n", b" HTTP/1.1\r")),
     *((b" HTTP/1.1\r\n", b" HTTP/1.1\r\r\n"), (b"\r\n", b"\n"), (b"\r\n", b"\r")),
@@ -235,7 +235,7 @@ UNUSUAL_HEADS = [
 
 def heads(path: str) -> Iterator[Row]:
     """Yield malformed and unusual request lines and headers, with the hidden request as their body."""
-    for replaced, result in ((MALFORMED_HEADS, Result.REFUSED), (UNUSUAL_HEADS, Result.SERVED)):
+    for replaced, result in ((MALFORMED_HEADS, Result.REJECTED), (UNUSUAL_HEADS, Result.SERVED)):
         for usual, odd in replaced:
             yield row(
                 f"{text(odd)} for {text(usual)} to {path}",

@@ -1,4 +1,4 @@
-"""The whole corpus of request smuggling, with the rows that are well-formed or end with their connection."""
+"""The complete corpus of request smuggling, including the rows that are well-formed or end their connection."""
 
 from collections.abc import Iterator
 
@@ -28,14 +28,14 @@ TARGETS = [
     *("/static/..%2f..%2fpyproject.toml", "/v1/health;x", "/v1/health#%0d%0a", "/?%0d%0aSet-Cookie:x", "/admin?%0d%0a"),
 ]
 MALFORMED_TARGETS = ["localhost:80", "v1/health", "*", "/v1/pets/\xff", "?", "#", "\\v1\\pets"]
-# For a tunnel, after which the connection is no longer HTTP.
+# Targets of CONNECT requests, after which the connection is no longer HTTP.
 TUNNELS = ["localhost:80", "[::1]:80", "/v1/health", "http://localhost/"]
 
 
 def targets() -> Iterator[Row]:
     """Yield absolute and authority forms and odd percent-encodings, with the hidden request as a body."""
     cases = [("GET", target, Result.SERVED) for target in TARGETS]
-    cases += [("GET", target, Result.REFUSED) for target in MALFORMED_TARGETS]
+    cases += [("GET", target, Result.REJECTED) for target in MALFORMED_TARGETS]
     cases += [("CONNECT", target, Result.ENDED) for target in TUNNELS]
     cases += [("OPTIONS", "*", Result.SERVED)]
     for method, target, result in cases:
@@ -99,7 +99,7 @@ def ended() -> Iterator[Row]:
             lambda body, line=line: head("POST", "/v1/pets", line, length(body), version="HTTP/1.0") + body,
         )
     request = head("POST", "/v1/pets", b"Connection: keep-alive", CHUNKED, version="HTTP/1.0") + b"0\r\n\r\n"
-    yield row("HTTP/1.0 with chunks", Result.REFUSED, lambda body: request + body)
+    yield row("HTTP/1.0 with chunks", Result.REJECTED, lambda body: request + body)
 
 
 def too_large(path: str) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Connections to a service with several workers: all accept alike, and none waits for a suspended worker."""
+"""The workers of a service share its connections evenly, and no connection waits for a suspended worker."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """Connections that last until the test is over."""
+    """A stack that closes its connections at the end of the test."""
     with ExitStack() as stack:
         yield stack
 
@@ -30,28 +30,28 @@ def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContex
     return service_with_test_endpoints(folder, *options, WEB_CONCURRENCY="2", **variables)
 
 
-def ask_once(service: Service) -> int:
-    """The process id of the worker that got a connection, which has ended when this returns."""
+def worker_of_a_new_connection(service: Service) -> int:
+    """Open and close a connection, and return the process id of the worker that served it."""
     with Client(service) as client:
         client.send(get("/v1/worker", b"Connection: close"))
-        pid = int(client.answer().body)
+        pid = int(client.response().body)
         assert client.is_closed()
         return pid
 
 
 def wait_for_workers(service: Service, number: int = 2) -> None:
-    """Wait until so many worker processes accept connections. They have none then."""
+    """Wait until `number` workers accept connections; none of them has an open connection then."""
     accepting: set[int] = set()
 
     def all_accept() -> bool:
-        accepting.add(ask_once(service))
+        accepting.add(worker_of_a_new_connection(service))
         return len(accepting) == number
 
     wait_until(all_accept)
 
 
-def test_each_worker_gets_as_many_of_clients_that_come_at_once(tmp_path: Path) -> None:
-    # Not that soon: a busy machine may run a worker so late.
+def test_simultaneous_connections_are_split_evenly_between_workers(tmp_path: Path) -> None:
+    # A long deferral, because a busy machine may run a worker late.
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="5") as service:
         for number in (2, 4, 16):
             wait_for_workers(service)
@@ -63,14 +63,16 @@ def test_each_worker_gets_as_many_of_clients_that_come_at_once(tmp_path: Path) -
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with two_workers(tmp_path_factory.mktemp("two")) as service:
+def with_two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with two_workers(tmp_path_factory.mktemp("two-workers")) as service:
         yield service
 
 
-def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(two: Service, stack: ExitStack) -> None:
-    wait_for_workers(two)
-    clients = [stack.enter_context(Client(two)) for _ in range(16)]
+def test_connections_are_split_about_evenly_with_the_default_deferral(
+    with_two_workers: Service, stack: ExitStack
+) -> None:
+    wait_for_workers(with_two_workers)
+    clients = [stack.enter_context(Client(with_two_workers)) for _ in range(16)]
     few, _ = sorted(Counter(map(worker_of, clients)).values())
     assert few >= 5
 
@@ -78,29 +80,27 @@ def test_connections_are_split_about_evenly_with_the_deferral_as_it_is(two: Serv
 def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) -> None:
     with service_with_test_endpoints(tmp_path, TEST_MAX_DEFERRAL="5") as service:
         (old,) = {worker_of(stack.enter_context(Client(service))) for _ in range(8)}
-        service.process.send_signal(signal.SIGTTIN)  # one worker more
+        service.process.send_signal(signal.SIGTTIN)  # adds a worker
         wait_until(lambda: worker_of(stack.enter_context(Client(service))) != old)
 
         assert old not in {worker_of(stack.enter_context(Client(service))) for _ in range(6)}
 
 
-def test_worker_that_is_suspended_keeps_no_connection_waiting(two: Service, stack: ExitStack) -> None:
-    wait_for_workers(two)
-    suspended, other = workers(two)
+def test_suspended_worker_delays_no_connection(with_two_workers: Service, stack: ExitStack) -> None:
+    wait_for_workers(with_two_workers)
+    suspended, other = workers(with_two_workers)
     os.kill(suspended, signal.SIGSTOP)
     try:
         for _ in range(5):
-            client = stack.enter_context(Client(two))
+            client = stack.enter_context(Client(with_two_workers))
             client.socket.settimeout(1)
             assert worker_of(client) == other
     finally:
         os.kill(suspended, signal.SIGCONT)
 
 
-def test_many_connections_at_once_wait_only_once_for_a_worker_that_is_suspended(
-    tmp_path: Path, stack: ExitStack
-) -> None:
-    """One after the other they would wait for 30 seconds."""
+def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path: Path, stack: ExitStack) -> None:
+    """If the connections waited one after another, the last one would wait for 30 seconds."""
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
         wait_for_workers(service)
         suspended, other = workers(service)
@@ -111,12 +111,12 @@ def test_many_connections_at_once_wait_only_once_for_a_worker_that_is_suspended(
                 client.send(get("/v1/worker"))
             for client in clients:
                 client.socket.settimeout(8)
-                assert int(client.answer().body) == other
+                assert int(client.response().body) == other
         finally:
             os.kill(suspended, signal.SIGCONT)
 
 
-def test_connections_beyond_a_worker_s_limit_go_to_another(tmp_path: Path, stack: ExitStack) -> None:
+def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, stack: ExitStack) -> None:
     with two_workers(tmp_path, "--worker-connections", "2") as service:
         wait_for_workers(service)
         suspended, other = workers(service)
@@ -124,18 +124,18 @@ def test_connections_beyond_a_worker_s_limit_go_to_another(tmp_path: Path, stack
         try:
             clients = [stack.enter_context(Client(service)) for _ in range(2)]
             assert {worker_of(client) for client in clients} == {other}
-            beyond = stack.enter_context(Client(service))
-            beyond.send(get("/v1/worker"))
-            beyond.socket.settimeout(0.5)
+            surplus = stack.enter_context(Client(service))
+            surplus.send(get("/v1/worker"))
+            surplus.socket.settimeout(0.5)
             with pytest.raises(TimeoutError):
-                beyond.answer()
+                surplus.response()
         finally:
             os.kill(suspended, signal.SIGCONT)
-        beyond.socket.settimeout(10)
-        assert int(beyond.answer().body) == suspended
+        surplus.socket.settimeout(10)
+        assert int(surplus.response().body) == suspended
 
 
-def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_path: Path) -> None:
+def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files_are_free(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path) as service, Client(service) as first, ExitStack() as stack:
         pid = worker_of(first)
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -143,7 +143,7 @@ def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_p
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files, limits[1]))
         waiting = [stack.enter_context(Client(service)) for _ in range(3)]
         wait_until(lambda: "No connection could be accepted" in service.log.read_text())
-        assert worker_of(first) == pid, "it serves those that it has"
+        assert worker_of(first) == pid, "it still serves its open connections"
 
         resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
 
@@ -152,8 +152,8 @@ def test_worker_without_open_files_left_serves_what_waits_once_it_has_some(tmp_p
             assert worker_of(client) == pid
 
 
-def test_worker_that_was_killed_is_none_to_leave_connections_to(tmp_path: Path, stack: ExitStack) -> None:
-    # Far longer than any client would wait.
+def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, stack: ExitStack) -> None:
+    # Longer than any client waits, so that a deferral would fail the test.
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:
         wait_for_workers(service)
         killed, other = workers(service)
@@ -161,7 +161,7 @@ def test_worker_that_was_killed_is_none_to_leave_connections_to(tmp_path: Path, 
         while killed not in map(worker_of, clients):
             clients.append(stack.enter_context(Client(service)))
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: ask_once(service) not in (killed, other))
+        wait_until(lambda: worker_of_a_new_connection(service) not in (killed, other))
         clients = [client for client in clients if not is_lost(client)]
         ahead = len(clients)
 
@@ -181,29 +181,29 @@ def is_lost(client: Client) -> bool:
 
 
 def test_reload_loses_no_connection_and_no_request(tmp_path: Path) -> None:
-    # The pool around the service: its threads end with that, whatever else fails.
+    # The service is inside the pool, because the pool waits for its threads, and these end with the service.
     with ThreadPoolExecutor() as pool, two_workers(tmp_path) as service:
         wait_for_workers(service)
         old = set(workers(service))
         is_over = False
 
-        def use() -> Counter[int]:
+        def send_requests() -> Counter[int]:
             statuses: Counter[int] = Counter()
             while not is_over:
                 with Client(service) as client:
                     for _ in range(3):
                         client.send(get("/v1/meta"))
-                        answer = client.answer()
-                        statuses[answer.status] += 1
-                        if "connection" in answer.headers:
+                        response = client.response()
+                        statuses[response.status] += 1
+                        if "connection" in response.headers:
                             break
             return statuses
 
-        clients = [pool.submit(use) for _ in range(4)]
+        clients = [pool.submit(send_requests) for _ in range(4)]
         try:
             service.process.send_signal(signal.SIGHUP)
             wait_until(lambda: len(workers(service)) == 4 and not any(map(is_running, old)))
-            served_by = {ask_once(service) for _ in range(10)}
+            served_by = {worker_of_a_new_connection(service) for _ in range(10)}
         finally:
             is_over = True
         for client in clients:

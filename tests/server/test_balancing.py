@@ -1,4 +1,4 @@
-"""The acceptor of one worker: when it accepts a connection, and when it leaves it to another worker."""
+"""The acceptor of one worker, which accepts a connection or defers it to another worker."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 
 def slots(*connections: int | None) -> list[WorkerSlot]:
-    """The slot of a worker for each number of connections."""
+    """Return slots of workers with these numbers of connections; None means that a worker accepts none."""
     balancer = Balancer()
     found = [balancer.slot(age) for age in range(1, len(connections) + 1)]
     for slot, number in zip(found, connections, strict=True):
@@ -29,19 +29,19 @@ def slots(*connections: int | None) -> list[WorkerSlot]:
     return found
 
 
-def test_worker_has_more_than_another_that_has_fewer_connections() -> None:
+def test_worker_with_more_connections_than_another_is_recognized() -> None:
     assert [slot.has_more_than_another() for slot in slots(2, 1, 0)] == [True, True, False]
     assert [slot.has_more_than_another() for slot in slots(1, 1)] == [False, False]
 
 
-def test_worker_that_accepts_nothing_is_none_to_leave_connections_to() -> None:
+def test_worker_that_accepts_nothing_is_ignored_in_the_comparison() -> None:
     full, one = slots(None, 1)
     assert not one.has_more_than_another()
     full.note(0)
     assert one.has_more_than_another()
 
 
-def test_workers_have_slots_however_often_others_have_been_replaced() -> None:
+def test_workers_have_slots_after_any_number_of_replacements() -> None:
     balancer = Balancer()
     old, new = balancer.slot(10 * SLOTS), balancer.slot(11 * SLOTS - 1)
     old.note(1)
@@ -54,14 +54,14 @@ def test_workers_have_slots_however_often_others_have_been_replaced() -> None:
 # One worker, on a real event loop.
 
 
-class Served:
-    """A worker's acceptor, and the connections that it has begun to serve."""
+class Worker:
+    """A worker with an acceptor and the connections that it serves."""
 
-    # All of the event loop that runs.
-    begun: ClassVar[list["Served"]] = []
+    # All workers on the running event loop.
+    running: ClassVar[list["Worker"]] = []
 
     def __init__(self, listener: socket.socket, slot: WorkerSlot, limit: int = 1000) -> None:
-        self.begun.append(self)
+        self.running.append(self)
         self._listener = listener.dup()
         self.transports: list[asyncio.Transport] = []
         self.acceptor = Acceptor(
@@ -69,7 +69,7 @@ class Served:
             [self._listener],
             slot,
             limit,
-            lambda: ServedConnection(self),
+            lambda: WorkerConnection(self),
             logging.getLogger("balancing"),
             tls=None,
             tls_timeout=1,
@@ -77,14 +77,14 @@ class Served:
             is_proxy=lambda address: True,
         )
 
-    async def has(self, number: int) -> None:
-        """Wait until it serves so many connections."""
+    async def wait_for(self, number: int) -> None:
+        """Wait until the worker serves `number` connections."""
         async with asyncio.timeout(10):
             while len(self.transports) != number:
                 await asyncio.sleep(0.001)
 
-    async def serves(self, client: socket.socket) -> None:
-        """Wait until it serves this client."""
+    async def wait_for_client(self, client: socket.socket) -> None:
+        """Wait until the worker serves `client`."""
         async with asyncio.timeout(10):
             while client.getsockname() not in [one.get_extra_info("peername") for one in self.transports]:
                 await asyncio.sleep(0.001)
@@ -93,36 +93,36 @@ class Served:
         self.acceptor.stop()
         for transport in self.transports:
             transport.abort()
-        await self.has(0)
+        await self.wait_for(0)
         self._listener.close()
 
 
 def run(accept: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test on an event loop of its own, and end the connections of all workers in it."""
+    """Run a test on a new event loop, and then close the connections of all its workers."""
 
     async def accept_and_end() -> None:
         try:
             await accept()
         finally:
-            while Served.begun:
-                await Served.begun.pop().end()
+            while Worker.running:
+                await Worker.running.pop().end()
 
     asyncio.run(accept_and_end())
 
 
-class ServedConnection(asyncio.Protocol):
-    """Does nothing but to end."""
+class WorkerConnection(asyncio.Protocol):
+    """A connection that ignores its data and reports its end to the worker."""
 
-    def __init__(self, served: Served) -> None:
-        self._served = served
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._served.transports.append(transport)
+        self._worker.transports.append(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._served.transports.remove(self._transport)
-        self._served.acceptor.connection_ended(-1)
+        self._worker.transports.remove(self._transport)
+        self._worker.acceptor.connection_ended(-1)
 
 
 @pytest.fixture
@@ -132,119 +132,121 @@ def listener() -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def knock(listener: socket.socket) -> Iterator[Callable[[], socket.socket]]:
-    """Connects to the listener until the test is over."""
+def connect(listener: socket.socket) -> Iterator[Callable[[], socket.socket]]:
+    """Return a function that connects to the listener until the end of the test."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(socket.create_connection(listener.getsockname()))
 
 
-Knock = Callable[[], socket.socket]
+Connect = Callable[[], socket.socket]
 
 
-def test_worker_accepts_up_to_its_limit_and_on_as_connections_end(listener: socket.socket, knock: Knock) -> None:
+def test_worker_accepts_up_to_its_limit_and_continues_when_a_connection_ends(
+    listener: socket.socket, connect: Connect
+) -> None:
     async def accept() -> None:
         slot, other = slots(None, 5)
-        worker = Served(listener, slot, limit=2)
+        worker = Worker(listener, slot, limit=2)
         worker.acceptor.listen()
-        clients = [knock() for _ in range(3)]
-        await worker.has(2)
-        assert not other.has_more_than_another(), "a full worker is none to leave connections to"
-        for _ in range(100):  # the event loop has had time enough for the third
+        clients = [connect() for _ in range(3)]
+        await worker.wait_for(2)
+        assert not other.has_more_than_another(), "no worker defers to a full worker"
+        for _ in range(100):  # enough turns of the event loop to accept the third connection
             await asyncio.sleep(0)
         assert worker.acceptor.open == 2
 
         clients[0].close()
 
-        await worker.serves(clients[2])
+        await worker.wait_for_client(clients[2])
         assert worker.acceptor.open == 2
 
     run(accept)
 
 
-def test_worker_with_more_than_another_accepts_at_the_latest_after_the_deferral(
-    listener: socket.socket, knock: Knock
+def test_worker_with_more_connections_than_another_accepts_after_the_maximum_deferral(
+    listener: socket.socket, connect: Connect
 ) -> None:
     async def accept() -> None:
         slot, _ = slots(None, 0)
-        worker = Served(listener, slot)
+        worker = Worker(listener, slot)
         worker.acceptor.listen()
-        knock()
-        await worker.has(1)  # at once: neither has one
+        connect()
+        await worker.wait_for(1)  # immediately, because neither worker has a connection
         started = time.monotonic()
-        knock()
-        await worker.has(2)
-        # Not much before; how long after depends on the machine.
+        connect()
+        await worker.wait_for(2)
+        # At the earliest one interval before the maximum. The delay after it depends on the machine.
         assert balancing.MAX_DEFERRAL - balancing.DEFERRAL_INTERVAL < time.monotonic() - started < 1
 
     run(accept)
 
 
-def test_worker_does_not_defer_once_it_has_no_more_than_another(
-    listener: socket.socket, knock: Knock, monkeypatch: pytest.MonkeyPatch
+def test_worker_stops_deferring_when_it_has_no_more_connections_than_another(
+    listener: socket.socket, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(balancing, "MAX_DEFERRAL", 60)
 
     async def accept() -> None:
         slot, other = slots(None, 1000)
-        worker = Served(listener, slot)
+        worker = Worker(listener, slot)
         worker.acceptor.listen()
-        first = knock()
-        knock()
-        await worker.has(2)
+        first = connect()
+        connect()
+        await worker.wait_for(2)
         other.note(1)
-        waiting = knock()
+        waiting = connect()
         await asyncio.sleep(0.01)
         assert len(worker.transports) == 2
 
-        first.close()  # now it has as many
+        first.close()  # now each worker has one connection
 
-        await worker.serves(waiting)
+        await worker.wait_for_client(waiting)
         assert worker.acceptor.open == 2
 
     run(accept)
 
 
-def test_stopped_worker_accepts_nothing(listener: socket.socket, knock: Knock) -> None:
+def test_stopped_worker_accepts_nothing(listener: socket.socket, connect: Connect) -> None:
     async def accept() -> None:
         slot, other = slots(None, 5)
-        stopped, going_on = Served(listener, slot), Served(listener, other)
+        stopped, active = Worker(listener, slot), Worker(listener, other)
         stopped.acceptor.listen()
         stopped.acceptor.stop()
         assert not other.has_more_than_another()
-        going_on.acceptor.listen()
+        active.acceptor.listen()
         for _ in range(4):
-            knock()
-        await going_on.has(4)
-        stopped.acceptor.connection_ended(-1)  # one that it still had
-        knock()
-        await going_on.has(5)
+            connect()
+        await active.wait_for(4)
+        stopped.acceptor.connection_ended(-1)  # of a connection that was still open
+        connect()
+        await active.wait_for(5)
         assert stopped.transports == []
 
     run(accept)
 
 
-def test_worker_without_open_files_left_accepts_again_when_it_has_some(
-    listener: socket.socket, knock: Knock, caplog: pytest.LogCaptureFixture
+def test_worker_at_its_limit_of_open_files_accepts_again_once_files_are_free(
+    listener: socket.socket, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     async def accept() -> None:
         slot, other = slots(None, 5)
-        worker = Served(listener, slot)
+        worker = Worker(listener, slot)
         worker.acceptor.listen()
         assert other.has_more_than_another()
-        knock()  # before the limit, which holds for this process as well
+        connect()  # before the limit is lowered, because it applies to this process too
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
         try:
             while "No connection could be accepted" not in caplog.text:
                 await asyncio.sleep(0)
-            assert not other.has_more_than_another(), "it is none to leave connections to"
+            assert not other.has_more_than_another(), "no worker defers to it"
             for _ in range(100):
                 await asyncio.sleep(0)
             assert caplog.text.count("No connection could be accepted") == 1
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         worker.acceptor.listen()
-        await worker.has(1)
+        await worker.wait_for(1)
 
     run(accept)

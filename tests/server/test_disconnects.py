@@ -22,18 +22,18 @@ def names(service: Service, key: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("no_traceback")
-def test_client_that_leaves_within_its_body_creates_nothing(service: Service, service_key: str) -> None:
+def test_client_that_disconnects_within_its_body_creates_no_pet(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b'{"name":"left early"}', length=100))
     with Client(service) as client:
         client.send(get("/v1/health"))
-        assert client.answer().status == 200
+        assert client.response().status == 200
 
     assert "left early" not in names(service, service_key)
 
 
 @pytest.mark.usefixtures("no_traceback")
-def test_pet_of_a_client_that_does_not_wait_for_its_answer_is_created(service: Service, service_key: str) -> None:
+def test_pet_is_created_even_if_the_client_disconnects_before_the_response(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b'{"name":"left behind"}'))
 
@@ -41,14 +41,14 @@ def test_pet_of_a_client_that_does_not_wait_for_its_answer_is_created(service: S
 
 
 @pytest.mark.usefixtures("no_traceback")
-def test_clients_that_reset_their_connections_harm_nobody(service: Service, service_key: str) -> None:
-    linger_not = b"\1\0\0\0\0\0\0\0"  # close by a reset
+def test_reset_connections_do_not_affect_other_clients(service: Service, service_key: str) -> None:
+    reset = b"\1\0\0\0\0\0\0\0"  # close the connection by a reset
     for request in (b"", b"GET /v1", get("/v1/pets"), post(service_key, PET), get("/static/admin/css/base.css")):
         for _ in range(10):
             with Client(service) as client:
                 client.send(request)
-                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_not)
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
 
     with Client(service) as client:
         client.send(get("/v1/health"))
-        assert client.answer().status == 200
+        assert client.response().status == 200

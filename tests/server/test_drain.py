@@ -1,4 +1,4 @@
-"""A stop that is announced: `/ready` turns 503 before anything else changes."""
+"""The drain before a stop: `/ready` returns 503 while the service continues to serve requests."""
 
 import signal
 import time
@@ -14,15 +14,15 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
-LONG = 3.0
+DRAIN_SECONDS = 3.0
 
 
 @pytest.fixture
 def draining(tmp_path: Path) -> Iterator[Service]:
-    """A service that has got its SIGTERM."""
+    """A service that drains after a SIGTERM."""
     with (
         migrated_database_url(tmp_path) as url,
-        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_DRAIN_SECONDS=str(LONG)) as service,
+        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_DRAIN_SECONDS=str(DRAIN_SECONDS)) as service,
     ):
         with service.client() as client:
             assert client.get("/ready").status_code == 200
@@ -31,23 +31,23 @@ def draining(tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
-def test_stop_is_announced_while_all_goes_on(draining: Service) -> None:
+def test_service_is_not_ready_and_serves_requests_during_the_drain(draining: Service) -> None:
     began = time.monotonic()
-    answers = []
-    while time.monotonic() - began < LONG / 2:
-        with draining.client() as client:  # each time a new connection
-            answers.append((client.get("/ready"), client.get("/v1/health"), client.get("/v1/pets")))
+    responses = []
+    while time.monotonic() - began < DRAIN_SECONDS / 2:
+        with draining.client() as client:  # a new connection each time
+            responses.append((client.get("/ready"), client.get("/v1/health"), client.get("/v1/pets")))
 
-    for ready, health, pets in answers:
+    for ready, health, pets in responses:
         assert (ready.status_code, health.status_code, pets.status_code) == (503, 200, 401)
         assert ready.json()["error"] == {"code": "unavailable", "message": "The service is about to stop."}
         assert "connection" not in health.headers
     assert draining.process.wait(timeout=20) == 0
-    assert time.monotonic() - began > LONG / 2
+    assert time.monotonic() - began > DRAIN_SECONDS / 2
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_second_signal_ends_the_wait(tmp_path: Path, second: signal.Signals) -> None:
+def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) -> None:
     with running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL="") as service:
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: DRAINING in service.log.read_text())
@@ -57,13 +57,13 @@ def test_second_signal_ends_the_wait(tmp_path: Path, second: signal.Signals) -> 
         assert service.process.wait(timeout=20) == 0
 
 
-def test_worker_that_gets_the_signal_to_stop_while_it_begins_stops(tmp_path: Path) -> None:
-    slow = ("--worker-class", "tests.server.endpoints.SlowToBegin")
+def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
+    slow = ("--worker-class", "tests.server.endpoints.NeverReadyWorker")
     with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
         wait_until(lambda: len(workers(service)) == 2)
 
         service.process.send_signal(signal.SIGTERM)
 
-        # Well before gunicorn kills those that have not ended.
+        # Well before gunicorn would kill the remaining workers.
         assert service.process.wait(timeout=20) == 0
     assert "SIGKILL" not in service.log.read_text()

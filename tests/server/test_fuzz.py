@@ -1,6 +1,7 @@
-"""Generated raw requests: each gets a response, none a failure of the service, and the worker keeps its memory.
+"""Every generated raw request gets a response below 500, and the memory of the worker does not grow.
 
-`FUZZ_REQUESTS=100000 python -m pytest tests/server/test_fuzz.py` sends a hundred thousand, in about half an hour.
+`FUZZ_REQUESTS=100000 python -m pytest tests/server/test_fuzz.py` sends 100,000 requests, which takes about
+half an hour.
 """
 
 import os
@@ -27,13 +28,13 @@ from tests.service import Service, running_service
 pytestmark = pytest.mark.once
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS", 1500))
-# Requests between two logins: some log out, which ends the session for those that follow.
+# Number of requests between two logins. Some requests log out, which ends the session of the following ones.
 BATCH = 100
-# KiB by which the memory of a worker may differ between two moments.
+# Maximum difference in KiB between two measurements of a worker's memory.
 NOISE = 16 * 1024
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
-# Seconds without a response after which a request counts as incomplete, and what completes it.
-PAUSE = 0.3
+# Seconds without a response after which a request counts as incomplete, and the bytes that complete it.
+RESPONSE_TIMEOUT = 0.3
 COMPLETION = b"\r\n" * 1000
 
 
@@ -51,7 +52,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def staff_headers(service: Service, django_db_blocker: Any) -> Callable[[], bytes]:
-    """Return a function that logs in, and returns the header lines of that browser."""
+    """Return a function that logs in, and returns the header lines of the session."""
 
     def log_in() -> bytes:
         client = Client()
@@ -71,7 +72,7 @@ def statuses(service: Service, request: bytes) -> list[int]:
     received = b""
     with socket.create_connection((address.hostname, address.port), timeout=30) as client:
         client.sendall(request)
-        if not select([client], [], [], PAUSE)[0]:
+        if not select([client], [], [], RESPONSE_TIMEOUT)[0]:
             client.sendall(COMPLETION)
         while not has_final_status(received) and (part := client.recv(65536)):
             received += part
@@ -81,7 +82,7 @@ def statuses(service: Service, request: bytes) -> list[int]:
 
 
 def has_final_status(received: bytes) -> bool:
-    """Return whether a response has begun that is more than a 100."""
+    """Return whether a response with a status of at least 200 has begun."""
     return any(status >= b"200" for status in STATUS.findall(received))
 
 
@@ -92,7 +93,7 @@ def memory(service: Service) -> int:
 
 
 def logged_errors(service: Service) -> list[str]:
-    """Return the errors in the log, except those by which Django logs a refused request."""
+    """Return the errors in the log, except those by which Django logs a rejected request."""
     return re.findall(r".*\bERROR\b(?! django\.security).*", service.log.read_text())
 
 
@@ -110,7 +111,7 @@ def send_generated_requests(service: Service, credentials: list[bytes], number: 
     send()
 
 
-def test_every_generated_request_gets_a_response_that_is_no_failure(
+def test_every_generated_request_gets_a_response_below_500(
     service: Service, staff_headers: Callable[[], bytes]
 ) -> None:
     worker = workers(service)
@@ -127,12 +128,12 @@ def test_every_generated_request_gets_a_response_that_is_no_failure(
     assert not logged_errors(service)
 
 
-# Found by the test above.
-ONCE_FAILED = [b"/admin/auth/group/1/change/?_to_field=", b"/admin/pets/pet/x/change/?_to_field="]
+# Targets that the test above has found.
+FORMERLY_FAILING = [b"/admin/auth/group/1/change/?_to_field=", b"/admin/pets/pet/x/change/?_to_field="]
 
 
-@pytest.mark.parametrize("target", ONCE_FAILED)
-def test_request_that_once_failed_is_refused(
+@pytest.mark.parametrize("target", FORMERLY_FAILING)
+def test_request_that_formerly_failed_is_rejected(
     service: Service, staff_headers: Callable[[], bytes], target: bytes
 ) -> None:
     request = b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n\r\n" % (target, staff_headers())

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.once
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (2, 2), (6, 6), (64, 8)])
-def test_without_a_number_there_is_a_worker_per_core_but_at_least_two_and_at_most_eight(
+def test_default_number_of_workers_is_one_per_core_but_at_least_two_and_at_most_eight(
     monkeypatch: pytest.MonkeyPatch, cores: int | None, workers: int
 ) -> None:
     monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
@@ -18,7 +18,7 @@ def test_without_a_number_there_is_a_worker_per_core_but_at_least_two_and_at_mos
     assert runpy.run_path(gunicorn_conf.__file__)["workers"] == workers
 
 
-def test_a_number_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_web_concurrency_sets_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEB_CONCURRENCY", "1")
 
     assert runpy.run_path(gunicorn_conf.__file__)["workers"] == 1

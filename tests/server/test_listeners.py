@@ -1,4 +1,4 @@
-"""Where a service listens: addresses of every kind, and TLS."""
+"""The sockets on which a service listens: IPv4, IPv6, Unix sockets and TLS."""
 
 import json
 import os
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """At an address of each kind; it trusts no proxy that has an address of its own."""
+    """A service on IPv4, IPv6 and a Unix socket that trusts no proxy with an IP address of this machine."""
     folder = tmp_path_factory.mktemp("listening")
     addresses = ("--bind", "[::1]:0", "--bind", f"unix:{folder}/socket")
     with service_with_test_endpoints(folder, *addresses, FORWARDED_ALLOW_IPS="192.0.2.1") as service:
@@ -36,7 +36,7 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def meta_of(client: socket.socket) -> dict[str, Any]:
-    """What the application is given of a request over HTTPS, as this client claims."""
+    """Return the META of a request that claims to come over HTTPS."""
     client.sendall(get("/v1/meta", b"X-Forwarded-Proto: https", b"Connection: close"))
     received = b"".join(iter(lambda: client.recv(65536), b""))
     meta: dict[str, Any] = json.loads(received.partition(b"\r\n\r\n")[2])
@@ -44,7 +44,7 @@ def meta_of(client: socket.socket) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["", "client"])
-def test_unix_socket_has_no_address_and_is_trusted(listening: Service, name: str) -> None:
+def test_client_on_a_unix_socket_has_no_address_and_is_trusted(listening: Service, name: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         if name:
             client.bind(f"{listening.log.parent}/{name}")
@@ -55,13 +55,13 @@ def test_unix_socket_has_no_address_and_is_trusted(listening: Service, name: str
     assert meta["scheme"] == "https"
 
 
-def test_stranger_cannot_claim_https(listening: Service) -> None:
+def test_untrusted_client_cannot_claim_https(listening: Service) -> None:
     with Client(listening) as client:
         assert meta_of(client.socket)["scheme"] == "http"
 
 
 def test_client_that_resets_its_connection_before_it_is_accepted_is_not_served(listening: Service) -> None:
-    """Its socket has no address any more; its request must not pass for one of a trusted proxy."""
+    """The socket no longer has an address, and the request must not count as one of a trusted proxy."""
     reset = struct.pack("ii", 1, 0)
     address = urlsplit(listening.url)
     (worker,) = workers(listening)
@@ -70,17 +70,17 @@ def test_client_that_resets_its_connection_before_it_is_accepted_is_not_served(l
         wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         for _ in range(20):
             with socket.create_connection((address.hostname, address.port)) as client:
-                client.sendall(get("/v1/noted", b"X-Forwarded-Proto: https", b"X-Forwarded-For: 198.51.100.77"))
+                client.sendall(get("/v1/recorded", b"X-Forwarded-Proto: https", b"X-Forwarded-For: 198.51.100.77"))
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
     finally:
         os.kill(worker, signal.SIGCONT)
 
-    with Client(listening) as client:  # which comes after them
+    with Client(listening) as client:  # accepted after the reset connections
         assert meta_of(client.socket)["REMOTE_ADDR"] == "127.0.0.1"
-    assert [path.read_text() for path in listening.log.parent.glob("noted-*")] == []
+    assert [path.read_text() for path in listening.log.parent.glob("recorded-*")] == []
 
 
-def test_ipv6(listening: Service) -> None:
+def test_service_listens_on_ipv6(listening: Service) -> None:
     (port,) = re.findall(r"http://\[::1\]:(\d+)", listening.log.read_text())
     with socket.create_connection(("::1", int(port))) as client:
         meta = meta_of(client)
@@ -90,26 +90,26 @@ def test_ipv6(listening: Service) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables that name a certificate for localhost and its key."""
+    """The environment variables that name a certificate for localhost and its key."""
     file, key = make_certificate(tmp_path_factory.mktemp("certificate"))
     return {"TLS_CERTFILE": str(file), "TLS_KEYFILE": str(key)}
 
 
 @pytest.fixture(scope="module")
 def https(tmp_path_factory: pytest.TempPathFactory, certificate: dict[str, str]) -> Iterator[Service]:
-    """With TLS of its own, and a deadline of two seconds."""
+    """A service with TLS that gives each request two seconds to arrive."""
     with service_with_test_endpoints(
         tmp_path_factory.mktemp("https"), TEST_REQUEST_TIMEOUT="2", **certificate
     ) as service:
         yield service
 
 
-def test_tls_is_spoken_from_1_2_on(https: Service, certificate: dict[str, str]) -> None:
+def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with Client(https, context=context) as client:
         for _ in range(3):
             client.send(get("/v1/meta"))
-            assert json.loads(client.answer().body)["scheme"] == "https"
+            assert json.loads(client.response().body)["scheme"] == "https"
         client.send(get("/export"))
         received = 0
         while received < 32 * 2**20:
@@ -118,51 +118,53 @@ def test_tls_is_spoken_from_1_2_on(https: Service, certificate: dict[str, str]) 
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with Client(https, context=context) as client:
         client.send(get("/v1/health"))
-        assert client.answer().status == 200
+        assert client.response().status == 200
 
-    context.set_ciphers("ALL:@SECLEVEL=0")  # else this client would not even ask for less
+    context.set_ciphers("ALL:@SECLEVEL=0")  # otherwise this client would not offer TLS 1.1
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that it is old is the point
+        warnings.simplefilter("ignore", DeprecationWarning)  # the old version is intended
         context.minimum_version = ssl.TLSVersion.TLSv1_1
         with Client(https, context=context) as client:
             assert client.socket.version() == "TLSv1.2", "with the same ciphers"
         context.maximum_version = ssl.TLSVersion.TLSv1_1
-    with pytest.raises(ssl.SSLError) as refused, Client(https, context=context):
+    with pytest.raises(ssl.SSLError) as rejected, Client(https, context=context):
         pass
-    # Python 3.11 ends the connection without the alert that TLS has for it.
-    by_the_service = isinstance(refused.value, ssl.SSLEOFError) or "ALERT_PROTOCOL_VERSION" in refused.value.reason
-    assert by_the_service, refused.value
+    # Python 3.11 closes the connection without the TLS alert.
+    is_rejected_by_the_service = (
+        isinstance(rejected.value, ssl.SSLEOFError) or "ALERT_PROTOCOL_VERSION" in rejected.value.reason
+    )
+    assert is_rejected_by_the_service, rejected.value
 
 
-def test_handshake_that_does_not_happen_holds_nobody(https: Service, certificate: dict[str, str]) -> None:
+def test_incomplete_handshake_blocks_no_other_client(https: Service, certificate: dict[str, str]) -> None:
     with ExitStack() as stack:
         for sent in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01"):
             stack.enter_context(Client(https)).send(sent)
         context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
         with Client(https, context=context) as client:
             client.send(get("/v1/meta"))
-            assert client.answer().status == 200
+            assert client.response().status == 200
         silent = stack.enter_context(Client(https))
-        assert silent.is_closed(), "by the deadline"
+        assert silent.is_closed(), "after the timeout"
     assert "Traceback" not in https.log.read_text()
 
 
-def test_client_that_has_been_accepted_before_the_stop_is_answered(tmp_path: Path, certificate: dict[str, str]) -> None:
+def test_connection_that_is_accepted_before_the_stop_is_served(tmp_path: Path, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with service_with_test_endpoints(tmp_path, **certificate) as service, Client(service) as early:
         with Client(service, context=context) as later:
             later.send(get("/v1/meta", b"Connection: close"))
-            assert later.answer().status == 200, "and it has been accepted after the other"
+            assert later.response().status == 200, "it has been accepted after the early connection"
 
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: "Handling signal: term" in service.log.read_text())
 
         with context.wrap_socket(early.socket, server_hostname="localhost") as early.socket:
             early.send(get("/v1/meta"))
-            assert early.answer().status == 200
+            assert early.response().status == 200
 
 
-def test_certificate_that_cannot_be_used_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
+def test_unusable_certificate_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
     (tmp_path / "key.pem").write_text("no key")
     arguments = [sys.executable, *RUN_WITH_TEST_ENDPOINTS, "--bind", "127.0.0.1:0"]
     folders = {"TEST_ENDPOINTS_FOLDER": str(tmp_path), "PETSERVICE_DATA_DIR": str(tmp_path)}

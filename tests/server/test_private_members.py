@@ -1,6 +1,6 @@
-"""Members of libraries that the service relies on though nobody promises to keep them.
+"""Members of libraries that the service relies on although their documentation does not guarantee them.
 
-The first to fail when a library is updated: each test names the member that is gone.
+These tests are the first to fail when a library is updated, and their messages name the missing member.
 """
 
 import ast
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.once
 
 
 def instances() -> dict[str, Callable[[], object]]:
-    """Instances of the classes that set some of their members only as they begin."""
+    """Return functions that create instances of the classes that set members only in their constructors."""
     return {
         "gunicorn.asgi.protocol:ASGIProtocol": lambda: ASGIProtocol(
             SimpleNamespace(cfg=Config(), log=None, asgi=None, loop=None)
@@ -54,10 +54,10 @@ def owner(path: str) -> Any:
 
 @cache
 def assigned_to_self(cls: type) -> set[str]:
-    """The names of the attributes to which the methods of a class, or of those that it inherits from, assign."""
+    """Return the names of the attributes that the methods of a class and of its base classes assign."""
     assigned: set[str] = set()
     for one in cls.__mro__:
-        with suppress(OSError, TypeError):  # it is written in C
+        with suppress(OSError, TypeError):  # the class is written in C
             assigned |= {
                 node.attr
                 for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(one))))
@@ -72,26 +72,26 @@ def test_member_exists(path: str, name: str) -> None:
     if path in instances():
         exists = hasattr(instances()[path](), name)
     else:
-        # Some are set only as an object begins.
+        # Some members are set only in the constructor.
         exists = hasattr(found, name) or (inspect.isclass(found) and name in assigned_to_self(found))
-    assert exists, f"{path}.{name} is gone"
+    assert exists, f"{path}.{name} is missing"
 
 
-def test_handler_has_its_chain_once_it_has_loaded_its_middleware() -> None:
+def test_handler_has_a_middleware_chain_after_it_has_loaded_its_middleware() -> None:
     handler = BaseHandler()
     handler.load_middleware()
     assert callable(handler._middleware_chain)
     assert callable(handler._get_response)
 
 
-def test_a_request_of_rest_framework_has_what_it_was_made_of() -> None:
+def test_rest_framework_request_keeps_the_django_request_and_the_parsers() -> None:
     django = HttpRequest()
     request = RESTRequest(django, parsers=["a parser"])
     assert request._request is django
     assert request.parsers == ["a parser"]
 
 
-def test_the_arbiter_stops_by_the_exception_that_the_drain_raises() -> None:
+def test_arbiter_stops_with_the_exception_that_the_drain_raises() -> None:
     with pytest.raises(StopIteration):
         Arbiter.handle_term(SimpleNamespace())  # type: ignore[arg-type]
 
@@ -100,7 +100,7 @@ def test_the_arbiter_stops_by_the_exception_that_the_drain_raises() -> None:
 
 
 def overridden() -> Iterator[tuple[type, str, Any]]:
-    """Each method that overrides one of a library's, with the latter."""
+    """Yield each method that overrides a method of a library, with the overridden method."""
     for cls in OVERRIDING:
         for name, member in vars(cls).items():
             if not inspect.isfunction(member) or (name == "__init__" and cls in OWN_CONSTRUCTORS):
@@ -120,7 +120,7 @@ def is_ours(cls: type) -> bool:
     ("cls", "name", "theirs"),
     [pytest.param(*one, id=f"{one[0].__module__}.{one[0].__name__}.{one[1]}") for one in overridden()],
 )
-def test_method_takes_what_the_overridden_one_takes(cls: type, name: str, theirs: Any) -> None:
+def test_method_takes_the_parameters_of_the_overridden_method(cls: type, name: str, theirs: Any) -> None:
     ours = inspect.signature(vars(cls)[name]).parameters
     kinds = {parameter.kind for parameter in ours.values()}
     takes_any = inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.VAR_KEYWORD in kinds
@@ -142,7 +142,7 @@ def test_overridden_methods_are_found() -> None:
     assert {"Connection._send_error_response", "Connection.wait", "EventLoopWorker._serve"} <= found
 
 
-# The list of members has all that the source uses.
+# The list of members is complete.
 
 
 def parsed(module: str) -> ast.Module:
@@ -155,7 +155,7 @@ def source_of(cls: type) -> ast.ClassDef:
 
 
 def own_attributes(node: ast.AST) -> Iterator[ast.Attribute]:
-    """The private attributes of `self`, `cls` and `super()` in a part of the source."""
+    """Yield the private attributes of `self`, `cls` and `super()` in a part of the source."""
     for one in ast.walk(node):
         if isinstance(one, ast.Attribute) and is_private(one.attr) and is_own(one.value):
             yield one
@@ -172,14 +172,14 @@ def is_own(node: ast.AST) -> bool:
 
 
 def defined(cls: type) -> set[str]:
-    """The private names that a class of the service gives a value itself."""
+    """Return the private names that a class of the service assigns itself."""
     node = source_of(cls)
     assigned = {one.attr for one in own_attributes(node) if isinstance(one.ctx, ast.Store)}
     return assigned | set(vars(cls))
 
 
 def listed(cls: type) -> set[str]:
-    """The names that are in the list for the classes that a class inherits from."""
+    """Return the listed members of a class and its base classes."""
     return {name for path, names in MEMBERS.items() if ":" in path and owner(path) in cls.__mro__ for name in names}
 
 
@@ -194,9 +194,9 @@ def test_private_members_that_a_class_inherits_are_in_the_list(cls: type) -> Non
         for name in used | {name for name in vars(cls) if is_private(name)}
         if any(hasattr(one, name) for one in theirs) or any(name in assigned_to_self(one) for one in theirs)
     }
-    of_nobody_else = used - set().union(*map(defined, ours))
+    undefined = used - set().union(*map(defined, ours))
 
-    assert of_the_library | of_nobody_else <= listed(cls)
+    assert of_the_library | undefined <= listed(cls)
 
 
 def test_all_private_members_of_other_objects_are_in_the_list() -> None:
@@ -211,7 +211,7 @@ def test_all_private_members_of_other_objects_are_in_the_list() -> None:
     assert {(file, name) for file, name in used if name not in in_the_list | DOCUMENTED} == set()
 
 
-def test_all_classes_that_inherit_from_a_library_s_and_use_its_private_members_are_looked_at() -> None:
+def test_all_classes_that_use_private_members_of_a_base_class_are_checked() -> None:
     known = {f"{cls.__module__}.{cls.__name__}" for cls in OVERRIDING}
     folder = Path(petservice.__file__).parent
     missed = set()
@@ -227,7 +227,7 @@ def test_all_classes_that_inherit_from_a_library_s_and_use_its_private_members_a
     assert missed == set()
 
 
-def test_psycopg_makes_connections_of_what_the_service_s_take() -> None:
+def test_psycopg_passes_only_a_pgconn_to_the_constructor_of_a_connection() -> None:
     source = inspect.getsource(psycopg.Connection.connect) + inspect.getsource(
         importlib.import_module("psycopg._connection_base").BaseConnection._connect_gen
     )

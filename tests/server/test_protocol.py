@@ -6,122 +6,122 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_refused, get, post
+from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post
 from tests.service import Service
 
 pytestmark = pytest.mark.once
 
-MEGABYTES = 10 * 2**20
+TEN_MEBIBYTES = 10 * 2**20
 
 
 def test_a_connection_serves_many_requests(service: Service, service_key: str) -> None:
     with Client(service) as client:
         for number in range(100):
             client.send(post(service_key, b'{"name":"%d"}' % number))
-            assert client.answer().body.endswith(b'"name":"%d"}' % number)
+            assert client.response().body.endswith(b'"name":"%d"}' % number)
 
 
-def test_requests_sent_at_once_are_answered_in_order(service: Service, service_key: str) -> None:
+def test_pipelined_requests_get_responses_in_their_order(service: Service, service_key: str) -> None:
     numbers = range(40)
     with Client(service) as client:
         client.send(*(post(service_key, b'{"name":"%d"}' % number) + get("/v1/health") for number in numbers))
 
-        answers = [(client.answer(), client.answer()) for _ in numbers]
+        responses = [(client.response(), client.response()) for _ in numbers]
 
-    assert [created.body.rpartition(b":")[2] for created, _ in answers] == [b'"%d"}' % number for number in numbers]
-    assert {(created.status, health.body) for created, health in answers} == {(201, b'{"status":"ok"}')}
+    assert [created.body.rpartition(b":")[2] for created, _ in responses] == [b'"%d"}' % number for number in numbers]
+    assert {(created.status, health.body) for created, health in responses} == {(201, b'{"status":"ok"}')}
 
 
-def test_request_cut_anywhere_is_put_together(service: Service, service_key: str) -> None:
+def test_request_that_arrives_in_two_parts_is_reassembled(service: Service, service_key: str) -> None:
     request = post(service_key, PET)
     with Client(service) as client:
-        for place in range(1, len(request), 7):
-            client.send(request[:place])
-            client.send(request[place:])
-            assert client.answer().status == 201
+        for position in range(1, len(request), 7):
+            client.send(request[:position])
+            client.send(request[position:])
+            assert client.response().status == 201
 
 
-def test_half_a_request_behind_a_whole_one_is_completed(service: Service, service_key: str) -> None:
+def test_partial_request_after_a_complete_one_can_be_completed(service: Service, service_key: str) -> None:
     request = post(service_key, PET)
     with Client(service) as client:
         client.send(request, request[:40])
-        assert client.answer().status == 201
+        assert client.response().status == 201
         client.send(request[40:])
-        assert client.answer().status == 201
+        assert client.response().status == 201
 
 
 @pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/docs", "/static/admin/css/base.css"])
 def test_head_leaves_the_connection_usable(service: Service, target: str) -> None:
     with Client(service) as client:
         client.send(get(target, method="HEAD"), get("/v1/health"))
-        assert client.answer(to_head=True).headers["content-length"] != "0"
-        assert client.answer().body == b'{"status":"ok"}'
+        assert client.response(to_head=True).headers["content-length"] != "0"
+        assert client.response().body == b'{"status":"ok"}'
 
 
 # Bodies.
 
 
 @pytest.mark.parametrize("head", ["declared", "chunked"])
-def test_refusal_of_a_huge_body_can_be_read(service: Service, service_key: str, head: str) -> None:
+def test_error_response_to_a_huge_body_can_be_read(service: Service, service_key: str, head: str) -> None:
     with Client(service) as client:
         if head == "declared":
-            client.send(post(service_key, b"", length=MEGABYTES))
+            client.send(post(service_key, b"", length=TEN_MEBIBYTES))
         else:
             lines = [f"X-API-Key: {service_key}".encode(), b"Content-Type: application/json"]
-            client.send(get("/v1/pets", *lines, CHUNKED, method="POST"), b"%x\r\n" % MEGABYTES)
-        # As most clients do: first send it all, then read.
-        client.send(b"x" * MEGABYTES)
+            client.send(get("/v1/pets", *lines, CHUNKED, method="POST"), b"%x\r\n" % TEN_MEBIBYTES)
+        # Most clients send the complete body before they read.
+        client.send(b"x" * TEN_MEBIBYTES)
 
-        answer = client.answer()
+        response = client.response()
 
-        assert_refused(answer)
-        assert b"too large" in answer.body
-        assert answer.headers["connection"] == "close"
+        assert_rejected(response)
+        assert b"too large" in response.body
+        assert response.headers["connection"] == "close"
         client.socket.shutdown(socket.SHUT_WR)
         assert client.is_closed()
 
 
-def test_client_gets_100_continue_before_its_body_is_awaited(service: Service, service_key: str) -> None:
+def test_client_gets_100_continue_before_it_sends_its_body(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
-        assert client.answer().status == 100
+        assert client.response().status == 100
         client.send(PET)
-        assert client.answer().status == 201
+        assert client.response().status == 201
 
 
 @pytest.mark.parametrize(
     ("path", "length", "status"), [("/v1/pets", 64 * 1024 + 1, 401), ("/v1/pets", 2**40, 401), ("/v1/health", 5, 404)]
 )
-def test_client_gets_no_100_continue_where_nothing_is_read(
+def test_client_gets_no_100_continue_for_a_body_that_is_not_read(
     service: Service, path: str, length: int, status: int
 ) -> None:
     with Client(service) as client:
         client.send(get(path, b"Expect: 100-continue", b"Content-Length: %d" % length, method="POST"))
         if path == "/v1/health":
-            assert client.answer().status == 100  # this body is small enough to be received, whatever it is for
+            assert client.response().status == 100  # the service receives such a small body for any path
             client.send(b"x" * length)
-        assert_refused(client.answer(), status)
+        assert_rejected(client.response(), status)
 
 
-def test_malformed_chunk_behind_the_answer_gets_no_second_one(service: Service) -> None:
+def test_malformed_chunk_after_the_response_gets_no_second_response(service: Service) -> None:
     with Client(service) as client:
         client.send(get("/v1/pets", CHUNKED, method="POST"), b"11170\r\n", b"x" * 70_000)
-        assert client.answer().headers["connection"] == "close"  # it is too large already
+        assert client.response().headers["connection"] == "close"  # the body is too large already
         client.send(MALFORMED_CHUNK)
         assert client.is_closed()
 
 
-def test_many_clients_at_once_get_their_own_answers(service: Service, service_key: str) -> None:
+def test_simultaneous_clients_get_their_own_responses(service: Service, service_key: str) -> None:
     ready = threading.Barrier(20)
 
     def use(number: int) -> bool:
         with Client(service) as client:
             ready.wait()
-            answers = []
+            responses = []
             for turn in range(20):
                 client.send(post(service_key, b'{"name":"%d-%d"}' % (number, turn)))
-                answers.append(client.answer().body.endswith(b'"name":"%d-%d"}' % (number, turn)))
-            return all(answers)
+                responses.append(client.response().body.endswith(b'"name":"%d-%d"}' % (number, turn)))
+            return all(responses)
 
     with ThreadPoolExecutor(20) as pool:
         assert all(pool.map(use, range(20)))

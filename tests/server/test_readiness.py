@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once(on="postgresql")
 
 
-def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -> None:
+def test_readiness_is_probed_at_most_once_per_second_for_any_number_of_requests(tmp_path: Path) -> None:
     (tmp_path / "slow").touch()
     with (
         migrated_database_url(tmp_path) as url,
@@ -25,26 +25,28 @@ def test_readiness_is_looked_up_once_a_second_however_many_ask(tmp_path: Path) -
         clients = [stack.enter_context(Client(service)) for _ in range(8)]
         for client in clients:
             client.send(*[get("/ready")] * 20)
-        wait_until(lambda: [*tmp_path.glob("look-*")])
+        wait_until(lambda: [*tmp_path.glob("probe-*")])
         release(tmp_path)
-        assert {client.answer().status for client in clients for _ in range(20)} == {200}
+        assert {client.response().status for client in clients for _ in range(20)} == {200}
 
         def is_ready() -> bool:
             clients[0].send(get("/ready"))
-            return clients[0].answer().status == 200
+            return clients[0].response().status == 200
 
-        service.execute("UPDATE django_migrations SET app = 'away' WHERE app = 'pets'")
+        service.execute("UPDATE django_migrations SET app = 'other' WHERE app = 'pets'")
         wait_until(lambda: not is_ready())
-        service.execute("UPDATE django_migrations SET app = 'pets' WHERE app = 'away'")
+        service.execute("UPDATE django_migrations SET app = 'pets' WHERE app = 'other'")
         wait_until(is_ready)
 
-    looks = sorted((int(look.name.removeprefix("look-")), int(look.read_text())) for look in tmp_path.glob("look-*"))
-    assert len(looks) >= 3
-    assert min(began - ended for (_, ended), (began, _) in pairwise(looks)) >= 10**9
+    probes = sorted(
+        (int(probe.name.removeprefix("probe-")), int(probe.read_text())) for probe in tmp_path.glob("probe-*")
+    )
+    assert len(probes) >= 3
+    assert min(began - ended for (_, ended), (began, _) in pairwise(probes)) >= 10**9
 
 
 @pytest.mark.long
-def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path) -> None:
+def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "silent").touch()
     with (
         service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CALL_TIMEOUT="0.2") as service,
@@ -52,10 +54,10 @@ def test_a_readiness_probe_that_hangs_does_not_replace_the_worker(tmp_path: Path
     ):
         (first,) = workers(service)
         client.send(get("/ready"))
-        assert client.answer().status == 503
+        assert client.response().status == 503
 
-        until = time.monotonic() + 7  # three times what ends a worker that hangs
+        until = time.monotonic() + 7  # three times the timeout of a blocked worker
         while time.monotonic() < until:
             client.send(get("/v1/worker"))
-            assert client.answer().body == str(first).encode()
+            assert client.response().body == str(first).encode()
         (tmp_path / "released").touch()

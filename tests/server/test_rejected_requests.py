@@ -1,4 +1,4 @@
-"""Requests that the server rejects before a view is called, as malformed or beyond a limit."""
+"""Requests that the server rejects before a view is called, because they are malformed or exceed a limit."""
 
 import socket
 
@@ -6,7 +6,7 @@ import pytest
 
 from petservice.api.errors import MESSAGES
 from petservice.server.protocol import REQUEST_TIMEOUT
-from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_refused, get
+from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_rejected, get
 from tests.service import Service
 
 pytestmark = pytest.mark.once
@@ -21,120 +21,119 @@ def chunk(content: bytes) -> bytes:
     [(b"Expect: a-miracle\r\n\r\n", b""), (CHUNKED + b"\r\n\r\n", chunk(b"x" * 70_000))],
     ids=["expectation", "upload"],
 )
-def test_what_is_refused_before_it_is_called_keeps_its_request_id(service: Service, parts: tuple[bytes, bytes]) -> None:
+def test_error_response_of_the_server_has_the_id_of_the_request(service: Service, parts: tuple[bytes, bytes]) -> None:
     with Client(service) as client:
         client.send(get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2], *parts)
 
-        answer = client.answer()
+        response = client.response()
 
-        assert (answer.status, answer.headers["x-request-id"]) == (400, "mine-1")
+        assert (response.status, response.headers["x-request-id"]) == (400, "mine-1")
 
 
 @pytest.mark.parametrize("path", ["/v1/pets", "/admin/login/"])
 @pytest.mark.parametrize("is_separate", [False, True], ids=["with the head", "after the head"])
-def test_refusal_of_a_malformed_chunk_has_the_id_that_the_client_sent(
+def test_error_response_to_a_malformed_chunk_has_the_id_that_the_client_sent(
     service: Service, path: str, is_separate: bool
 ) -> None:
     head = get(path, CHUNKED, b"Expect: 100-continue", b"X-Request-ID: mine-2", method="POST")
     with Client(service) as client:
         if is_separate:
             client.send(head)
-            assert client.answer().status == 100  # so the request is being handled
+            assert client.response().status == 100  # so the request is being handled
             client.send(MALFORMED_CHUNK)
         else:
             client.send(head, MALFORMED_CHUNK)
 
-        answer = client.answer()
+        response = client.response()
 
-        assert_refused(answer)
-        assert answer.headers["x-request-id"] == "mine-2"
+        assert_rejected(response)
+        assert response.headers["x-request-id"] == "mine-2"
         assert client.is_closed()
 
 
 @pytest.mark.parametrize("is_pipelined", [False, True], ids=["after the response", "before the response"])
-def test_refusal_of_a_second_request_has_an_id_of_its_own(service: Service, is_pipelined: bool) -> None:
+def test_error_response_to_a_second_request_has_a_new_id(service: Service, is_pipelined: bool) -> None:
     first, second = get("/v1/health", b"X-Request-ID: mine-3"), b"no HTTP\r\n\r\n"
     with Client(service) as client:
         if is_pipelined:
             client.send(first, second)
-            answers = [client.answer(), client.answer()]
+            responses = [client.response(), client.response()]
         else:
             client.send(first)
-            answers = [client.answer()]
+            responses = [client.response()]
             client.send(second)
-            answers.append(client.answer())
+            responses.append(client.response())
 
-        assert answers[0].headers["x-request-id"] == "mine-3"
-        assert_refused(answers[1])
-        assert answers[1].headers["x-request-id"] != "mine-3"
+        assert responses[0].headers["x-request-id"] == "mine-3"
+        assert_rejected(responses[1])
+        assert responses[1].headers["x-request-id"] != "mine-3"
         assert client.is_closed()
 
 
-# What the parser refuses, as its limits are: 8,190 bytes for a line, 64 headers.
+# Limits of the parser: 8,190 bytes per line and 64 headers.
 
-
-WITHOUT_END = b"x" * 70_000
+ENDLESS = b"x" * 70_000
 UNBOUNDED = {
-    "address": b"GET /" + WITHOUT_END,
-    "header": b"GET / HTTP/1.1\r\nX: " + WITHOUT_END,
+    "request target": b"GET /" + ENDLESS,
+    "header": b"GET / HTTP/1.1\r\nX: " + ENDLESS,
     "headers": b"GET / HTTP/1.1\r\n" + b"X: x\r\n" * 20_000,
-    "long headers": b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, WITHOUT_END[:8000]) for n in range(70)),
+    "long headers": b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, ENDLESS[:8000]) for n in range(70)),
     "empty lines": b"\r\n" * 100_000,
-    "chunk extension": get("/v1/pets", CHUNKED, method="POST") + b"3;" + WITHOUT_END,
+    "chunk extension": get("/v1/pets", CHUNKED, method="POST") + b"3;" + ENDLESS,
     "chunk size": get("/v1/pets", CHUNKED, method="POST") + b"0" * 70_000,
-    "chunk beyond its size": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabc" + WITHOUT_END,
+    "chunk beyond its size": get("/v1/pets", CHUNKED, method="POST") + b"3\r\nabc" + ENDLESS,
     "trailers": get("/v1/pets", CHUNKED, method="POST") + b"0\r\n" + b"X: x\r\n" * 20_000,
-    "trailer": get("/v1/pets", CHUNKED, method="POST") + b"0\r\nX: " + WITHOUT_END,
+    "trailer": get("/v1/pets", CHUNKED, method="POST") + b"0\r\nX: " + ENDLESS,
 }
 
 
 @pytest.mark.parametrize("sent", UNBOUNDED.values(), ids=UNBOUNDED)
-def test_what_has_no_end_is_refused(service: Service, sent: bytes) -> None:
+def test_endless_request_is_rejected(service: Service, sent: bytes) -> None:
     with Client(service) as client:
-        client.socket.settimeout(5)  # sooner than a request that takes too long
+        client.socket.settimeout(5)  # less than the timeout of a request
         client.send(sent)
-        answer = client.answer()
-        assert_refused(answer)
-        assert answer.headers["connection"] == "close"
+        response = client.response()
+        assert_rejected(response)
+        assert response.headers["connection"] == "close"
         assert client.is_closed()
 
 
 @pytest.mark.parametrize("name", ["chunk extension", "chunk size", "chunk beyond its size", "trailers", "trailer"])
-def test_refusal_of_an_endless_chunked_body_names_its_chunks(service: Service, name: str) -> None:
+def test_error_response_to_an_endless_chunked_body_mentions_chunks(service: Service, name: str) -> None:
     with Client(service) as client:
         client.send(UNBOUNDED[name])
-        assert b"chunk" in client.answer().body
+        assert b"chunk" in client.response().body
 
 
 def test_message_about_a_slow_request_states_the_timeout() -> None:
     assert f"within {REQUEST_TIMEOUT} seconds" in MESSAGES[408]
 
 
-def test_as_many_headers_as_there_may_be_are_taken(service: Service) -> None:
-    longest = [b"X-%d: %s" % (number, b"x" * 8_000) for number in range(63)]  # and Host
+def test_maximum_number_of_headers_is_accepted(service: Service) -> None:
+    longest = [b"X-%d: %s" % (number, b"x" * 8_000) for number in range(63)]  # the 64th is Host
     with Client(service) as client:
         client.send(get("/v1/health", *longest))
-        assert client.answer().status == 200
+        assert client.response().status == 200
         client.send(get("/v1/health", *longest, b"X: x"))
-        assert_refused(client.answer())
+        assert_rejected(client.response())
 
 
 @pytest.mark.usefixtures("no_traceback")
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 @pytest.mark.parametrize("target", ["http://[", "http://[]", "http://[::1", "http://[v]"])
-def test_target_that_is_no_address_is_refused(service: Service, target: str, method: str) -> None:
+def test_target_with_an_invalid_host_is_rejected(service: Service, target: str, method: str) -> None:
     with Client(service) as client:
         client.send(get(target, b"X-Request-ID: mine-4", method=method))
-        answer = client.answer()
-        assert_refused(answer)
-        assert answer.headers["x-request-id"] == "mine-4"
+        response = client.response()
+        assert_rejected(response)
+        assert response.headers["x-request-id"] == "mine-4"
 
 
-def test_refused_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:
+def test_rejected_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:
     for request in (f"GET /v1/pets?{service_key}", f"X-API-Key: {service_key}", f"GET / HTTP/1.1\r\n{service_key}"):
         with Client(service) as client:
             client.send(request.encode(), b"\r\n\r\n")
-            assert_refused(client.answer())
+            assert_rejected(client.response())
             client.socket.shutdown(socket.SHUT_WR)
             assert client.is_closed()
 

@@ -1,11 +1,11 @@
-"""Slow and greedy clients, which a worker cuts off at its deadlines."""
+"""Slow clients, which a worker disconnects after its timeouts."""
 
 import socket
 
 import pytest
 
 from tests.server.connections import CHUNKED, Client, Connect, get, post
-from tests.server.services import clear, held, open_connections, release
+from tests.server.services import clear, held_requests, open_connections, release
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -21,60 +21,60 @@ PARTS = {
 }
 
 
-def test_slow_clients_are_cut_off_and_disturb_nobody(impatient: Service, connect: Connect) -> None:
-    slow = [(name, connect(impatient)) for name in PARTS for _ in range(20)]
+def test_slow_clients_are_disconnected_and_do_not_affect_others(with_short_timeout: Service, connect: Connect) -> None:
+    slow = [(name, connect(with_short_timeout)) for name in PARTS for _ in range(20)]
     for name, client in slow:
         client.send(PARTS[name])
-    with Client(impatient) as other:
+    with Client(with_short_timeout) as other:
         other.send(get("/v1/meta"))
-        assert other.answer().status == 200
+        assert other.response().status == 200
 
     for name, client in slow:
         if name != "nothing":
-            answer = client.answer()
-            assert answer.status == 400, name
-            assert b"The request took too long to arrive" in answer.body, name
+            response = client.response()
+            assert response.status == 400, name
+            assert b"The request took too long to arrive" in response.body, name
         client.socket.shutdown(socket.SHUT_WR)
         assert client.is_closed(), name
 
 
-def test_client_that_sends_a_byte_now_and_then_is_cut_off(impatient: Service) -> None:
-    with Client(impatient) as client:
+def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as client:
         client.socket.settimeout(0.1)
         sent = 0
-        answer = b""
-        while not answer:
+        response = b""
+        while not response:
             client.send(b"GET /v1/health"[sent % 14 : sent % 14 + 1])
             sent += 1
-            assert sent < 100, "it may go on for ever"
+            assert sent < 100, "the client is never disconnected"
             try:
-                answer = client.socket.recv(1000)
+                response = client.socket.recv(1000)
             except TimeoutError:
                 continue
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert response.startswith(b"HTTP/1.1 400 ")
 
 
-def test_client_that_takes_no_more_of_a_response_is_cut_off(impatient: Service) -> None:
-    with Client(impatient) as other:
+def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as other:
         others = open_connections(other)
-        with Client(impatient) as client:
+        with Client(with_short_timeout) as client:
             client.send(get("/export"))
             assert client.socket.recv(1000)
 
             wait_until(lambda: open_connections(other) == others, seconds=15)
 
 
-def test_request_sent_while_a_long_one_runs_is_served_next(impatient: Service) -> None:
-    clear(impatient.log.parent)
-    with Client(impatient) as client, Client(impatient) as slow:
+def test_request_that_is_sent_during_a_slow_request_is_served_next(with_short_timeout: Service) -> None:
+    clear(with_short_timeout.log.parent)
+    with Client(with_short_timeout) as client, Client(with_short_timeout) as slow:
         client.send(get("/held"))
-        wait_until(lambda: held(impatient.log.parent))
+        wait_until(lambda: held_requests(with_short_timeout.log.parent))
         client.send(get("/v1/health"))
         slow.send(b"GET /v1/he")
-        assert slow.answer().status == 400, "the deadline of earlier bytes has passed by then"
+        assert slow.response().status == 400, "the timeout of the earlier bytes has passed"
 
-        release(impatient.log.parent)
+        release(with_short_timeout.log.parent)
 
-        assert client.answer().status == 200
-        assert client.answer().body == b'{"status":"ok"}'
+        assert client.response().status == 200
+        assert client.response().body == b'{"status":"ok"}'

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.once
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
 # The request after a row on the same connection. It ends the connection, so that the client need not wait.
 NEXT = get("/v1/health", b"X-Request-ID: next", b"Connection: close")
-RESET = b"\1\0\0\0\0\0\0\0"  # SO_LINGER: close by a reset
+RESET = b"\1\0\0\0\0\0\0\0"  # the value of SO_LINGER that closes a connection by a reset
 
 
 def exchange(service: Service, key: str, row: Row) -> bytes:
-    """Send a row and the next request, and return all that the service sends on the connection."""
+    """Send a row and the next request, and return everything that the service sends on the connection."""
     with Client(service) as client:
-        client.socket.settimeout(10)  # sooner than the refusal of an incomplete request
+        client.socket.settimeout(10)  # less than the timeout of an incomplete request
         client.send(row.request.replace(KEY, key.encode()), b"" if row.end else NEXT)
         if row.end == "reset":
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
@@ -37,7 +37,7 @@ def number_of_pets(service: Service, name: str) -> int:
 
 def assert_result(result: Result, statuses: list[int], is_next_served: bool) -> None:
     match result:
-        case Result.REFUSED:
+        case Result.REJECTED:
             assert (statuses, is_next_served) == ([400], False)
         case Result.SERVED:
             assert (len(statuses), is_next_served) == (2, True)
@@ -63,11 +63,11 @@ def test_one_request_never_becomes_two(service: Service, service_key: str, row: 
     assert_result(row.result, statuses, b"X-Request-ID: next" in received)
     with Client(service) as client:
         client.send(get("/v1/health"))
-        assert client.answer().status == 200
+        assert client.response().status == 200
     assert number_of_pets(service, row.name) == 0
 
 
-def test_hidden_request_is_noticed_if_it_runs(service: Service, service_key: str) -> None:
+def test_hidden_request_is_detected_if_it_runs(service: Service, service_key: str) -> None:
     row = Row("noticed", head("GET", "/v1/health") + hidden("noticed"), Result.SERVED)
 
     received = exchange(service, service_key, row)

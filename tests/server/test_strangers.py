@@ -1,4 +1,4 @@
-"""Clients without a key or a session: they wait for each other, and hold up no client that has one."""
+"""Clients without a key or a session wait for each other, and never delay a client that has one."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from petservice.server.limits import (
 from petservice.server.responses import send_response
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import clear, held, release, service_with_test_endpoints, workers
+from tests.server.services import clear, held_requests, release, service_with_test_endpoints, workers
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
@@ -35,7 +35,7 @@ BUNDLE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("strangers")
     with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
         service.create_staff("ada", "correct horse")
@@ -43,25 +43,25 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def folder(planted: Service) -> Iterator[Path]:
-    """Where the test endpoints leave their files; at the end, whatever they hold is released."""
-    folder = planted.log.parent
+def folder(with_test_endpoints: Service) -> Iterator[Path]:
+    """The folder in which the test endpoints leave files; at the end, held requests are released."""
+    folder = with_test_endpoints.log.parent
     clear(folder)
     yield folder
     release(folder)
 
 
 @pytest.fixture
-def connect(planted: Service) -> Iterator[Connect]:
+def connect(with_test_endpoints: Service) -> Iterator[Connect]:
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(Client(planted))
+        yield lambda: stack.enter_context(Client(with_test_endpoints))
 
 
 @pytest.fixture
-def session(planted: Service, folder: Path) -> bytes:
-    """The header of a member of staff who has had a page."""
+def session(with_test_endpoints: Service, folder: Path) -> bytes:
+    """The session cookie of a staff account that has loaded a page, as a header line."""
     release(folder)
-    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
         log_in(client, "ada", "correct horse")
         assert client.get("/admin/").status_code == 200
     clear(folder)
@@ -72,67 +72,67 @@ def test_page_of_staff_does_not_wait_for_pages_of_strangers(folder: Path, connec
     strangers = [connect() for _ in range(2 * PAGE_THREADS)]
     for stranger in strangers:
         stranger.send(get("/held"))
-    wait_until(lambda: held(folder) == CONCURRENT_STRANGERS)
+    wait_until(lambda: held_requests(folder) == CONCURRENT_STRANGERS)
 
     staff = connect()
     staff.send(get("/admin/", session))
-    assert staff.answer().status == 200
+    assert staff.response().status == 200
 
-    assert held(folder) == CONCURRENT_STRANGERS
+    assert held_requests(folder) == CONCURRENT_STRANGERS
     release(folder)
-    assert {stranger.answer().status for stranger in strangers} == {200}
+    assert {stranger.response().status for stranger in strangers} == {200}
 
 
 def test_public_page_needs_no_thread(folder: Path, connect: Connect, session: bytes) -> None:
     stranger = connect()
     for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
         stranger.send(get(path))
-        assert stranger.answer().status == 200
+        assert stranger.response().status == 200
     for _ in range(PAGE_THREADS):
         connect().send(get("/held", session))
-    wait_until(lambda: held(folder) == PAGE_THREADS)
+    wait_until(lambda: held_requests(folder) == PAGE_THREADS)
 
     for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
         stranger.send(get(path))
-        assert stranger.answer().status == 200
+        assert stranger.response().status == 200
 
 
-def test_client_with_a_key_does_not_wait_for_strangers_that_came_before(
-    planted: Service, folder: Path, connect: Connect
+def test_client_with_a_key_does_not_wait_for_earlier_strangers(
+    with_test_endpoints: Service, folder: Path, connect: Connect
 ) -> None:
-    key = f"X-API-Key: {planted.create_key()}".encode()
+    key = f"X-API-Key: {with_test_endpoints.create_key()}".encode()
     client = connect()
     client.send(get("/v1/pets", key))
-    assert client.answer().status == 200
+    assert client.response().status == 200
     strangers = [connect() for _ in range(100)]
     for stranger in strangers:
         stranger.send(get("/v1/health"))
-        stranger.answer()
+        stranger.response()
         stranger.send(get("/v1/pets"))
-        stranger.answer()
+        stranger.response()
 
-    (worker,) = workers(planted)
+    (worker,) = workers(with_test_endpoints)
     os.kill(worker, signal.SIGSTOP)
     try:
         for number, stranger in enumerate(strangers):
-            stranger.send(get("/v1/noted", b"X-Sender: %d" % number))
-        client.send(get("/v1/noted", key))
+            stranger.send(get("/v1/recorded", b"X-Sender: %d" % number))
+        client.send(get("/v1/recorded", key))
     finally:
         os.kill(worker, signal.SIGCONT)
-    client.answer()
+    client.response()
     for stranger in strangers:
-        stranger.answer()
+        stranger.response()
 
-    notes = sorted(folder.glob("noted-*"), key=lambda file: int(file.name.removeprefix("noted-")))
-    senders = [json.loads(file.read_text()).get("HTTP_X_SENDER") for file in notes]
-    for file in notes:
+    records = sorted(folder.glob("recorded-*"), key=lambda file: int(file.name.removeprefix("recorded-")))
+    senders = [json.loads(file.read_text()).get("HTTP_X_SENDER") for file in records]
+    for file in records:
         file.unlink()
     assert len(senders) == 101
     assert senders.index(None) < 10
 
 
-def test_kept_response_is_that_of_the_first_request(planted: Service) -> None:
-    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+def test_cached_response_equals_the_first_response(with_test_endpoints: Service) -> None:
+    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
         for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css"):
             first, second, head = client.get(path), client.get(path), client.head(path)
 
@@ -147,16 +147,16 @@ def test_kept_response_is_that_of_the_first_request(planted: Service) -> None:
             assert (again.status_code, again.content, "Content-Length" in again.headers) == (304, b"", False)
 
 
-def test_front_page_shows_the_host_of_its_request_also_when_kept(planted: Service) -> None:
-    port = planted.url.rpartition(":")[2]
-    with httpx.Client(base_url=planted.url, trust_env=False, timeout=30) as client:
+def test_cached_home_page_shows_the_host_of_its_request(with_test_endpoints: Service) -> None:
+    port = with_test_endpoints.url.rpartition(":")[2]
+    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
         for _ in range(2):
             for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
                 assert f"http://{host}/v1/" in client.get("/", headers={"Host": host}).text
 
 
-def test_large_response_is_passed_on_in_pieces() -> None:
-    """The next piece waits until the client takes some, so a client that reads slowly holds no copy of the rest."""
+def test_large_response_is_sent_in_pieces() -> None:
+    """The next piece waits until the client has read some data, so a slow client holds no copy of the rest."""
     body = os.urandom(3 * RESPONSE_PIECE_BYTES + 1)
     messages: list[dict[str, Any]] = []
 
@@ -171,7 +171,7 @@ def test_large_response_is_passed_on_in_pieces() -> None:
     assert [message.get("more_body", False) for message in messages[1:]] == [True] * 3 + [False]
 
 
-def test_address_gets_no_more_than_its_connections(tmp_path: Path) -> None:
+def test_connections_of_an_address_are_limited(tmp_path: Path) -> None:
     with (
         migrated_database_url(tmp_path) as url,
         service_with_test_endpoints(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
@@ -182,26 +182,26 @@ def test_address_gets_no_more_than_its_connections(tmp_path: Path) -> None:
             return stack.enter_context(Client(service))
 
         held = [connect() for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
-        refused = connect()
-        refused.socket.settimeout(5)  # sooner than a connection that says nothing would end
-        assert refused.is_closed()
+        rejected = connect()
+        rejected.socket.settimeout(5)  # less than the timeout of a silent connection
+        assert rejected.is_closed()
 
         other = connect()
         other.socket.close()
         port = int(service.url.rpartition(":")[2])
         other.socket = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=("127.0.0.2", 0))
         other.send(get("/v1/health"))
-        assert other.answer().status == 200
+        assert other.response().status == 200
 
         held.pop().socket.close()
         other.send(get("/v1/health"))
-        other.answer()
+        other.response()
         again = connect()
         again.send(get("/v1/health"))
-        assert again.answer().status == 200
+        assert again.response().status == 200
 
 
-def test_addresses_have_turns() -> None:
+def test_addresses_take_turns() -> None:
     order: list[str] = []
 
     async def work(turns: Turns, address: str) -> None:
@@ -223,7 +223,7 @@ def test_addresses_have_turns() -> None:
     assert order == ["one", "two", "one", "one"]
 
 
-def test_wait_for_a_turn_ends() -> None:
+def test_wait_for_a_turn_times_out() -> None:
     async def run() -> None:
         turns = Turns(1)
         async with turns.take("first"):
@@ -236,7 +236,7 @@ def test_wait_for_a_turn_ends() -> None:
     asyncio.run(run())
 
 
-def test_known_clients_are_bounded_and_forgotten() -> None:
+def test_known_clients_are_limited_and_can_be_forgotten() -> None:
     known = KnownClients()
     for number in range(MAX_KNOWN_CLIENTS + 1):
         known.note(str(number))

@@ -1,4 +1,4 @@
-"""Calls of a worker that wait, hang or fail, and its limit of connections."""
+"""Requests that wait, fail or block their worker, and the connection limit of a worker."""
 
 import json
 import re
@@ -12,66 +12,72 @@ import pytest
 from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
 from tests.server.connections import CHUNKED, Client, Connect, get
-from tests.server.services import asked, clear, held, open_connections, release, service_with_test_endpoints, workers
+from tests.server.services import (
+    clear,
+    held_requests,
+    number_from,
+    open_connections,
+    release,
+    service_with_test_endpoints,
+    workers,
+)
 from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
-# As many pages are made at a time.
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with service_with_test_endpoints(tmp_path_factory.mktemp("patient")) as service:
+    with service_with_test_endpoints(tmp_path_factory.mktemp("default-timeout")) as service:
         yield service
 
 
 @pytest.fixture
-def patient(running: Service) -> Service:
-    """With the service's own deadline, which no test waits for."""
+def with_default_timeout(running: Service) -> Service:
+    """A service with its default timeout for requests, which no test waits for."""
     clear(running.log.parent)
     return running
 
 
-# Calls.
+# Requests.
 
 
-def test_pages_that_wait_hold_neither_the_api_nor_readiness(tmp_path: Path, connect: Connect) -> None:
+def test_waiting_pages_block_neither_the_api_nor_readiness(tmp_path: Path, connect: Connect) -> None:
     with fresh_database_url(tmp_path) as url, service_with_test_endpoints(tmp_path, DATABASE_URL=url) as service:
         clients = [connect(service) for _ in range(8)]
         for client in clients:
             client.send(get("/held"))
-        wait_until(lambda: held(tmp_path))
+        wait_until(lambda: held_requests(tmp_path))
 
         with Client(service) as other:
             other.send(get("/v1/health"))
-            assert other.answer().body == b'{"status":"ok"}'
+            assert other.response().body == b'{"status":"ok"}'
             other.send(get("/v1/meta"))
-            assert other.answer().status == 200
+            assert other.response().status == 200
             other.send(get("/ready"))
-            assert other.answer().status == 503, "the database is there, and not migrated"
+            assert other.response().status == 503, "the database is available but not migrated"
 
         release(tmp_path)
-        assert [client.answer().status for client in clients] == [200] * 8
+        assert [client.response().status for client in clients] == [200] * 8
 
 
-def test_crash_is_answered_and_logged_once_and_the_service_goes_on(impatient: Service) -> None:
-    with Client(impatient) as client:
+def test_crash_gets_an_error_response_and_one_log_entry_and_the_service_continues(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as client:
         client.send(get("/v1/crash"))
-        answer = client.answer()
-    with Client(impatient) as client:
+        response = client.response()
+    with Client(with_short_timeout) as client:
         client.send(get("/v1/meta"))
-        assert client.answer().status == 200
+        assert client.response().status == 200
 
-    assert answer.status == 500
-    assert json.loads(answer.body)["error"]["code"] == "internal_error"
-    log = impatient.log.read_text()
+    assert response.status == 500
+    assert json.loads(response.body)["error"]["code"] == "internal_error"
+    log = with_short_timeout.log.read_text()
     assert log.count("RuntimeError: raised on purpose") == 1
 
 
-def test_large_response_arrives_whole(impatient: Service) -> None:
-    with impatient.client() as client:
+def test_large_response_arrives_completely(with_short_timeout: Service) -> None:
+    with with_short_timeout.client() as client:
         response = client.get("/export")
         assert response.headers["content-length"] == str(32 * 2**20)
         assert len(response.content) == 32 * 2**20
@@ -79,19 +85,19 @@ def test_large_response_arrives_whole(impatient: Service) -> None:
         assert (head.headers["content-length"], head.content) == (str(32 * 2**20), b"")
 
 
-def test_page_that_fails_half_way_is_an_internal_error(impatient: Service) -> None:
-    with Client(impatient) as client:
+def test_page_that_fails_while_it_is_rendered_is_an_internal_error(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as client:
         client.send(get("/breaking-export", b"X-Request-ID: half-way"))
-        answer = client.answer()
-        assert (answer.status, answer.headers["x-request-id"]) == (500, "half-way")
-        assert json.loads(answer.body)["error"]["code"] == "internal_error"
+        response = client.response()
+        assert (response.status, response.headers["x-request-id"]) == (500, "half-way")
+        assert json.loads(response.body)["error"]["code"] == "internal_error"
 
         client.send(get("/v1/health"))
-        assert client.answer().status == 200
+        assert client.response().status == 200
 
 
-def test_malformed_chunk_behind_the_response_puts_nothing_into_it(impatient: Service) -> None:
-    with Client(impatient) as client:
+def test_malformed_chunk_during_the_response_adds_no_second_response(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as client:
         client.send(get("/v1/meta", CHUNKED, method="POST"), b"11170\r\n", b"x" * 70_000, b"\r\n")
         received = client.socket.recv(1000)
         client.send(b"no chunk\r\n")
@@ -101,42 +107,42 @@ def test_malformed_chunk_behind_the_response_puts_nothing_into_it(impatient: Ser
     assert received.count(b"HTTP/1.1 ") == 1
 
 
-def test_clients_that_read_slowly_hold_no_thread(patient: Service, connect: Connect) -> None:
-    slow = [connect(patient) for _ in range(2 * PAGE_THREADS)]
+def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service, connect: Connect) -> None:
+    slow = [connect(with_default_timeout) for _ in range(2 * PAGE_THREADS)]
     for client in slow:
         client.send(get("/export"))
     for client in slow:
         assert client.socket.recv(1000)
 
-    with Client(patient) as other:
+    with Client(with_default_timeout) as other:
         other.socket.settimeout(5)
         other.send(get("/meta"))
-        assert other.answer().status == 200
+        assert other.response().status == 200
 
 
-def test_page_whose_client_left_before_its_turn_is_not_made(patient: Service, connect: Connect) -> None:
-    folder = patient.log.parent
-    holding = [connect(patient) for _ in range(CONCURRENT_STRANGERS)]
+def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeout: Service, connect: Connect) -> None:
+    folder = with_default_timeout.log.parent
+    holding = [connect(with_default_timeout) for _ in range(CONCURRENT_STRANGERS)]
     for client in holding:
         client.send(get("/held"))
-    wait_until(lambda: held(folder) == CONCURRENT_STRANGERS)
-    other = connect(patient)
-    with Client(patient) as leaving:
+    wait_until(lambda: held_requests(folder) == CONCURRENT_STRANGERS)
+    other = connect(with_default_timeout)
+    with Client(with_default_timeout) as leaving:
         leaving.send(get("/v1/meta"))
-        assert leaving.answer().status == 200
+        assert leaving.response().status == 200
         leaving.send(get("/begun"))
     wait_until(lambda: open_connections(other) == CONCURRENT_STRANGERS + 1)
 
     release(folder)
 
-    assert [client.answer().status for client in holding] == [200] * CONCURRENT_STRANGERS
-    for client in holding:  # whatever was before these has been done when they are
+    assert [client.response().status for client in holding] == [200] * CONCURRENT_STRANGERS
+    for client in holding:  # all earlier pages are complete when these are
         client.send(get("/meta"))
-    assert [client.answer().status for client in holding] == [200] * CONCURRENT_STRANGERS
+    assert [client.response().status for client in holding] == [200] * CONCURRENT_STRANGERS
     assert not (folder / "begun").exists()
 
 
-def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
+def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         (first,) = workers(service)
         with Client(service) as client:
@@ -146,36 +152,36 @@ def test_call_that_hangs_has_its_worker_replaced(tmp_path: Path) -> None:
 
         with Client(service) as client:
             client.send(get("/v1/meta"))
-            assert client.answer().status == 200
+            assert client.response().status == 200
         log = service.log.read_text()
         assert f"WORKER TIMEOUT (pid:{first})" in log
         assert "Worker timed out; stack traces:" in log
-        assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows where it hung"
+        assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows the blocking line"
 
 
-def test_worker_with_a_waiting_client_is_not_taken_for_hanging(tmp_path: Path) -> None:
+def test_worker_with_a_slow_client_does_not_count_as_blocked(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         with Client(service) as client:
             client.send(get("/export"))
             until = time.monotonic() + 5
             while time.monotonic() < until:
                 assert client.socket.recv(4096)
-                time.sleep(0.1)  # so slow a client
+                time.sleep(0.1)  # the client reads slowly
         assert len(workers(service)) == 1
 
 
-def test_meta_of_a_request_is_that_of_wsgi(impatient: Service) -> None:
+def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service) -> None:
     request = get(
         "/v1/me%74a?a=%20%C3%A9&b",
         *(b"X-Twice: 1", b"x-twice: 2", b"X_Under: 1", b"Content-Type: a/b", b"X-Forwarded-Proto: https"),
         b"Content-Length: 3",
         method="PUT",
     )
-    with Client(impatient) as client:
+    with Client(with_short_timeout) as client:
         client.send(request, b"abc")
-        meta = json.loads(client.answer().body)
+        meta = json.loads(client.response().body)
 
-    port = impatient.url.rpartition(":")[2]
+    port = with_short_timeout.url.rpartition(":")[2]
     expected = {
         "REQUEST_METHOD": "PUT",
         "SCRIPT_NAME": "",
@@ -199,31 +205,31 @@ def test_meta_of_a_request_is_that_of_wsgi(impatient: Service) -> None:
 # Limits.
 
 
-def test_connections_beyond_the_limit_wait_for_room(tmp_path: Path, connect: Connect) -> None:
+def test_connections_beyond_the_limit_wait_until_another_ends(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path, "--worker-connections", "3") as service:
         clients = [connect(service) for _ in range(3)]
         for client in clients:
             client.send(get("/v1/meta"))
-            assert client.answer().status == 200
+            assert client.response().status == 200
         with Client(service) as waiting:
             waiting.send(get("/v1/meta"))
             waiting.socket.settimeout(1)
             with pytest.raises(TimeoutError):
-                waiting.answer()
+                waiting.response()
 
             clients[0].socket.close()
 
             waiting.socket.settimeout(30)
-            assert waiting.answer().status == 200
+            assert waiting.response().status == 200
 
 
-ENDED_AFTER = {"whole": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
+ENDED_AFTER = {"complete": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
 
 
 @pytest.mark.parametrize("sent", ENDED_AFTER.values(), ids=ENDED_AFTER)
-def test_connections_that_have_ended_leave_nothing(patient: Service, sent: bytes) -> None:
-    with Client(patient) as lasting:
+def test_ended_connections_leave_no_objects(with_default_timeout: Service, sent: bytes) -> None:
+    with Client(with_default_timeout) as lasting:
         for _ in range(20):
-            with Client(patient) as client:
+            with Client(with_default_timeout) as client:
                 client.send(sent)
-        wait_until(lambda: asked(lasting, "/v1/connections") == 1)
+        wait_until(lambda: number_from(lasting, "/v1/connections") == 1)

@@ -65,8 +65,8 @@ def measured(service: Service, other: Other) -> list[float]:
 
 def _ask(client: Client, request: bytes) -> None:
     client.send(request)
-    answer = client.answer()
-    assert answer.status == 200, answer
+    response = client.response()
+    assert response.status == 200, response
 
 
 def p99(waits: Sequence[float]) -> float:

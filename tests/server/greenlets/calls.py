@@ -1,4 +1,4 @@
-"""Functions that calls in a greenlet pool run."""
+"""Functions and database locks that make calls in a greenlet pool wait."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from django.db import connection
 
-only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is never waited for")
+only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="greenlets never wait for SQLite")
 
 
 def sleep(seconds: float) -> str:
-    """Wait for the server, which sleeps; and end as a request does."""
+    """Let the database server sleep, and check the connection at the end as a request does."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(%s)", [seconds])
@@ -22,8 +22,8 @@ def sleep(seconds: float) -> str:
 
 
 @contextmanager
-def no_writer_let_in(url: str) -> Iterator[None]:
-    """While it lasts nobody writes to the pets in the database, and everybody reads."""
+def locked_against_writes(url: str) -> Iterator[None]:
+    """Lock the pets in the database, so that other connections can read but not write them."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")

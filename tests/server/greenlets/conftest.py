@@ -8,11 +8,11 @@ from tests.monitoring.observed import Observed, observed_service
 
 @pytest.fixture(autouse=True)
 def connection_of_this_thread() -> Iterator[None]:
-    """A greenlet pool leaves its own in the place of this one: in a worker the loop's thread has none."""
+    """Restore the database connection of this thread after a greenlet pool has replaced it with its own."""
     own = connections[DEFAULT_DB_ALIAS]
     yield
     if connections[DEFAULT_DB_ALIAS] is not own:
-        connections[DEFAULT_DB_ALIAS].close()  # the test may have gone on to use it
+        connections[DEFAULT_DB_ALIAS].close()  # the test may have used it
     connections[DEFAULT_DB_ALIAS] = own
 
 

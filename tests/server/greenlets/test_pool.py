@@ -1,4 +1,4 @@
-"""Calls in a greenlet pool: each runs to its end, and none holds up the others."""
+"""A greenlet pool runs each call to its end, and no call blocks the others."""
 
 import asyncio
 from contextvars import ContextVar
@@ -15,19 +15,19 @@ from petservice.db.waiting import waiter
 from petservice.server.greenlets import GreenletPool, PooledGreenlet
 from tests.server.greenlets.calls import only_on_postgresql, sleep
 
-_kept: ContextVar[int] = ContextVar("kept", default=0)
+_number: ContextVar[int] = ContextVar("number", default=0)
 
 
 def count() -> int:
-    _kept.set(_kept.get() + 1)
-    return _kept.get()
+    _number.set(_number.get() + 1)
+    return _number.get()
 
 
 def fail() -> None:
     raise ValueError("raised on purpose")
 
 
-def test_a_call_gives_what_the_function_gives() -> None:
+def test_call_returns_the_result_of_the_function() -> None:
     async def calls() -> None:
         pool = GreenletPool(1)
         assert await pool.call(partial(pow, 2, 5)) == 32
@@ -38,7 +38,7 @@ def test_a_call_gives_what_the_function_gives() -> None:
     asyncio.run(calls())
 
 
-def test_a_call_finds_its_greenlet_as_its_waiter_and_nobody_else_does() -> None:
+def test_waiter_of_a_call_is_its_greenlet() -> None:
     async def calls() -> None:
         pool = GreenletPool(2)
         one = await pool.call(waiter.get)
@@ -53,14 +53,14 @@ def test_context_variables_stay_in_their_greenlet() -> None:
     async def calls() -> None:
         pool = GreenletPool(1)
         assert [await pool.call(count) for _ in range(3)] == [1, 2, 3]
-        assert _kept.get() == 0
+        assert _number.get() == 0
 
     asyncio.run(calls())
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_waits_lets_others_go_on() -> None:
+def test_waiting_call_lets_other_calls_run() -> None:
     async def calls() -> list[str]:
         pool = GreenletPool(2)
         ended: list[str] = []
@@ -78,41 +78,43 @@ def test_a_call_that_waits_lets_others_go_on() -> None:
 
 
 async def lets_others_run(pool: GreenletPool, seconds: float) -> bool:
-    """Whether others run while a call waits for a response that takes the server so long."""
+    """Return whether other callbacks run while a call waits `seconds` for a response of the server."""
 
-    def ask() -> None:
+    def query() -> None:
         connection.ensure_connection()
         connection.connection.rows(b"SELECT pg_sleep($1)", [seconds])
 
     others: list[str] = []
     other = asyncio.get_running_loop().call_soon(others.append, "went on")
-    await pool.call(ask)
+    await pool.call(query)
     other.cancel()
     return bool(others)
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_polls_for_a_near_server_and_lets_others_run_while_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_polls_for_a_fast_server_and_lets_others_run_while_the_server_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Connection, "_latency", Latency())
-    near, far = 0, 0.001
+    fast, slow = 0, 0.001
 
     async def calls() -> None:
         pool = GreenletPool(1)
-        await lets_others_run(pool, near)  # as it connects
+        await lets_others_run(pool, fast)  # which connects
         for _ in range(2 * MAX_SLOW_RESPONSES):
-            await lets_others_run(pool, far)
-            # What takes long, such as a commit, does not make a server far away.
-            assert not all([await lets_others_run(pool, near) for _ in range(MAX_SLOW_RESPONSES)])
-        # From the beginning: a machine that was too busy for prompt responses has come nearer to the next trial.
+            await lets_others_run(pool, slow)
+            # Slow responses between fast ones, such as those to commits, do not stop the polling.
+            assert not all([await lets_others_run(pool, fast) for _ in range(MAX_SLOW_RESPONSES)])
+        # Start with new statistics, because slow responses of a busy machine count towards the next trial.
         latency = Latency()
         monkeypatch.setattr(Connection, "_latency", latency)
-        # A response that is there before it is polled for counts as prompt, so that it may take more than these.
+        # A response that arrives before the first poll counts as fast, so more responses may be necessary.
         while latency._slow < MAX_SLOW_RESPONSES:
-            await lets_others_run(pool, far)
-        assert all([await lets_others_run(pool, far) for _ in range(TRIAL_INTERVAL // 2)])
-        # It is near again. One trial may meet it as it waits for the CPU.
-        assert not all([await lets_others_run(pool, near) for _ in range(10 * TRIAL_INTERVAL)])
+            await lets_others_run(pool, slow)
+        assert all([await lets_others_run(pool, slow) for _ in range(TRIAL_INTERVAL // 2)])
+        # The server is fast again. A single trial may fail while the server waits for a processor.
+        assert not all([await lets_others_run(pool, fast) for _ in range(10 * TRIAL_INTERVAL)])
         pool.close()
 
     asyncio.run(calls())
@@ -120,7 +122,7 @@ def test_a_call_polls_for_a_near_server_and_lets_others_run_while_it_is_far(monk
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_calls_beyond_the_size_of_the_pool_queue() -> None:
+def test_calls_beyond_the_size_of_the_pool_wait_in_a_queue() -> None:
     async def calls() -> None:
         pool = GreenletPool(2)
         assert await asyncio.gather(*(pool.call(partial(sleep, 0.01)) for _ in range(20))) == ["slept"] * 20
@@ -131,14 +133,14 @@ def test_calls_beyond_the_size_of_the_pool_queue() -> None:
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_queued_calls_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("petservice.server.greenlets.MAX_QUEUED", 3)
 
     async def calls() -> None:
         pool = GreenletPool(1)
-        for _ in range(2):  # those that have left the queue make room in it
+        for _ in range(2):  # calls that have left the queue make room for others
             waiting = [asyncio.ensure_future(pool.call(partial(sleep, 0.2))) for _ in range(4)]
-            await asyncio.sleep(0)  # they begin
+            await asyncio.sleep(0)  # the calls begin
             with pytest.raises(TimeoutError, match="3 calls wait"):
                 await pool.call(count)
             waiting.pop().cancel()
@@ -152,7 +154,7 @@ def test_no_more_calls_queue_than_there_are_connections(monkeypatch: pytest.Monk
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
+def test_cancelled_call_that_already_runs_is_completed() -> None:
     def write() -> None:
         sleep(0.2)
         create_pet(name="Rex")
@@ -172,15 +174,17 @@ def test_a_call_runs_to_its_end_though_nobody_waits_for_it() -> None:
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("has_turn", [False, True], ids=["before its turn", "when its turn has come"])
-def test_a_call_that_is_cancelled_just_as_a_greenlet_becomes_free_leaves_it_to_the_next(has_turn: bool) -> None:
+@pytest.mark.parametrize(
+    "has_greenlet", [False, True], ids=["before it gets the greenlet", "after it has got the greenlet"]
+)
+def test_call_that_is_cancelled_when_a_greenlet_becomes_free_leaves_it_to_the_next_call(has_greenlet: bool) -> None:
     async def calls() -> None:
         pool = GreenletPool(1, timeout=2)
         loop = asyncio.get_running_loop()
 
         def end() -> None:
             sleep(0.05)
-            if has_turn:  # cancelled soon, before it can use the greenlet that it gets now
+            if has_greenlet:  # cancelled after the call gets the greenlet and before it uses it
                 loop.call_soon(leaving.cancel)
             else:
                 leaving.cancel()

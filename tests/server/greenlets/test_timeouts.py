@@ -1,4 +1,4 @@
-"""Calls for which the database takes too long."""
+"""Calls in a greenlet pool that time out because the database responds too late."""
 
 import asyncio
 import time
@@ -13,14 +13,14 @@ from petservice.server.greenlets import GreenletPool
 from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, post
-from tests.server.greenlets.calls import no_writer_let_in, only_on_postgresql, sleep
+from tests.server.greenlets.calls import locked_against_writes, only_on_postgresql, sleep
 from tests.server.services import service_with_test_endpoints
 from tests.waiting import wait_until
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_greenlet_to_others() -> None:
+def test_call_without_a_response_of_the_database_times_out_and_frees_its_greenlet() -> None:
     async def calls() -> None:
         pool = GreenletPool(1, timeout=0.3)
         began = time.monotonic()
@@ -37,7 +37,7 @@ def test_a_call_that_the_database_does_not_answer_ends_and_leaves_its_greenlet_t
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again_nor_connect_again() -> None:
+def test_call_that_has_timed_out_can_neither_wait_nor_connect_again() -> None:
     def sleeping() -> int:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -45,7 +45,7 @@ def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again_nor_connect_a
             )
             return cursor.fetchone()[0]
 
-    def stubborn() -> None:
+    def repeat() -> None:
         for _ in range(3):
             with suppress(OperationalError):
                 sleep(29)
@@ -54,9 +54,9 @@ def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again_nor_connect_a
     async def calls() -> None:
         pool = GreenletPool(1, timeout=0.3)
         with pytest.raises(OperationalError, match="has not answered in time"):
-            await pool.call(stubborn)
+            await pool.call(repeat)
         pool = GreenletPool(1, timeout=30)
-        assert await pool.call(sleeping) == 1, "the server ends that one by itself"
+        assert await pool.call(sleeping) == 1, "the server ends that statement itself"
         assert await pool.call(partial(sleep, 0.01)) == "slept"
         pool.close()
 
@@ -65,7 +65,7 @@ def test_a_call_that_has_taken_too_long_cannot_begin_to_wait_again_nor_connect_a
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_no_call_waits_for_a_greenlet_for_longer_than_for_the_database() -> None:
+def test_wait_for_a_greenlet_has_the_same_timeout_as_the_wait_for_the_database() -> None:
     async def calls() -> None:
         pool = GreenletPool(1, timeout=3)
         slow = asyncio.ensure_future(pool.call(partial(sleep, 2)))
@@ -73,7 +73,7 @@ def test_no_call_waits_for_a_greenlet_for_longer_than_for_the_database() -> None
         outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
         assert outcomes[:2] == ["slept"] * 2
         assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
-        # What the log says; an empty reason would help nobody.
+        # The log has this message, so it must name the cause.
         assert all("has not answered earlier calls in time" in str(outcome) for outcome in outcomes[2:])
         assert await pool.call(partial(sleep, 0.01)) == "slept"
         pool.close()
@@ -82,31 +82,33 @@ def test_no_call_waits_for_a_greenlet_for_longer_than_for_the_database() -> None
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    """With a time-out of one second for calls."""
-    folder = tmp_path_factory.mktemp("impatient")
+def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """A service whose calls time out after one second."""
+    folder = tmp_path_factory.mktemp("short-timeout")
     with migrated_database_url(folder) as url:
         variables = {"DATABASE_URL": url, "TEST_CALL_TIMEOUT": "1", "PETSERVICE_LOG_FORMAT": "json"}
         with service_with_test_endpoints(folder, **variables) as service:
             yield Observed(service, service.create_key(), "")
 
 
-@pytest.mark.parametrize("number", [1, 8], ids=["the call that waits", "calls that wait for a greenlet"])
-def test_a_request_for_which_the_database_takes_too_long_has_one_id(impatient: Observed, number: int) -> None:
+@pytest.mark.parametrize("number", [1, 8], ids=["call that waits for the database", "calls that wait for a greenlet"])
+def test_request_that_times_out_has_the_same_id_in_its_response_and_in_the_log(
+    with_short_timeout: Observed, number: int
+) -> None:
     with ExitStack() as stack:
-        before = failed_requests(impatient)
-        clients = [stack.enter_context(Client(impatient.service)) for _ in range(number)]
-        with no_writer_let_in(impatient.service.environment["DATABASE_URL"]):
+        before = failed_requests(with_short_timeout)
+        clients = [stack.enter_context(Client(with_short_timeout.service)) for _ in range(number)]
+        with locked_against_writes(with_short_timeout.service.environment["DATABASE_URL"]):
             for client in clients:
-                client.send(post(impatient.key, b'{"name":"Rex"}'))
-            answers = [client.answer() for client in clients]
-    ids = {answer.headers["x-request-id"] for answer in answers}
-    assert {answer.status for answer in answers} == {500}
+                client.send(post(with_short_timeout.key, b'{"name":"Rex"}'))
+            responses = [client.response() for client in clients]
+    ids = {response.headers["x-request-id"] for response in responses}
+    assert {response.status for response in responses} == {500}
     assert len(ids) == number
-    wait_until(lambda: failed_requests(impatient) - before >= ids)  # a line may be on its way
-    assert failed_requests(impatient) - before == ids
+    wait_until(lambda: failed_requests(with_short_timeout) - before >= ids)  # the last line may be incomplete
+    assert failed_requests(with_short_timeout) - before == ids
 
 
 def failed_requests(observed: Observed) -> set[str]:
-    """The ids of the requests of which the log has an error."""
+    """Return the ids of the requests that have an error in the log."""
     return {line["request_id"] for line in observed.lines() if line["level"] == "ERROR"}

@@ -1,4 +1,4 @@
-"""Writes in a greenlet pool: those that SQLite must not wait for, and those that are committed together."""
+"""Writes in a greenlet pool: those that are rejected on SQLite, and those that are committed together."""
 
 import asyncio
 import sqlite3
@@ -33,7 +33,7 @@ def save_in_a_transaction() -> None:
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("write", [save, save_in_a_transaction, lambda: Pet.objects.bulk_create([Pet(name="Rex")])])
-def test_a_call_that_would_make_others_wait_for_the_write_lock_is_refused(write: Callable[[], None]) -> None:
+def test_write_that_would_block_other_calls_is_rejected(write: Callable[[], None]) -> None:
     async def calls() -> None:
         pool = GreenletPool(1)
         with pytest.raises(NotSupportedError, match="must not write to SQLite"):
@@ -45,7 +45,7 @@ def test_a_call_that_would_make_others_wait_for_the_write_lock_is_refused(write:
 
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
-def test_inserts_that_wait_together_are_all_written() -> None:
+def test_simultaneous_inserts_are_all_stored() -> None:
     async def calls() -> None:
         pool = GreenletPool(64)
         names = [f"Pet {number}" for number in range(300)]
@@ -59,7 +59,7 @@ def test_inserts_that_wait_together_are_all_written() -> None:
 
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
-def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
+def test_insert_that_violates_a_constraint_does_not_affect_the_others() -> None:
     async def calls() -> list[Any]:
         pool = GreenletPool(64)
         names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
@@ -74,8 +74,8 @@ def test_an_insert_that_breaks_a_rule_leaves_the_others_alone() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_pets_with_idempotency_keys_that_wait_together_are_made_once_each() -> None:
-    """Some requests come twice, and one is for a pet that the database refuses."""
+def test_simultaneous_requests_with_idempotency_keys_create_one_pet_for_each_key() -> None:
+    """Each key is used twice, and the pet of one key violates a constraint."""
     api_key, _ = APIKey.objects.create_key(name="Acme")
 
     async def calls() -> list[Any]:
@@ -91,11 +91,11 @@ def test_pets_with_idempotency_keys_that_wait_together_are_made_once_each() -> N
 
     outcomes = asyncio.run(calls())
 
-    refused = [outcome for outcome in outcomes if isinstance(outcome, IntegrityError)]
+    rejected = [outcome for outcome in outcomes if isinstance(outcome, IntegrityError)]
     in_use = [outcome for outcome in outcomes if isinstance(outcome, IdempotencyKeyInUseError)]
-    made = [outcome for outcome in outcomes if outcome not in refused + in_use]
-    assert len(refused) + len(in_use) + len(made) == 40
-    assert refused
+    made = [outcome for outcome in outcomes if outcome not in rejected + in_use]
+    assert len(rejected) + len(in_use) + len(made) == 40
+    assert rejected
     assert sum(is_new for _, is_new in made) == Pet.objects.count() == IdempotencyRecord.objects.count() == 19
     assert {pet.id for pet, _ in made} == set(Pet.objects.values_list("pk", flat=True))
     assert inventory_counts()["available"] == 19
@@ -103,7 +103,7 @@ def test_pets_with_idempotency_keys_that_wait_together_are_made_once_each() -> N
 
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
-def test_inserts_fail_while_another_writes_for_too_long_and_succeed_afterwards() -> None:
+def test_inserts_fail_during_a_long_write_of_another_and_succeed_afterwards() -> None:
     async def calls(number: int) -> list[Any]:
         pool = GreenletPool(10, timeout=10)
         return await asyncio.gather(
