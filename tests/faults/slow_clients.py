@@ -32,7 +32,7 @@ class SlowClient(Client):
 
 @contextmanager
 def slow_clients(service: Service, key: str, number: int) -> Iterator[list[SlowClient]]:
-    """Open so many connections that have sent nothing, a part of a request, or one byte per second."""
+    """Open `number` connections whose clients have sent nothing or part of a request, or send one byte per second."""
     parts = [
         b"",
         b"GET /v1/pe",
