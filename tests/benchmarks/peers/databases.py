@@ -51,12 +51,12 @@ class SQLite:
             _insert(database, "?", pets)
 
     def settings(self) -> str:
-        """Describe the version and the durability."""
+        """Describe the version and the durability settings."""
         return f"SQLite {sqlite3.sqlite_version}, `journal_mode=WAL`, `synchronous=FULL` for every server"
 
 
 class PostgreSQL:
-    """Databases of one PostgreSQL server, which has its default settings; with the methods of `SQLite`."""
+    """Databases of one PostgreSQL server, which has its default settings; it has the methods of `SQLite`."""
 
     name = "PostgreSQL"
 
@@ -110,6 +110,6 @@ def open_database(name: str, folder: Path) -> Iterator[Database]:
         yield SQLite(folder)
         return
     with tempfile.TemporaryDirectory() as place:
-        Path(place).chmod(0o755)  # PostgreSQL has a system user of its own if this runs as root
+        Path(place).chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
         with get_server(Path(place, "server")) as server:
             yield PostgreSQL(server)

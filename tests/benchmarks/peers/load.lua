@@ -1,9 +1,9 @@
--- Arguments after "--": the scenario, a file of pet ids, and text that no earlier run has put into an idempotency key.
--- All but the number in an idempotency key is formatted once, so that wrk itself takes little CPU.
+-- Arguments after "--": the scenario, a file of pet ids, and a string that no earlier idempotency key contains.
+-- Only the number in an idempotency key is formatted for each request, so that wrk itself uses little CPU time.
 
 function init(args)
   local scenario, ids, unique = args[1], args[2], args[3]
-  if scenario == "get-one" then
+  if scenario == "fetch-one-pet" then
     local requests = {}
     for id in io.lines(ids) do
       requests[#requests + 1] = wrk.format("GET", "/v1/pets/" .. id)

@@ -1,4 +1,4 @@
-"""Load from wrk, and what it costs."""
+"""Generate load with wrk, and measure its cost."""
 
 import json
 import re
@@ -14,17 +14,17 @@ import psutil
 
 from tests.benchmarks.peers.pets import Pet
 
-# The scenarios in the order in which they run: those that add pets come last, as the inventory of a peer counts all.
+# The scenarios in their order. Those that add pets come last, because a peer's inventory counts all pets.
 PATHS = {
-    "get-one": "/v1/pets",
-    "list-100": "/v1/pets?limit=100",
+    "fetch-one-pet": "/v1/pets",
+    "list-100-pets": "/v1/pets?limit=100",
     "inventory": "/v1/store/inventory",
     "post": "/v1/pets",
     "post-key": "/v1/pets",
     "post-replay": "/v1/pets",
 }
 IDEMPOTENT = ("post-key", "post-replay")
-# Different pets that `get-one` fetches.
+# Maximum number of different pets that `fetch-one-pet` fetches.
 _MAX_IDS = 1000
 
 
@@ -44,27 +44,27 @@ class Measurement(NamedTuple):
 
 
 class FailedRequestsError(Exception):
-    """Requests of a run failed, so it says nothing about the work."""
+    """A failure of requests, which makes the figures of a run meaningless."""
 
 
 class Target(NamedTuple):
     """A running server, its database server if it has one, and an API key."""
 
-    address: str
+    base_url: str
     pid: int
     database_pid: int | None
     key: str
 
 
 def cpu_seconds(pid: int | None) -> float:
-    """Return the CPU time of a process and all its descendants, those that have ended included."""
+    """Return the CPU time of a process and all its descendants, including those that have ended."""
     if pid is None:
         return 0
     total = 0.0
     for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
         try:
             times = process.cpu_times()
-        except psutil.NoSuchProcess:  # its parent has it among the children that ended
+        except psutil.NoSuchProcess:  # its parent includes it in the time of ended children
             continue
         total += times.user + times.system + times.children_user + times.children_system
     return total
@@ -79,12 +79,12 @@ def memory(pid: int) -> float:
 def measure(
     target: Target, scenario: str, pets: list[Pet], seconds: int, connections: int, folder: Path
 ) -> Measurement:
-    """Let wrk send requests over so many connections as fast as they are answered; raises FailedRequestsError."""
+    """Let wrk send requests over `connections` connections without pauses. Raises FailedRequestsError."""
     ids = folder / "ids"
     ids.write_text("".join(f"{pet.id}\n" for pet in pets[:: len(pets) // _MAX_IDS + 1]))
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"]
     command += ["-s", str(Path(__file__).with_suffix(".lua")), "-H", f"X-API-Key: {target.key}"]
-    command += [target.address + PATHS[scenario], "--", scenario, str(ids), str(uuid4())]
+    command += [target.base_url + PATHS[scenario], "--", scenario, str(ids), str(uuid4())]
     began, before = time.monotonic(), _times(target)
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     elapsed, after = time.monotonic() - began, _times(target)
@@ -103,10 +103,10 @@ def measure(
 
 
 def create_replayed_pet(target: Target) -> None:
-    """Create the pet that the scenario `post-replay` is answered with."""
+    """Create the pet that the responses of the scenario `post-replay` contain."""
     headers = {"X-API-Key": target.key, "Idempotency-Key": "always-the-same"}
     body = {"name": "Rex", "tag": "dog"}
-    httpx.post(target.address + PATHS["post-replay"], json=body, headers=headers, trust_env=False).raise_for_status()
+    httpx.post(target.base_url + PATHS["post-replay"], json=body, headers=headers, trust_env=False).raise_for_status()
 
 
 def _times(target: Target) -> tuple[float, float, float, float]:

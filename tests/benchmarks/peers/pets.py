@@ -10,7 +10,7 @@ from typing import NamedTuple
 STATUSES = ("available", "pending", "sold")
 _NAMES = ("Rex", "Bella", "Milo", "Luna", "Max", "Nala", "Otis", "Ruby", "Tofu", "Zoe")
 _TAGS = ("dog", "cat", "bird", "fish", "rabbit", None)
-# The keys of the peers; among this many, the lookup of a key needs its index.
+# Number of API keys of the peers: enough that the lookup of a key needs its index.
 _KEYS = 100
 
 
@@ -35,7 +35,7 @@ class Access(NamedTuple):
 
 
 def make_pets(number: int) -> list[Pet]:
-    """Return pets in the order of their ids, the same ones in each run."""
+    """Return pets in the order of their ids, the same in each run."""
     choose = random.Random(20240501)
     return [
         Pet(

@@ -1,4 +1,4 @@
--- The tables of the peers, in words that SQLite and PostgreSQL both take.
+-- The tables of the peers, in SQL that SQLite and PostgreSQL both accept.
 CREATE TABLE pet (
     id     varchar(36) NOT NULL PRIMARY KEY,
     name   varchar(255) NOT NULL,

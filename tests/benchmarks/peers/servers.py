@@ -22,12 +22,12 @@ HERE = Path(__file__).parent
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
 BASELINE = "bare WSGI"
-# Seconds until a server must answer: several frameworks compile their modules at the first start.
+# Seconds until a server must respond. It is long because some frameworks compile modules at the first start.
 _START_TIMEOUT = 60
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "petservice-peers"
 # The last file of an installation.
 _COMPLETE = "complete"
-# The beginnings of the variables that a shell may have for the service itself.
+# Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
 _GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --log-level warning"
 
@@ -49,7 +49,7 @@ class Server:
 
     @property
     def manifest(self) -> Path | None:
-        """Return the file that lists the packages of a peer, if it needs others than the service."""
+        """Return the file that lists the packages of a peer, or None if it needs only those of the service."""
         manifests = (self.folder / name for name in ("requirements.txt", "package.json"))
         return next((manifest for manifest in manifests if manifest.exists()), None)
 
@@ -84,7 +84,7 @@ def service(name: str = SERVICE, folder: Path = ROOT) -> Server:
 
 @contextmanager
 def earlier_service(revision: str) -> Iterator[Server]:
-    """Provide the service at a git revision, in a temporary worktree; it uses the packages that are installed here."""
+    """Provide the service at a git revision, in a temporary worktree, with the packages that are installed here."""
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder) / "checkout"
         git = ["git", "-C", str(ROOT), "worktree"]
@@ -96,7 +96,7 @@ def earlier_service(revision: str) -> Iterator[Server]:
 
 
 def install(server: Server) -> Server:
-    """Install the packages of a peer into a cached folder, if it needs others than the service."""
+    """Install the packages of a peer into a cached folder, if it needs more than those of the service."""
     if server.manifest is None:
         return server
     place = _place(server.manifest)
@@ -159,19 +159,19 @@ def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> A
 
 @contextmanager
 def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Start a server with the database at `url`, and stop it at the end; provides its address and its process id."""
+    """Start a server with the database at `url`, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
     command = server.command.format(python=server.python, port=port).split()
     with (folder / "log").open("w+") as log:
         process = subprocess.Popen(
             command, cwd=server.folder, env=_environment(server, url, folder), stdout=log, stderr=log
         )
-        address = f"http://127.0.0.1:{port}"
+        base_url = f"http://127.0.0.1:{port}"
         try:
-            wait_until(lambda: process.poll() is not None or _answers(address), _START_TIMEOUT)
+            wait_until(lambda: process.poll() is not None or _responds(base_url), _START_TIMEOUT)
             if process.poll() is not None:
                 raise RuntimeError(f"{server.name} does not start:\n{Path(log.name).read_text()}")
-            yield address, process.pid
+            yield base_url, process.pid
         finally:
             process.terminate()
             process.wait(timeout=40)
@@ -184,8 +184,8 @@ def _environment(server: Server, url: str, folder: Path) -> dict[str, str]:
     return environment | {"NODE_ENV": "production", "NODE_PATH": str(Path(server.python).parents[1] / "node_modules")}
 
 
-def _answers(address: str) -> bool:
+def _responds(base_url: str) -> bool:
     try:
-        return httpx.get(f"{address}/v1/health", trust_env=False).is_success
+        return httpx.get(f"{base_url}/v1/health", trust_env=False).is_success
     except httpx.TransportError:
         return False

@@ -19,7 +19,7 @@ class Results(NamedTuple):
     scenarios: Sequence[str]
     runs: dict[str, Runs]
     memory: dict[str, list[float]]
-    # What failed in a scenario of a server that is left out.
+    # Descriptions of the failures, by server and omitted scenario.
     failed: dict[tuple[str, str], str]
 
     def table(self, cell: Callable[[str, str], str]) -> str:
@@ -52,7 +52,7 @@ class Results(NamedTuple):
 
 
 def report(results: Results, *, has_server: bool, service: str, earlier: Sequence[str]) -> str:
-    """Return all tables; those of the database's CPU only if the database is a server."""
+    """Return all tables, including the CPU time of the database only if it is a server."""
     figures: dict[str, Figure] = {"CPU of the server": attrgetter("cpu")}
     if has_server:
         figures["CPU of the database"] = attrgetter("database_cpu")
@@ -60,8 +60,8 @@ def report(results: Results, *, has_server: bool, service: str, earlier: Sequenc
     for label, figure in figures.items():
         parts[f"{label} per request, milliseconds"] = results.medians(figure, 3)
         parts[f"{label} per request, ratio to {BASELINE}"] = results.ratios(figure)
-    parts[f"Requests per second, ratio to {BASELINE}"] = results.ratios(attrgetter("rate"))
-    parts["99th percentile of the latency, milliseconds"] = results.medians(attrgetter("p99"), 2)
+    parts[f"Throughput in requests per second, ratio to {BASELINE}"] = results.ratios(attrgetter("rate"))
+    parts["p99 latency, milliseconds"] = results.medians(attrgetter("p99"), 2)
     memory = [[name, f"{statistics.median(sizes):.0f}"] for name, sizes in results.memory.items()]
     parts["Memory after the load, all processes"] = markdown(["", "PSS, MiB"], memory)
     if has_server:

@@ -1,19 +1,19 @@
-"""`python -m tests.benchmarks.served`: the running service under load, on SQLite and on PostgreSQL.
+"""`python -m tests.benchmarks.served` measures the running service under load, on SQLite and on PostgreSQL.
 
-Needs `wrk` and `haproxy`. Prints, each as a table of its own:
-  flat      CPU a request with 10,000 and with 1,000,000 pets, that of PostgreSQL included, and the ratio
-  latency   at half of the rate that saturates it, which clients ask at a steady pace or at random; beside what chance
-            alone makes of it in workers that take the same time for each request, that of saturation or the CPU that
-            it takes at half of it, which is more after each idle moment of a virtual CPU; and beside HAProxy, which
-            answers at once: its p99 is what the machine adds. And for sixteen clients, with and without staff on
-            heavy pages
-  clients   latencies of so many clients who ask again as soon as they are answered, and what part that is of the most
-  slow      for sixteen clients, with and without two hundred that send a byte a second, half a request or nothing
-  memory    proportional size of all processes over a million requests, and its slope
-  distance  requests a second while PostgreSQL is so many milliseconds away, there and back
-  sizes     requests a second, memory and database connections of one worker process and of more, wrk beside them
-  start     seconds from `serve` on a migrated database to the first answer, and where they go
-Name some of these to have them alone.
+It needs `wrk` and `haproxy`. It prints these tables, or only those that are named on the command line:
+
+- flat: The CPU time per request with 10,000 and with 1,000,000 pets, including PostgreSQL's, and the ratio.
+- latency: The latency of 16 clients at 50 % load, with steady and with random pauses. Baselines are two queueing
+  simulations and HAProxy. One simulation takes its service time from the throughput at saturation. The other takes it
+  from the CPU time at 50 % load, which is longer because idle virtual CPUs wake up slowly. HAProxy responds
+  immediately, so its p99 is the latency of the machine. Further rows are without and with staff on heavy
+  admin pages.
+- clients: The latency of few clients without pauses, and their throughput relative to that of 16 clients.
+- slow: The latency of 16 clients, without and with 200 slow clients that send little or nothing.
+- memory: The memory of all processes over a million requests (proportional set size), and its slope.
+- distance: The throughput by the round-trip time to PostgreSQL.
+- sizes: The throughput, memory and database connections by the number of workers; wrk runs on the same machine.
+- start: The seconds from `serve` on a migrated database to the first response, by stage.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.tables) - set(TABLES):
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
-    logging.disable(logging.INFO)  # of the clients
+    logging.disable(logging.INFO)  # messages of the HTTP clients
     for table in options.tables or TABLES:
         for name in options.databases:
             with tempfile.TemporaryDirectory() as folder:

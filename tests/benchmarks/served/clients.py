@@ -1,4 +1,4 @@
-"""Latencies of few clients, and of clients among slow ones."""
+"""The latency of few clients, and of clients while others are slow."""
 
 import statistics
 from pathlib import Path
@@ -18,8 +18,8 @@ def clients(name: str, folder: Path, rounds: int) -> None:
         databases(name, folder, FEW) as (seeded,),
         running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(WORKERS)) as service,
     ):
-        heads(f"{name}, milliseconds")
-        for operation in ("get one", "list 100"):
+        heads(f"{name}, latency in ms")
+        for operation in ("fetch one pet", "list 100 pets"):
             seen: dict[int, list[Load]] = {number: [] for number in (*FEWER, CONNECTIONS)}
             load(service, seeded, operation, 1, script)
             for _ in range(rounds):
@@ -28,19 +28,20 @@ def clients(name: str, folder: Path, rounds: int) -> None:
             rates = {number: statistics.median(one.rate for one in loads) for number, loads in seen.items()}
             for number, loads in seen.items():
                 part = rates[number] / rates[CONNECTIONS]
-                row(f"{operation}, clients: {number}, {rates[number]:.0f} a second, {part:.0%} of the most", loads)
+                rate = f"{rates[number]:.0f} requests/s, {part:.0%} of {CONNECTIONS} clients"
+                row(f"{operation}, clients: {number}, {rate}", loads)
 
 
 def slow(name: str, folder: Path, rounds: int) -> None:
     script = folder / "load.lua"
     with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
-        heads(f"{name}, milliseconds")
-        for operation in ("get one", "health"):
-            without, among = [], []
+        heads(f"{name}, latency in ms")
+        for operation in ("fetch one pet", "health"):
+            without_them, with_them = [], []
             for _ in range(rounds):
-                without.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
+                without_them.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
                 with slow_clients(service, seeded.key, SLOW_CLIENTS):
-                    among.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
-            p99 = row(operation, without)
-            times = row(f"  among {SLOW_CLIENTS} slow clients", among) / p99
+                    with_them.append(load(service, seeded, operation, 5, script, Pauses.random(20)))
+            p99 = row(operation, without_them)
+            times = row(f"  with {SLOW_CLIENTS} slow clients", with_them) / p99
             print(f"    {times:.1f} times the p99 without them", flush=True)

@@ -1,4 +1,4 @@
-"""Throughput while PostgreSQL is some milliseconds away."""
+"""The throughput by the network round-trip time to PostgreSQL."""
 
 import socket
 import statistics
@@ -15,20 +15,22 @@ from tests.benchmarks.load import load
 from tests.benchmarks.served.sizes import FEW, WORKERS
 from tests.benchmarks.service import free_port, running_service, wait_until
 
-DISTANCES = (0, 0.3, 1, 3)
+# Round-trip times in milliseconds.
+ROUND_TRIP_TIMES = (0, 0.3, 1, 3)
 
 
 def distance(name: str, folder: Path, rounds: int) -> None:
     if name == "SQLite":
-        return  # which is a file
-    operations = ("get one", "list 100", "inventory", "post")
+        return  # because it has no network connection
+    operations = ("fetch one pet", "list 100 pets", "inventory", "post")
     with databases(name, folder, FEW) as (seeded,), ExitStack() as stack:
         target = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
         services = {}
-        for milliseconds in DISTANCES:
+        for milliseconds in ROUND_TRIP_TIMES:
             url = seeded.url
             if milliseconds:
-                url = f"postgresql://postgres@127.0.0.1:{stack.enter_context(far_away(target, milliseconds))}/postgres"
+                port = stack.enter_context(latency_proxy(target, milliseconds))
+                url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
             its_folder = Path(tempfile.mkdtemp(dir=folder))
             services[milliseconds] = stack.enter_context(
                 running_service(its_folder, DATABASE_URL=url, WEB_CONCURRENCY=str(WORKERS))
@@ -40,18 +42,21 @@ def distance(name: str, folder: Path, rounds: int) -> None:
                     load(service, seeded, operation, 1, folder / "post.lua")
                     rate = load(service, seeded, operation, 3, folder / "post.lua").rate
                     rates.setdefault((milliseconds, operation), []).append(rate)
-        heads = "".join(f"{operation:>12}" for operation in operations)
-        print(f"\n{name}, a second, ms away{heads}")
-        for milliseconds in DISTANCES:
+        heads = "".join(f"{operation:>15}" for operation in operations)
+        title = f"{name}, requests/s by round-trip time in ms"
+        print(f"\n{title}{heads}")
+        for milliseconds in ROUND_TRIP_TIMES:
             medians = (statistics.median(rates[milliseconds, operation]) for operation in operations)
-            print(f"{milliseconds:{len(name) + 19}}{''.join(f'{rate:12,.0f}' for rate in medians)}", flush=True)
+            print(f"{milliseconds:{len(title)}}{''.join(f'{rate:15,.0f}' for rate in medians)}", flush=True)
 
 
 @contextmanager
-def far_away(target: Path, milliseconds: float) -> Iterator[int]:
-    """The port of a way to the socket `target`, there and back in so much time."""
+def latency_proxy(target: Path, milliseconds: float) -> Iterator[int]:
+    """Run a proxy to the socket `target` with this round-trip time, and yield its port."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.far", str(port), target, str(milliseconds / 2)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.benchmarks.latency_proxy", str(port), target, str(milliseconds / 2)]
+    )
     try:
         wait_until(lambda: _listens(port))
         yield port

@@ -1,4 +1,4 @@
-"""CPU of a request with few pets and with many."""
+"""The CPU time of a request with few and with many pets."""
 
 import statistics
 import tempfile
@@ -10,12 +10,12 @@ from tests.benchmarks.load import load
 from tests.benchmarks.served.sizes import FEW, MANY
 from tests.benchmarks.service import running_service
 
-OPERATIONS = ("get one", "list 100", "list 100, deep", "inventory", "post")
+OPERATIONS = ("fetch one pet", "list 100 pets", "list 100 pets, deep", "inventory", "post")
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
     with databases(name, folder, FEW, MANY) as both, ExitStack() as stack:
-        # Each in a folder of its own: of one that is shared, the second would have the first one's log.
+        # Each service has a folder of its own, because two services in one folder would share the log.
         services = [
             stack.enter_context(running_service(Path(tempfile.mkdtemp(dir=folder)), DATABASE_URL=seeded.url))
             for seeded in both
@@ -23,22 +23,23 @@ def flat(name: str, folder: Path, rounds: int) -> None:
         taken: dict[str, list[list[float]]] = {operation: [] for operation in OPERATIONS}
         for number in range(rounds):
             for operation in OPERATIONS:
-                # One after the other, by turns: the machine is not as fast in one minute as in the next.
+                # Alternate the two, because the speed of the machine changes over time.
                 pair = [0.0, 0.0]
                 for which in (0, 1) if number % 2 else (1, 0):
                     load(services[which], both[which], operation, 1, folder / "post.lua")
                     measured = load(services[which], both[which], operation, 3, folder / "post.lua")
                     pair[which] = measured.cpu / measured.requests * 1e6
                 taken[operation].append(pair)
-        print(f"\n{name}, CPU microseconds a request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")
+        print(f"\n{name}, CPU microseconds per request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")
         for operation, pairs in taken.items():
             few, many = (statistics.median(column) for column in zip(*pairs, strict=True))
             ratio = statistics.median(many / few for few, many in pairs)
-            print(f"{operation:{len(name) + 26}}{few:12.0f}{many:12.0f}{ratio:8.2f}", flush=True)
+            print(f"{operation:{len(name) + 30}}{few:12.0f}{many:12.0f}{ratio:8.2f}", flush=True)
         to_one = [
             statistics.median(
-                counted[which] / one[which] for counted, one in zip(taken["inventory"], taken["get one"], strict=True)
+                counted[which] / one[which]
+                for counted, one in zip(taken["inventory"], taken["fetch one pet"], strict=True)
             )
             for which in (0, 1)
         ]
-        print(f"{'inventory, in get ones':{len(name) + 26}}{to_one[0]:12.2f}{to_one[1]:12.2f}", flush=True)
+        print(f"{'inventory / fetch one pet':{len(name) + 30}}{to_one[0]:12.2f}{to_one[1]:12.2f}", flush=True)

@@ -1,4 +1,4 @@
-"""Latencies at half of the rate that saturates the service, and with staff on heavy pages."""
+"""The latency at 50 % load, and while staff load heavy pages."""
 
 import statistics
 import threading
@@ -11,14 +11,14 @@ import httpx
 
 from tests.benchmarks.databases import databases
 from tests.benchmarks.load import CONNECTIONS, Load, Pauses, heads, load, row
-from tests.benchmarks.served.chance import by_chance, haproxy
+from tests.benchmarks.served.queueing import haproxy, simulated_load
 from tests.benchmarks.served.sizes import FEW, WORKERS
 from tests.benchmarks.service import Service, running_service
 
 
 @contextmanager
 def staff_on_heavy_pages(service: Service) -> Iterator[list[int]]:
-    """One member of staff who loads one heavy page of the admin after the other; counts them."""
+    """Let a member of staff load heavy admin pages without pause, and count the pages in the yielded list."""
     loaded = [0]
     stop = threading.Event()
 
@@ -41,13 +41,13 @@ def staff_on_heavy_pages(service: Service) -> Iterator[list[int]]:
         thread.join()
 
 
-def at_half(ask: Callable[[Pauses | None], Load], pauses: Callable[[float], Pauses]) -> tuple[float, Pauses]:
-    """The rate that saturates the service, and the pauses with which it is asked half as often."""
-    saturated = ask(None).rate
+def at_half(send: Callable[[Pauses | None], Load], pauses: Callable[[float], Pauses]) -> tuple[float, Pauses]:
+    """Return the throughput at saturation, and the pauses with which the clients cause 50 % load."""
+    saturated = send(None).rate
     period = 2 * CONNECTIONS / saturated * 1000
-    # Each client pauses for what its answer leaves of the period.
-    answer = CONNECTIONS / ask(pauses(period)).rate * 1000 - period
-    return saturated, pauses(period - answer)
+    # Each client pauses for the rest of the period after its response.
+    latency = CONNECTIONS / send(pauses(period)).rate * 1000 - period
+    return saturated, pauses(period - latency)
 
 
 def latency(name: str, folder: Path, rounds: int) -> None:
@@ -57,29 +57,30 @@ def latency(name: str, folder: Path, rounds: int) -> None:
         running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(WORKERS)) as service,
         haproxy(folder) as control,
     ):
-        heads(f"{name}, milliseconds")
-        for operation in ("get one", "list 100"):
+        heads(f"{name}, latency in ms")
+        for operation in ("fetch one pet", "list 100 pets"):
             load(service, seeded, operation, 1, script)
-            for pace, kind in (("a steady pace", Pauses.steady), ("random", Pauses.random)):
-                ask = partial(load, service, seeded, operation, 4, script)
-                ours, theirs, chance, queue, rates = [], [], [], [], []
+            for arrivals, kind in (("steady", Pauses.steady), ("random", Pauses.random)):
+                send = partial(load, service, seeded, operation, 4, script)
+                ours, theirs, from_saturation, from_cpu_time, rates = [], [], [], [], []
                 for _ in range(rounds):
-                    saturated, pauses = at_half(ask, kind)
+                    saturated, pauses = at_half(send, kind)
                     rates.append(saturated)
-                    ours.append(ask(pauses))
-                    theirs.append(ask(pauses, control))
-                    chance.append(by_chance(1000 * WORKERS / saturated, pauses))
-                    queue.append(by_chance(1000 * ours[-1].cpu / ours[-1].requests, pauses))
+                    ours.append(send(pauses))
+                    theirs.append(send(pauses, control))
+                    from_saturation.append(simulated_load(1000 * WORKERS / saturated, pauses))
+                    from_cpu_time.append(simulated_load(1000 * ours[-1].cpu / ours[-1].requests, pauses))
                 rate = statistics.median(one.rate for one in ours)
-                row(f"{operation} at {pace}, {rate:.0f} a second of {statistics.median(rates):.0f}", ours)
-                row("  by chance alone", chance)
-                row("  by chance alone, with the CPU that a request takes here", queue)
-                row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} a second", theirs)
-        alone, beside, pages = [], [], 0
+                maximum = statistics.median(rates)
+                row(f"{operation}, {arrivals}, 50 % load: {rate:.0f} of {maximum:.0f} requests/s", ours)
+                row("  queueing simulation, service time from saturation", from_saturation)
+                row("  queueing simulation, service time from CPU time", from_cpu_time)
+                row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} requests/s", theirs)
+        alone, with_pages, pages = [], [], 0
         for _ in range(rounds):
-            alone.append(load(service, seeded, "get one", 5, script, Pauses.random(20)))
+            alone.append(load(service, seeded, "fetch one pet", 5, script, Pauses.random(20)))
             with staff_on_heavy_pages(service) as loaded:
-                beside.append(load(service, seeded, "get one", 5, script, Pauses.random(20)))
+                with_pages.append(load(service, seeded, "fetch one pet", 5, script, Pauses.random(20)))
             pages += loaded[0]
-        row(f"get one, {statistics.median(one.rate for one in alone):.0f} a second", alone)
-        row(f"  beside {pages / rounds / 5:.0f} pages a second", beside)
+        row(f"fetch one pet, {statistics.median(one.rate for one in alone):.0f} requests/s", alone)
+        row(f"  with {pages / rounds / 5:.0f} admin pages/s", with_pages)

@@ -1,4 +1,4 @@
-"""Memory over time, and throughput and memory with one worker process and with more."""
+"""The memory over time, and the throughput and memory by the number of workers."""
 
 import os
 import statistics
@@ -16,28 +16,28 @@ WORKERS = 2
 def memory(name: str, folder: Path, rounds: int) -> None:
     with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
         print(f"\n{name}{'requests':>12}{'MiB':>8}")
-        answered, points = 0, []
-        while answered < 1_000_000:
-            for operation in ("get one", "list 100", "inventory"):
-                answered += load(service, seeded, operation, 10, folder / "post.lua").requests
-            points.append((answered, proportional_size(service)))
+        requests, points = 0, []
+        while requests < 1_000_000:
+            for operation in ("fetch one pet", "list 100 pets", "inventory"):
+                requests += load(service, seeded, operation, 10, folder / "post.lua").requests
+            points.append((requests, proportional_size(service)))
             print(f"{'':{len(name)}}{points[-1][0]:12,}{points[-1][1]:8.1f}", flush=True)
-        # The first tenth warms up.
+        # The first tenth is the warm-up.
         slope, _ = statistics.linear_regression(*zip(*points[len(points) // 10 :], strict=True))
-        print(f"{'':{len(name)}} slope: {slope * 1e6:.2f} MiB a million requests", flush=True)
+        print(f"{'':{len(name)}} slope: {slope * 1e6:.2f} MiB per million requests", flush=True)
 
 
 def sizes(name: str, folder: Path, rounds: int) -> None:
-    operations = ("get one", "list 100", "inventory", "post")
+    operations = ("fetch one pet", "list 100 pets", "inventory", "post")
     with databases(name, folder, FEW) as (seeded,):
-        heads = "".join(f"{operation:>12}" for operation in operations)
-        print(f"\n{name}, a second{heads}{'MiB':>8}{'connections':>13}")
+        heads = "".join(f"{operation:>15}" for operation in operations)
+        print(f"\n{name}, requests/s{heads}{'MiB':>8}{'connections':>13}")
         for workers in range(1, (os.cpu_count() or 1) + 1):
             with running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(workers)) as service:
                 rates: dict[str, list[float]] = {operation: [] for operation in operations}
                 for _ in range(rounds):
                     for operation in operations:
                         rates[operation].append(load(service, seeded, operation, 4, folder / "post.lua").rate)
-                medians = "".join(f"{statistics.median(rates[operation]):12,.0f}" for operation in operations)
+                medians = "".join(f"{statistics.median(rates[operation]):15,.0f}" for operation in operations)
                 size = proportional_size(service)
-                print(f"{workers:{len(name) + 2}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)
+                print(f"{workers:{len(name) + 4}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)

@@ -1,4 +1,4 @@
-"""Seconds from `serve` to the first answer, and where they go."""
+"""The seconds from `serve` to the first response, by stage."""
 
 import os
 import statistics
@@ -11,8 +11,8 @@ from tests.benchmarks.databases import databases
 from tests.benchmarks.served.sizes import FEW
 from tests.benchmarks.service import ROOT, running_service
 
-# What serve does before its workers begin, and the seconds that each of these steps takes.
-STAGES = ("settings", "all apps", "checks", "migrations, none of them new", "gunicorn")
+# The stages of `serve` before its workers start, and a program that prints the seconds of each stage.
+STAGES = ("settings", "all apps", "checks", "migrations without unapplied ones", "gunicorn")
 _STAGES = """
 import os, time
 marks = [time.monotonic()]
@@ -38,17 +38,17 @@ print(*(after - before for before, after in zip(marks, marks[1:])))
 def start(name: str, folder: Path, rounds: int) -> None:
     with databases(name, folder, FEW) as (seeded,):
         environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
-        wholes, parts = [], []
+        totals, parts = [], []
         for _ in range(rounds):
             began = time.monotonic()
             with running_service(folder, DATABASE_URL=seeded.url):
-                wholes.append(time.monotonic() - began)
+                totals.append(time.monotonic() - began)
             steps = [sys.executable, "-c", _STAGES]
-            told = subprocess.run(steps, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            parts.append(dict(zip(STAGES, map(float, told.stdout.split()), strict=True)))
-        whole = statistics.median(wholes)
+            output = subprocess.run(steps, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            parts.append(dict(zip(STAGES, map(float, output.stdout.split()), strict=True)))
+        total = statistics.median(totals)
         medians = {stage: statistics.median(part[stage] for part in parts) for stage in STAGES}
-        print(f"\n{name}, seconds from serve to the first answer{whole:20.2f}")
-        medians["the rest: Python, the workers, the answer"] = whole - sum(medians.values())
+        print(f"\n{name}, seconds from serve to the first response{total:20.2f}")
+        medians["the rest: Python, the workers, the response"] = total - sum(medians.values())
         for stage, seconds in medians.items():
             print(f"  {stage:{len(name) + 50}}{seconds:10.2f}", flush=True)

@@ -1,19 +1,21 @@
-"""`python -m tests.benchmarks.strangers`: what clients without a key or a session cost, and what others feel of them.
+"""`python -m tests.benchmarks.strangers` measures what clients without a key cost, and how they affect others.
 
-Needs `wrk`. Prints two tables:
-  costs   one request or connection of each kind, sent one after the other on one connection: CPU of all processes of
-          the service, memory that stays, bytes in temporary files, whether a thread besides the loop's works, and time
-  ratios  the p99 of others, without and with 200 hostile clients of each kind, each of which sends its next request as
-          soon as it has an answer. The others are a client of the API with a key, one of /ready, and a member of staff
-          on a page of the admin. Each keeps its connection and pauses between requests. Without and with are measured
-          in turns.
+It needs `wrk` and prints two tables:
 
-The ratios are to show how requests wait for each other in the service, not how the kernel shares a processor:
-- The service has one worker process, so that no other answers in its place. It is bound to one processor, and all
-  clients to another one.
-- A wait is measured in the processor time that the worker uses from the request to its response. On a processor that
-  the worker has for itself this is the same as the time that passes. While it serves hostile clients it never sleeps.
-- The client that is measured runs as soon as it has something to do (SCHED_FIFO, which needs root).
+- costs: The cost of one request or connection of each kind, sent in sequence on one connection. The columns are the
+  CPU time of all processes of the service, the memory that stays allocated, and the bytes in temporary files. The last
+  two are whether threads other than the event loop's work, and the time.
+- ratios: The p99 latency of others, without and with 200 hostile clients of each kind, which send requests without
+  pause. The others are an API client with a key, a client of /ready, and a member of staff on an admin page. Each
+  keeps its connection and pauses between requests. The two measurements alternate.
+
+The ratios show how requests wait for each other in the service, and exclude how the kernel shares a processor:
+
+- The service has one worker, so that no other worker serves requests in its place. It is bound to one processor, and
+  all clients are bound to another one.
+- The latency is the processor time that the worker uses from the request to its response. On a processor of its own,
+  this equals the elapsed time, because the worker never sleeps while it serves hostile clients.
+- The measured client runs as soon as it has something to do (SCHED_FIFO, which needs root).
 """
 
 import argparse
@@ -38,7 +40,7 @@ PETS = 10_000
 
 @contextmanager
 def on_processor(processor: int) -> Iterator[None]:
-    """Processes that this one starts run on one of its processors."""
+    """Bind the processes that this process starts to one of its processors."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {sorted(before)[processor]})
     try:
@@ -49,7 +51,7 @@ def on_processor(processor: int) -> Iterator[None]:
 
 @contextmanager
 def pinned_service(folder: Path, **variables: str) -> Iterator[Service]:
-    """The service in one worker process on the first processor; this process and its clients are on the last."""
+    """Run the service with one worker on the first processor, and this process and its clients on the last."""
     folder.mkdir()
     with on_processor(0):
         manager = running_service(folder, WEB_CONCURRENCY="1", **variables)
@@ -62,7 +64,7 @@ def pinned_service(folder: Path, **variables: str) -> Iterator[Service]:
 
 
 def others(service: Service, key: str, pet: str) -> list[Other]:
-    """Return the clients that are measured."""
+    """Return the measured clients."""
     with client_of(service) as client:
         log_in(client, "staff", "a long one")
         session = f"Cookie: sessionid={client.cookies['sessionid']}"
@@ -94,7 +96,7 @@ def _needs_tls(kind: Kind) -> bool:
 
 
 def heading(name: str, command: str) -> str:
-    """Return where and when this ran."""
+    """Return the heading of the tables: the date, the machine, the versions and the command."""
     names = ("django", "gunicorn")
     processor = next(
         line.split(": ")[1] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
@@ -113,7 +115,7 @@ def main() -> None:
     parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
     parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the tables")
     options = parser.parse_args()
-    logging.disable(logging.INFO)  # of the clients
+    logging.disable(logging.INFO)  # messages of the HTTP clients
     for name in options.databases:
         print(heading(name, f"python -m tests.benchmarks.strangers --rounds {options.rounds}"))
         with tempfile.TemporaryDirectory() as folder:

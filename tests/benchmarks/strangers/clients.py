@@ -1,4 +1,4 @@
-"""The clients of this benchmark: wrk with one request again and again, and hostile clients of each kind."""
+"""The clients of this benchmark: wrk, which repeats one request, and hostile clients of each kind."""
 
 import re
 import signal
@@ -18,8 +18,8 @@ HOSTILE_CLIENTS = 200
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
-class Answers(NamedTuple):
-    """What wrk measured: how many answers in how many seconds, latencies in milliseconds, and whether all succeeded."""
+class Responses(NamedTuple):
+    """A measurement of wrk: the number of responses, the seconds, latencies in ms, and whether all succeeded."""
 
     number: int
     seconds: float
@@ -29,7 +29,7 @@ class Answers(NamedTuple):
 
 
 class Wrk:
-    """A running wrk, which asks for `path` on so many connections for so many seconds."""
+    """A running wrk that requests `path` on `connections` connections for `seconds` seconds."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Wrk:
             text=True,
         )
 
-    def answers(self, *, now: bool = False) -> Answers:
-        """Return what it measured, when its time has passed or immediately."""
+    def responses(self, *, now: bool = False) -> Responses:
+        """Return the measurement at the end of the time, or immediately if `now`."""
         if now:
             self._process.send_signal(signal.SIGINT)
         output = self._process.communicate()[0]
@@ -62,7 +62,7 @@ class Wrk:
         parts = {at: float(number) * _UNITS[unit] for at, number, unit in _PERCENTILES.findall(output)}
         seconds = float(counted[2]) * {"ms": 0.001, "s": 1, "m": 60}[counted[3]]
         succeeded = "Non-2xx" not in output and "Socket errors" not in output
-        return Answers(int(counted[1]), seconds, parts.get("50", 0), parts.get("99", 0), succeeded)
+        return Responses(int(counted[1]), seconds, parts.get("50", 0), parts.get("99", 0), succeeded)
 
 
 _PERCENTILES = re.compile(r"(50|99)% +([\d.]+)(us|ms|s)")
@@ -70,7 +70,7 @@ _PERCENTILES = re.compile(r"(50|99)% +([\d.]+)(us|ms|s)")
 
 @contextmanager
 def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list[float]]:
-    """Have HOSTILE_CLIENTS of a kind ask as fast as they can; the list gets how often they did in a second."""
+    """Run HOSTILE_CLIENTS clients of a kind without pauses, and append their throughput to the yielded list."""
     rate: list[float] = []
     began = time.monotonic()
     if kind.path:
@@ -78,10 +78,10 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
             *(service, kind.path, kind.headers, kind.script),
             **{"folder": folder, "connections": HOSTILE_CLIENTS, "seconds": 600},
         )
-        time.sleep(1)  # part of the measurement: they are to be at full speed
+        time.sleep(1)  # until the clients are at full speed
         yield rate
-        answers = wrk.answers(now=True)
-        rate.append(answers.number / answers.seconds)
+        responses = wrk.responses(now=True)
+        rate.append(responses.number / responses.seconds)
         return
     port = str(urlsplit(service.url).port)
     command = [sys.executable, "-m", "tests.benchmarks.strangers.connections", kind.name, port, str(HOSTILE_CLIENTS)]

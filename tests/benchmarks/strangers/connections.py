@@ -1,6 +1,6 @@
-"""`python -m tests.benchmarks.strangers.connections KIND PORT CLIENTS`: hostile clients that send no request.
+"""`python -m tests.benchmarks.strangers.connections KIND PORT CLIENTS` runs hostile clients that send no request.
 
-They go on until they get SIGINT, and then print how many connections they have made.
+They run until SIGINT. Then the program prints the number of their connections.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ async def handshake(port: int, context: ssl.SSLContext) -> None:
     writer.transport.abort()
 
 
-async def say_nothing(port: int, context: ssl.SSLContext) -> None:
+async def send_nothing(port: int, context: ssl.SSLContext) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     await reader.read()
     writer.transport.abort()
@@ -35,7 +35,7 @@ async def say_nothing(port: int, context: ssl.SSLContext) -> None:
 
 async def open_and_close(port: int, context: ssl.SSLContext) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", port)
-    # A reset: no port stays reserved for a connection that has ended.
+    # Close by a reset, so that no port stays reserved for the ended connection.
     linger = b"\1\0\0\0\0\0\0\0"
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     writer.transport.abort()
@@ -43,7 +43,7 @@ async def open_and_close(port: int, context: ssl.SSLContext) -> None:
 
 CLIENTS: dict[str, Callable[[int, ssl.SSLContext], Awaitable[None]]] = {
     "TLS handshake": handshake,
-    "connection that says nothing": say_nothing,
+    "silent connection": send_nothing,
     "connection opened and closed": open_and_close,
 }
 
@@ -69,11 +69,11 @@ async def main(kind: str, port: int, clients: int) -> None:
 
 
 def opened(kind: str, port: int, seconds: float) -> int:
-    """Return how many connections of a kind one client makes in so many seconds, one after the other."""
+    """Return the number of connections of a kind that one client makes in sequence within `seconds`."""
 
     async def repeat() -> int:
         context, number = _context(), 0
-        if kind == "connection that says nothing":  # the service ends these much later
+        if kind == "silent connection":  # the service closes these much later
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(HELD)]
             await asyncio.sleep(seconds)
             for _, writer in held:

@@ -1,4 +1,4 @@
-"""What one request or connection of each kind costs the service."""
+"""The cost of one request or connection of each kind for the service."""
 
 import statistics
 import threading
@@ -18,7 +18,7 @@ SECONDS = 2
 
 
 def thread_seconds(service: Service) -> float:
-    """Return the seconds of CPU that threads other than the first of each process have taken."""
+    """Return the CPU time in seconds of all threads except the first thread of each process."""
     taken = 0.0
     for pid in processes(service.process.pid):
         for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
@@ -30,7 +30,7 @@ def thread_seconds(service: Service) -> float:
 
 
 def temporary_bytes(service: Service) -> int:
-    """Return the size of all files that the service has open and that have no name, on a disk."""
+    """Return the size in bytes of all open files of the service that are on a disk and have no name."""
     size = 0
     for pid in processes(service.process.pid):
         for link in Path(f"/proc/{pid}/fd").glob("*"):
@@ -43,7 +43,7 @@ def temporary_bytes(service: Service) -> int:
 
 @contextmanager
 def largest(measure: Callable[[], int]) -> Iterator[list[int]]:
-    """Measure again and again; the list gets the largest value."""
+    """Measure repeatedly in a thread, and keep the largest value in the yielded list."""
     values = [measure()]
     over = threading.Event()
 
@@ -61,15 +61,15 @@ def largest(measure: Callable[[], int]) -> Iterator[list[int]]:
 
 
 def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, float, float, float]:
-    """Return milliseconds of CPU, KiB that stay in memory, bytes on a disk, threads in use, and milliseconds."""
+    """Return the CPU time in ms, KiB that stay allocated, bytes on a disk, threads in use, and the time in ms."""
     pid = service.process.pid
     size = proportional_size(service)
     began, threads, before = cpu(pid), thread_seconds(service), time.monotonic()
     with largest(lambda: temporary_bytes(service)) as disk:
         if kind.path:
             options = {"folder": folder, "connections": 1, "seconds": SECONDS}
-            answers = Wrk(service, kind.path, kind.headers, kind.script, **options).answers()
-            number, milliseconds = answers.number, answers.median
+            responses = Wrk(service, kind.path, kind.headers, kind.script, **options).responses()
+            number, milliseconds = responses.number, responses.median
         else:
             number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
             milliseconds = (time.monotonic() - before) * 1000 / number
@@ -80,11 +80,11 @@ def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, floa
 
 
 def costs(service: Service, kinds: Sequence[Kind], folder: Path, rounds: int) -> None:
-    """Print a row for each kind: the medians of what one costs."""
+    """Print a row for each kind with the medians of its costs."""
     print("\n| one of this kind | CPU, ms | memory that stays, KiB | disk, bytes | threads in use | time, ms |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in kinds:
-        cost(service, kind, folder)  # the first ones fill caches
+        cost(service, kind, folder)  # the first measurement fills caches
         rows = [cost(service, kind, folder) for _ in range(rounds)]
         milliseconds, grown, disk, threads, time_ms = (statistics.median(column) for column in zip(*rows, strict=True))
         numbers = f"{milliseconds:.2f} | {grown:.2f} | {disk:,.0f} | {threads:.0f} | {time_ms:.2f}"

@@ -8,14 +8,14 @@ import httpx
 from petservice.apikeys import keys
 from tests.benchmarks.service import Service
 
-# Loopback is a trusted proxy by default, so a stranger of this benchmark comes from any address that it names.
+# The service trusts loopback clients as proxies, so these clients can claim any client address.
 ANY_ADDRESS = (
     'wrk.headers["X-Forwarded-For"] = math.random(1, 223) .. ".0." .. math.random(0, 255) .. "." .. math.random(1, 254)'
 )
 
 
 class Kind(NamedTuple):
-    """One kind of request or connection.
+    """A kind of request or connection.
 
     `script` is Lua for wrk: statements before the first request, or a function that makes each request. A kind without
     a `path` is one of tests.benchmarks.strangers.connections.
@@ -48,13 +48,13 @@ def kinds(service: Service) -> list[Kind]:
         Kind("malformed key", "/v1/pets", ("X-API-Key: pets_test_guess",)),
         Kind("unknown key", "/v1/pets", (f"X-API-Key: {unknown}",)),
         Kind("TLS handshake"),
-        Kind("connection that says nothing"),
+        Kind("silent connection"),
         Kind("connection opened and closed"),
     ]
 
 
 def client_of(service: Service) -> httpx.Client:
-    """Return a client that takes any certificate."""
+    """Return a client that accepts any certificate."""
     return httpx.Client(
         base_url=service.url, verify=False, trust_env=False, timeout=60, headers={"Referer": service.url}
     )

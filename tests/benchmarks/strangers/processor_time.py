@@ -1,7 +1,7 @@
-"""The processor time of another process, to the microsecond.
+"""A counter of the processor time of another process, with a resolution of microseconds.
 
-What /proc and the clocks of clock_gettime(2) say of another process that runs is behind by up to a tick of the kernel,
-4 ms for example. The counter of perf_event_open(2) is not.
+/proc and clock_gettime(2) report the time of another running process with a delay of up to a kernel tick, for example
+4 ms. The counter of perf_event_open(2) has no such delay.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ProcessorTime:
-    """Counts the processor time of all threads that a process has now."""
+    """A counter of the processor time of all current threads of a process."""
 
     def __init__(self, process: int) -> None:
         threads = [int(folder.name) for folder in Path(f"/proc/{process}/task").iterdir()]
@@ -30,7 +30,7 @@ class ProcessorTime:
             os.close(counter)
 
     def milliseconds(self) -> float:
-        """Return the processor time since this object was made."""
+        """Return the processor time since the creation of this object."""
         return sum(struct.unpack("Q", os.read(counter, 8))[0] for counter in self._counters) / 1e6
 
 

@@ -1,4 +1,4 @@
-"""The p99 of others, without and with hostile clients of each kind."""
+"""The p99 latency of other clients, without and with hostile clients of each kind."""
 
 import os
 import random
@@ -21,7 +21,7 @@ SECONDS = 2
 
 
 class Other(NamedTuple):
-    """A client that is measured, on a connection of its own, and pauses up to so many seconds between requests."""
+    """A measured client with a connection of its own, which pauses up to `pause` seconds between requests."""
 
     name: str
     path: str
@@ -31,7 +31,7 @@ class Other(NamedTuple):
 
 @contextmanager
 def first_on_its_processor() -> Iterator[None]:
-    """Let this thread run as soon as it has something to do, as far as that is allowed; not what it starts."""
+    """Let this thread, but not its child processes, run as soon as it has something to do if the kernel permits it."""
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     try:
@@ -52,18 +52,18 @@ def measured(service: Service, other: Other) -> list[float]:
     request = get(other.path, *(header.encode() for header in other.headers))
     waits = []
     with Client(service, context=context) as client, first_on_its_processor():
-        _ask(client, request)  # a first request waits with strangers, and may begin threads
+        _send(client, request)  # the first request waits with those of strangers, and may start threads
         with ProcessorTime(worker_of(service)) as used:
             end = time.monotonic() + SECONDS
             while time.monotonic() < end:
                 began = used.milliseconds()
-                _ask(client, request)
+                _send(client, request)
                 waits.append(used.milliseconds() - began)
                 time.sleep(random.uniform(0, other.pause))
     return waits
 
 
-def _ask(client: Client, request: bytes) -> None:
+def _send(client: Client, request: bytes) -> None:
     client.send(request)
     response = client.response()
     assert response.status == 200, response
@@ -74,8 +74,8 @@ def p99(waits: Sequence[float]) -> float:
 
 
 def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], folder: Path, rounds: int) -> None:
-    """Print a row for each kind: its rate, and the p99 of each other without and with, and the ratio."""
-    print(f"\n| hostile clients | requests a second | {' | '.join(f'{other.name}, p99 in ms' for other in others)} |")
+    """Print a row for each kind with its throughput, the p99 of the others without and with it, and the ratio."""
+    print(f"\n| hostile clients | requests per second | {' | '.join(f'{other.name}, p99 in ms' for other in others)} |")
     print("| --- |" + " ---: |" * (1 + len(others)))
     for kind in kinds:
         seen: dict[str, dict[bool, list[float]]] = {other.name: {True: [], False: []} for other in others}
@@ -89,6 +89,6 @@ def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], fol
                 rates += rate
         cells = []
         for waits in seen.values():
-            without, among = p99(waits[False]), p99(waits[True])
-            cells.append(f"{without:.1f} → {among:.1f}: **{among / without:.1f}**")
+            without, with_them = p99(waits[False]), p99(waits[True])
+            cells.append(f"{without:.1f} → {with_them:.1f}: **{with_them / without:.1f}**")
         print(f"| {kind.name} | {statistics.median(rates):,.0f} | {' | '.join(cells)} |", flush=True)

@@ -1,4 +1,4 @@
-"""Any number of pets for measurements: names, tags, statuses and days as a shop has them, the same in every run."""
+"""Sample pets for measurements, with realistic names, tags, statuses and dates, the same in every run."""
 
 import random
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ _COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 
 
 def fill(number: int) -> None:
-    """Write `number` pets, and an entry in the history for every tenth, into an empty database."""
+    """Insert `number` pets, and a history entry for every tenth pet, into an empty database."""
     now = datetime.now(UTC)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("PRAGMA cache_size = -1000000")  # kibibytes: the indexes grow everywhere at once
+            cursor.execute("PRAGMA cache_size = -1000000")  # in KiB, because the inserts change all parts of indexes
     names = ", ".join(_COLUMNS)
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -32,7 +32,7 @@ def fill(number: int) -> None:
                 for row in _rows(number, now):
                     copy.write_row(row)
         else:
-            # Django's own executemany would write each statement into a log of its own.
+            # The driver's executemany, because Django's would record each statement.
             connection.connection.executemany(
                 f"INSERT INTO pets_pet ({names}) VALUES (?, ?, ?, ?, ?, ?)",
                 ((*row[:4], row[4].strftime("%Y-%m-%d %H:%M:%S.%f"), row[5]) for row in _rows(number, now)),
@@ -45,7 +45,7 @@ def fill(number: int) -> None:
         (LogEntry(object_id=pk, object_repr="Rex", **entry) for pk in ids.iterator()), batch_size=1000
     )
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":  # whose own daemon does it in time
+        if connection.vendor == "postgresql":  # its autovacuum would do this later
             cursor.execute("VACUUM ANALYZE")
 
 
@@ -61,7 +61,7 @@ def _rows(number: int, now: datetime) -> Iterator[tuple[str, str, str | None, st
 
 
 def _id(created_at: datetime, choose: random.Random) -> str:
-    """A UUIDv7 of that time (RFC 9562, 5.7)."""
+    """Return a UUIDv7 with the time `created_at` (RFC 9562, 5.7)."""
     value = int(created_at.timestamp() * 1000) << 80 | choose.getrandbits(80)
     value = value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62
     text = f"{value:032x}"

@@ -1,4 +1,4 @@
-"""Latencies to compare with: those of chance alone, and those of HAProxy."""
+"""Baselines for latencies: a queueing simulation, and HAProxy as a server that responds immediately."""
 
 import heapq
 import math
@@ -18,7 +18,7 @@ from tests.benchmarks.service import free_port, wait_until
 
 @contextmanager
 def haproxy(folder: Path) -> Iterator[str]:
-    """The address of a server in C that answers anything at once, on as many threads as there are workers."""
+    """Run HAProxy, which responds immediately to any request with one thread per worker, and yield its URL."""
     port = free_port()
     file = folder / "haproxy.cfg"
     file.write_text(
@@ -34,35 +34,35 @@ frontend control
 """
     )
     process = subprocess.Popen(["haproxy", "-f", file], stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: _answers(address))
-        yield address
+        wait_until(lambda: _responds(url))
+        yield url
     finally:
         process.terminate()
         process.wait()
 
 
-def _answers(address: str) -> bool:
+def _responds(url: str) -> bool:
     try:
-        return httpx.get(address, trust_env=False).is_success
+        return httpx.get(url, trust_env=False).is_success
     except httpx.TransportError:
         return False
 
 
-def by_chance(service: float, pauses: Pauses) -> Load:
-    """What the clients of one worker see, who pause as in `load`, if each request takes it exactly `service` ms.
+def simulated_load(service_time: float, pauses: Pauses) -> Load:
+    """Simulate the clients of one worker that needs exactly `service_time` milliseconds for each request.
 
-    Only that they come at random makes them wait for each other.
+    The clients pause as in `load`. A request only waits while the worker serves earlier ones.
     """
-    clients = [random.uniform(0, pauses.least + pauses.spread) for _ in range(CONNECTIONS // WORKERS)]
+    clients = [random.uniform(0, pauses.minimum + pauses.spread) for _ in range(CONNECTIONS // WORKERS)]
     free, latencies = 0.0, []
     for _ in range(100_000):
-        asked = heapq.heappop(clients)
-        free = max(asked, free) + service
-        latencies.append(free - asked)
-        # wrk's clock has milliseconds.
-        heapq.heappush(clients, math.ceil(free + math.floor(pauses.least + random.random() * pauses.spread)))
+        arrival = heapq.heappop(clients)
+        free = max(arrival, free) + service_time
+        latencies.append(free - arrival)
+        # wrk's clock has a resolution of one millisecond.
+        heapq.heappush(clients, math.ceil(free + math.floor(pauses.minimum + random.random() * pauses.spread)))
     percentiles = statistics.quantiles(latencies, n=100)
-    busy = service * len(latencies) / free
+    busy = service_time * len(latencies) / free
     return Load(len(latencies), free / 1000, 0, percentiles[49], percentiles[98], busy, 0)

@@ -1,4 +1,4 @@
-"""The requests that every server must answer alike before it is measured."""
+"""Check that every server gives the same responses before it is measured."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,32 +15,32 @@ _DOG = {"name": "Rex", "tag": "dog"}
 
 
 class Check(NamedTuple):
-    """An answer to a request, and the one that is wanted."""
+    """A response to a request, and the expected response."""
 
     request: str
     got: Any
-    wanted: Any
+    expected: Any
 
 
-def wrong_answers(address: str, access: Access, pets: list[Pet], *, idempotent: bool) -> list[str]:
-    """Return a line for each answer that is not as the API's contract says; the pets must be all that there are."""
+def wrong_responses(base_url: str, access: Access, pets: list[Pet], *, idempotent: bool) -> list[str]:
+    """Return a line for each response that violates the API's contract. The database must contain exactly `pets`."""
     headers = {"X-API-Key": access.key}
-    with httpx.Client(base_url=f"{address}/v1", headers=headers, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=f"{base_url}/v1", headers=headers, trust_env=False, timeout=30) as client:
         checks = [*_reads(client, pets), *_errors(client), *_refused_keys(client, access), *_writes(client, pets)]
         if idempotent:
             checks += _repeated(client)
-    return [f"{check.request}: {check.got}, not {check.wanted}" for check in checks if check.got != check.wanted]
+    return [f"{check.request}: {check.got}, not {check.expected}" for check in checks if check.got != check.expected]
 
 
-def _answer(response: httpx.Response) -> tuple[int, Any]:
-    """Return the status and the body; of an error the code alone, as each server has its own messages."""
+def _content(response: httpx.Response) -> tuple[int, Any]:
+    """Return the status and the body, or only the error code of an error because the messages differ."""
     body = response.json()
     return response.status_code, body["error"]["code"] if response.is_error else body
 
 
 def _reads(client: httpx.Client, pets: list[Pet]) -> Iterator[Check]:
     everything = [pet.as_json() for pet in pets]
-    wanted = {
+    expected = {
         "/health": {"status": "ok"},
         "/pets": everything[:100],
         "/pets?limit=100": everything[:100],
@@ -48,9 +48,9 @@ def _reads(client: httpx.Client, pets: list[Pet]) -> Iterator[Check]:
         "/pets?limit=0": [],
         "/store/inventory": _inventory(pets),
     }
-    wanted |= {f"/pets/{pet['id']}": pet for pet in everything[:20]}
-    for path, body in wanted.items():
-        yield Check(f"GET {path}", _answer(client.get(path)), (200, body))
+    expected |= {f"/pets/{pet['id']}": pet for pet in everything[:20]}
+    for path, body in expected.items():
+        yield Check(f"GET {path}", _content(client.get(path)), (200, body))
 
 
 def _inventory(pets: list[Pet]) -> dict[str, int]:
@@ -58,31 +58,31 @@ def _inventory(pets: list[Pet]) -> dict[str, int]:
 
 
 def _errors(client: httpx.Client) -> Iterator[Check]:
-    yield Check("GET an unknown pet", _answer(client.get(_UNKNOWN_PET)), (404, "not_found"))
+    yield Check("GET an unknown pet", _content(client.get(_UNKNOWN_PET)), (404, "not_found"))
     for limit in ("abc", "-1"):
-        yield Check(f"limit={limit}", _answer(client.get(f"/pets?limit={limit}")), (400, "bad_request"))
+        yield Check(f"limit={limit}", _content(client.get(f"/pets?limit={limit}")), (400, "bad_request"))
     for body in ('{"tag": "dog"}', '{"name":', '{"name": ""}', '{"name": {}}', "[]"):
         response = client.post("/pets", content=body, headers={"Content-Type": "application/json"})
-        yield Check(f"POST {body}", _answer(response), (400, "bad_request"))
+        yield Check(f"POST {body}", _content(response), (400, "bad_request"))
 
 
 def _refused_keys(client: httpx.Client, access: Access) -> Iterator[Check]:
     for key in ("", _UNKNOWN_KEY, access.revoked_key):
         for method, path in (("GET", "/pets"), ("GET", _UNKNOWN_PET), ("GET", "/store/inventory"), ("POST", "/pets")):
             response = client.request(method, path, headers={"X-API-Key": key}, json=_DOG if method == "POST" else None)
-            yield Check(f"{method} {path} with the key {key!r}", _answer(response), (401, "unauthorized"))
+            yield Check(f"{method} {path} with the key {key!r}", _content(response), (401, "unauthorized"))
 
 
 def _writes(client: httpx.Client, pets: list[Pet]) -> Iterator[Check]:
     created = []
     for body in (_DOG, {"name": "Bella"}):
-        status, pet = _answer(client.post("/pets", json=body))
+        status, pet = _content(client.post("/pets", json=body))
         yield Check(f"POST {body}", (status, pet), (201, {"id": pet["id"], **body}))
-        yield Check("GET the new pet", _answer(client.get(f"/pets/{pet['id']}")), (200, pet))
+        yield Check("GET the new pet", _content(client.get(f"/pets/{pet['id']}")), (200, pet))
         created.append(pet)
     inventory = _inventory(pets)
     inventory["available"] += len(created)
-    yield Check("GET the inventory with new pets", _answer(client.get("/store/inventory")), (200, inventory))
+    yield Check("GET the inventory with new pets", _content(client.get("/store/inventory")), (200, inventory))
     if len(pets) <= 900:
         yield Check("the newest pets of the list", client.get("/pets?limit=1000").json()[len(pets) :], created)
 
@@ -91,6 +91,6 @@ def _repeated(client: httpx.Client) -> Iterator[Check]:
     key = {"Idempotency-Key": str(uuid4())}
     first, again = (client.post("/pets", json=_DOG, headers=key) for _ in range(2))
     other = client.post("/pets", json=_DOG, headers={"Idempotency-Key": str(uuid4())})
-    yield Check("POST with the same idempotency key", _answer(again), (201, first.json()))
+    yield Check("POST with the same idempotency key", _content(again), (201, first.json()))
     yield Check("the header of a replay", again.headers.get("Idempotency-Replayed"), "true")
     yield Check("POST with another idempotency key is a new pet", other.json() == first.json(), False)
