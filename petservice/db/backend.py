@@ -70,6 +70,9 @@ class Backend(Protocol):
     def try_lock(self, name: str, number: int) -> bool:
         """Try to take the lock of this name and number until the current transaction ends; return whether it worked."""
 
+    def begin_service(self) -> None:
+        """Do what `serve` needs before it uses the database. Raises DatabaseError or OSError if it must not start."""
+
     def migration_lock(self) -> AbstractContextManager[None]:
         """Return a context that one process at a time can enter, to migrate this database."""
 

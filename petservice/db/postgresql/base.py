@@ -213,6 +213,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             (is_taken,) = cursor.fetchone()
         return bool(is_taken)
 
+    def begin_service(self) -> None:
+        """Do nothing."""
+
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         with self.cursor() as cursor:

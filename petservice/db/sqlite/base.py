@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.sql import UpdateQuery
 
 from petservice.db.backend import Rows
+from petservice.db.sqlite import service_lock
 from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
 from petservice.db.waiting import waiter
@@ -161,6 +162,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def try_lock(self, name: str, number: int) -> bool:
         # The current transaction has the only write lock.
         return True
+
+    def begin_service(self) -> None:
+        """Take the lock that keeps a restore from replacing the database of a running service."""
+        service_lock.hold(Path(self.settings_dict["NAME"]))
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:

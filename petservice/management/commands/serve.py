@@ -35,6 +35,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
         is_embedded = backend().is_embedded
         try:
+            backend().begin_service()
             if is_embedded or migrate:
                 with backend().migration_lock():
                     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)

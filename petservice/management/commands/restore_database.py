@@ -1,0 +1,172 @@
+import os
+import shutil
+import sqlite3
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model
+
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+from petservice.db.backend import backend
+from petservice.db.sqlite.service_lock import exclude_services
+
+# A database of this service has this table and this migration.
+_MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"
+# What a restore must not replace.
+_RECORDS: dict[str, type[Model]] = {"pets": Pet, "API keys": APIKey, "accounts": get_user_model()}
+# SQLite's files next to a database that it has not closed.
+_LOGS = ("-wal", "-shm", "-journal")
+
+
+class Command(BaseCommand):
+    help = "Restore a backup of the SQLite database. No service may run, and the database must be empty or missing."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path, help="A file that backup_database has written.")
+
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        if not backend().is_embedded:
+            raise CommandError(
+                "PostgreSQL has its own tool: "
+                'pg_restore --exit-on-error --no-owner --dbname="$DATABASE_URL" FILE, into an empty database'
+            )
+        target = Path(connection.settings_dict["NAME"]).resolve()
+        part = Path(f"{target}.restoring")
+        try:
+            if not file.is_file():
+                raise CommandError(f"There is no file {file}: name one that backup_database has written.")
+            _require_account_of(target.parent)
+            with exclude_services(target), _locked(target) as database:
+                try:
+                    counts = _copy_checked(file, part)
+                    _replace(target, part, database)
+                finally:
+                    part.unlink(missing_ok=True)
+        except BlockingIOError as error:
+            raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
+        except (OSError, sqlite3.Error) as error:
+            raise CommandError(f"{target} cannot be restored, and is unchanged: {error}") from error
+        self.stderr.write(f"{target}: {counts} from {file}. Start the service now.")
+
+
+def _require_account_of(folder: Path) -> None:
+    """Raise CommandError if root would leave files that the account of the service cannot use."""
+    if os.geteuid() == 0 and folder.exists() and folder.stat().st_uid != 0:
+        raise CommandError(
+            f"You are root, but {folder} belongs to {folder.owner()}: run this command as that account, "
+            f"for example with runuser -u {folder.owner()} -- …"
+        )
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[sqlite3.Connection | None]:
+    """Keep all other processes from an existing database. Raises CommandError unless it is empty and unused."""
+    if not target.exists():
+        yield None
+        return
+    with closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)) as database:
+        try:
+            database.execute("PRAGMA busy_timeout = 0")
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")  # keeps the lock until the connection is closed
+            database.execute("BEGIN EXCLUSIVE")
+            counts = _Counts(database)
+            database.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the rest is the kind of busy
+                raise CommandError(f"{target} cannot be opened ({error}): move it away.") from error
+            raise CommandError(f"Another program uses {target}: stop it first.") from error
+        except sqlite3.DatabaseError as error:
+            raise CommandError(f"{target} exists, but is no database ({error}): move it away.") from error
+        if counts.any or (counts.has_tables and not counts.is_ours):
+            found = str(counts) if counts.any else "tables of another program"
+            raise CommandError(
+                f"{target} has data ({found}), and a restore would replace it: "
+                "move it away together with its -wal, or set another PETSERVICE_DATA_DIR."
+            )
+        yield database
+
+
+def _copy_checked(file: Path, part: Path) -> "_Counts":
+    """Copy a backup to `part`, safely on the disk, and count what it has. Raises CommandError if it is no backup."""
+    if logs := [log for log in _LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
+        raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
+    with file.open("rb") as source, open(part, "wb", opener=_owner_only) as copy:
+        shutil.copyfileobj(source, copy)
+        copy.flush()
+        os.fsync(copy.fileno())
+    try:
+        # Immutable: SQLite takes no lock, and makes no file next to this one.
+        with closing(sqlite3.connect(f"{part.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            (verdict,) = database.execute("PRAGMA integrity_check").fetchone()
+            if verdict != "ok":
+                raise CommandError(f"{file} is damaged: {verdict}. Use another backup.")
+            counts = _Counts(database)
+            if not counts.is_ours:
+                raise CommandError(
+                    f"{file} is a database of another program: name one that backup_database has written."
+                )
+            applied = database.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
+    loader = MigrationLoader(None)
+    if later := [f"{app}.{name}" for app, name in applied if _is_later(loader, app, name)]:
+        raise CommandError(
+            f"{file} comes from a later version of the service, because it has the migration {later[-1]}: "
+            "install that version first."
+        )
+    return counts
+
+
+def _is_later(loader: MigrationLoader, app: str, name: str) -> bool:
+    # The migrations of an app that is no longer installed count for nothing.
+    return app in loader.migrated_apps and (app, name) not in loader.disk_migrations
+
+
+def _replace(target: Path, part: Path, old: sqlite3.Connection | None) -> None:
+    """Replace the database in one step that survives a power cut."""
+    if old is not None:
+        old.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the old file, and removes the log
+    for log in _LOGS:  # SQLite would apply a log that remains to the new file
+        Path(f"{target}{log}").unlink(missing_ok=True)
+    part.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _owner_only(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
+
+
+class _Counts:
+    """A count of the rows that a restore must not replace, by the kind of record."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        self.has_tables = bool(tables)
+        self.is_ours = "django_migrations" in tables and bool(database.execute(_MARK).fetchone())
+        self._rows = {
+            kind: _rows(database, model._meta.db_table)
+            for kind, model in _RECORDS.items()
+            if model._meta.db_table in tables
+        }
+        self.any = any(self._rows.values())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{kind}: {number:,}" for kind, number in self._rows.items())
+
+
+def _rows(database: sqlite3.Connection, table: str) -> int:
+    (number,) = database.execute(f'SELECT count(*) FROM "{table}"').fetchone()  # noqa: S608  # our own names
+    return int(number)

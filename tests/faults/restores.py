@@ -1,0 +1,60 @@
+"""Restores of a SQLite database, and what they leave in its folder."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from tests.service import ROOT
+
+NAME = "petservice.sqlite3"
+PETS = "SELECT name FROM pets_pet ORDER BY name"
+
+
+def command(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
+    """Start a management command on the database in `folder`."""
+    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
+    line = [sys.executable, "manage.py", *arguments]
+    return subprocess.Popen(
+        line, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def run(folder: Path, *arguments: str | Path) -> tuple[int, str]:
+    """Run a management command; its exit status and what it says."""
+    with command(folder, *arguments) as process:
+        output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+def restore(folder: Path, file: Path) -> tuple[int, str]:
+    """Return the exit status of a restore, and what it says."""
+    status, output = run(folder, "restore_database", file)
+    assert "Traceback" not in output
+    return status, output
+
+
+def refusal(folder: Path, file: Path) -> str:
+    status, output = restore(folder, file)
+    assert status == 1, output
+    return output
+
+
+def pets(database: Path) -> list[str]:
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as file:
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return [name for (name,) in file.execute(PETS)]
+
+
+def execute(database: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(database)) as file, file:
+        for statement in statements:
+            file.execute(statement)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the content of all files but of those that the service keeps next to its database."""
+    own = {"secret_key", f"{NAME}.lock", f"{NAME}.service"}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in own}

@@ -1,0 +1,233 @@
+"""`restore_database` replaces a SQLite database that is empty and not in use, and otherwise changes nothing."""
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from petservice.db.sqlite.service_lock import exclude_services
+from tests.faults.restores import NAME, PETS, command, execute, files, pets, refusal, restore, run
+from tests.faults.test_kill import workers
+from tests.service import ROOT, Service, free_port, running_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.faults
+
+# Of the backup: more than a process copies before another one can stop it.
+PADDING_BYTES = 200_000_000
+
+
+def nothing(target: Path, migrated: Path) -> None:
+    """Leave no file at all."""
+
+
+def empty_file(target: Path, migrated: Path) -> None:
+    target.touch()
+
+
+def empty_tables(target: Path, migrated: Path) -> None:
+    shutil.copy(migrated, target)
+
+
+def log_of_a_deleted_database(target: Path, migrated: Path) -> None:
+    """Leave a log whose changes SQLite would apply to any database in that place."""
+    shutil.copy(migrated, target)
+    with closing(sqlite3.connect(target)) as file:
+        file.execute("CREATE TABLE gone (id)")
+        file.commit()
+        shutil.copy(f"{target}-wal", f"{target}-kept")
+    target.unlink()
+    Path(f"{target}-kept").rename(f"{target}-wal")
+
+
+@pytest.mark.parametrize(
+    "prepare", [nothing, empty_file, empty_tables, log_of_a_deleted_database], ids=lambda prepare: prepare.__name__
+)
+def test_a_database_without_data_is_replaced(
+    tmp_path: Path, migrated: Path, backup: Path, prepare: Callable[[Path, Path], None]
+) -> None:
+    target = tmp_path / NAME
+    prepare(target, migrated)
+
+    status, output = restore(tmp_path, backup)
+
+    assert status == 0, output
+    assert "pets: 1, API keys: 0, accounts: 0" in output
+    assert files(tmp_path) == {NAME: backup.read_bytes()}
+    assert pets(target) == ["Rex"]
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_service_starts_on_what_is_restored(tmp_path: Path, backup: Path) -> None:
+    assert restore(tmp_path, backup)[0] == 0
+
+    with running_service(tmp_path, DATABASE_URL="") as service, service.client(service.create_key()) as client:
+        assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
+        assert client.post("/v1/pets", json={"name": "Polly"}).status_code == 201
+        assert client.get("/v1/store/inventory").json() == {"available": 2, "pending": 0, "sold": 0}
+
+
+def test_a_backup_of_an_earlier_version_is_migrated_at_the_next_start(tmp_path: Path) -> None:
+    earlier, file = tmp_path / "earlier", tmp_path / "earlier.backup"
+    earlier.mkdir()
+    assert run(earlier, "migrate", "pets", "0001", "--verbosity", "0")[0] == 0
+    assert run(earlier, "backup_database", file)[0] == 0
+
+    assert restore(tmp_path, file)[0] == 0
+
+    with running_service(tmp_path, DATABASE_URL="") as service, service.client() as client:
+        assert client.get("/ready").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        (
+            "INSERT INTO pets_pet (id, name, status, created_at, created_through) VALUES ('1', 'Zoë', 'sold', '', '')",
+            "pets: 1",
+        ),
+        (
+            "INSERT INTO apikeys_apikey (name, prefix, digest, environment, access, created_at)"
+            " VALUES ('Acme', '', '', 'test', 'write', '')",
+            "API keys: 1",
+        ),
+        (
+            "INSERT INTO auth_user (username, password, is_active, is_staff, is_superuser, first_name, last_name,"
+            " email, date_joined) VALUES ('ada', '', 1, 1, 1, '', '', '', '')",
+            "accounts: 1",
+        ),
+        ("DROP TABLE django_migrations", "tables of another program"),
+    ],
+    ids=["pet", "key", "account", "other tables"],
+)
+def test_a_database_with_data_is_refused(
+    tmp_path: Path, migrated: Path, backup: Path, statement: str, found: str
+) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    execute(tmp_path / NAME, statement)
+    before = files(tmp_path)
+
+    output = refusal(tmp_path, backup)
+
+    assert f"{tmp_path / NAME} has data (" in output
+    assert found in output
+    assert files(tmp_path) == before
+
+
+def test_a_target_that_is_no_database_is_refused(tmp_path: Path, backup: Path) -> None:
+    (tmp_path / NAME).write_text("a letter " * 1000)
+    before = files(tmp_path)
+
+    assert "exists, but is no database" in refusal(tmp_path, backup)
+    assert files(tmp_path) == before
+
+
+def empty(service: Service) -> None:
+    service.execute("DELETE FROM apikeys_apikey")
+    service.execute("DELETE FROM auth_user_groups")
+    service.execute("DELETE FROM auth_user")
+
+
+def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, backup: Path) -> None:
+    """Even if the service has not opened its database yet, and as long as one of its processes runs."""
+    with running_service(tmp_path, DATABASE_URL="") as service:
+        empty(service)
+        assert f"The service runs on {tmp_path / NAME}" in refusal(tmp_path, backup)
+
+        started = workers(service)
+        for pid in started:
+            os.kill(pid, signal.SIGSTOP)
+        service.process.kill()
+        service.process.wait()
+        assert "The service runs" in refusal(tmp_path, backup)
+
+        for pid in started:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: restore(tmp_path, backup)[0] == 0)
+    assert pets(tmp_path / NAME) == ["Rex"]
+
+
+def test_a_service_that_starts_during_a_restore_waits_for_its_end(tmp_path: Path) -> None:
+    with exclude_services(tmp_path / NAME):
+        process = command(tmp_path, "serve", "--bind", f"127.0.0.1:{free_port()}")
+        waiting = re.compile(rf"-> FLOCK +ADVISORY +READ +{process.pid} ")
+        wait_until(lambda: waiting.search(Path("/proc/locks").read_text()))
+        assert not (tmp_path / NAME).exists()
+    with process:
+        wait_until((tmp_path / NAME).exists)
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def test_a_database_that_another_program_has_open_is_refused(tmp_path: Path, migrated: Path, backup: Path) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    with closing(sqlite3.connect(tmp_path / NAME)) as other:
+        assert other.execute(PETS).fetchall() == []  # the transaction has ended, the file is open
+
+        assert f"Another program uses {tmp_path / NAME}: stop it first" in refusal(tmp_path, backup)
+
+
+def test_a_full_disk_leaves_the_old_database(tmp_path: Path, migrated: Path, backup: Path) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    environment = os.environ | {
+        "DATABASE_URL": "",
+        "PETSERVICE_DATA_DIR": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    # No file may have more than 64 KiB, which fails like a full disk.
+    line = f'ulimit -f 64; exec "{sys.executable}" manage.py restore_database "{backup}"'
+
+    ended = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert ended.returncode == 1
+    assert f"{tmp_path / NAME} cannot be restored, and is unchanged" in ended.stderr
+    assert files(tmp_path).keys() == {NAME}
+    assert pets(tmp_path / NAME) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_restore_leaves_the_old_database_and_can_be_repeated(
+    tmp_path: Path, migrated: Path, backup: Path, number: signal.Signals
+) -> None:
+    folder, large = tmp_path / "data", tmp_path / "large.backup"
+    folder.mkdir()
+    shutil.copy(migrated, folder / NAME)
+    shutil.copy(backup, large)
+    execute(large, "CREATE TABLE padding (bytes)", f"INSERT INTO padding VALUES (zeroblob({PADDING_BYTES}))")
+
+    with command(folder, "restore_database", large) as process:
+        wait_until((folder / f"{NAME}.restoring").exists)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+
+    assert process.returncode != 0, "it was interrupted in time"
+    assert pets(folder / NAME) == []
+    assert restore(folder, backup)[0] == 0
+    assert files(folder) == {NAME: backup.read_bytes()}
+
+
+def test_root_does_not_restore_for_another_account(tmp_path: Path, backup: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    shutil.chown(tmp_path, "nobody")
+
+    assert "belongs to nobody: run this command as that account" in refusal(tmp_path, backup)
+    assert files(tmp_path) == {}
+
+
+def test_postgresql_is_left_to_its_own_tool(tmp_path: Path, backup: Path) -> None:
+    environment = os.environ | {"DATABASE_URL": "postgres://ada@127.0.0.1:1/pets", "PETSERVICE_DATA_DIR": str(tmp_path)}
+    line = [sys.executable, "manage.py", "restore_database", backup]
+
+    ended = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert ended.returncode == 1
+    assert "pg_restore --exit-on-error" in ended.stderr
