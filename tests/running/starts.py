@@ -3,14 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.service import ROOT, SERVE, free_port
 
 
-def refusal(folder: Path, **variables: str) -> str:
+def refusal(folder: Path, *, serve: Sequence[str] = SERVE, **variables: str) -> str:
     """Start `serve` with only these environment variables, fail unless it refuses to run, and return its output."""
-    command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{free_port()}"]
+    command = [sys.executable, *serve, "--bind", f"127.0.0.1:{free_port()}"]
     environment = {"PATH": os.environ["PATH"], "PETSERVICE_DATA_DIR": str(folder)} | variables
     environment |= {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)

@@ -1,0 +1,59 @@
+"""PgBouncer in front of PostgreSQL: `serve` refuses to start without the timeouts that it asks for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.servers import Server, pgbouncer, primary
+from tests.running.starts import refusal
+from tests.service import SERVE, free_port, running_service
+
+pytestmark = pytest.mark.faults
+
+WITHOUT_MIGRATE = ("manage.py", "serve")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with primary() as running:
+        # As an operator may have set it for the pooler's connections: these are not the service's own.
+        with psycopg.connect(running.url, autocommit=True) as database:
+            database.execute("ALTER ROLE postgres SET statement_timeout = '20s'")
+        yield running
+
+
+@pytest.mark.parametrize("serve", [SERVE, WITHOUT_MIGRATE], ids=["--migrate", "alone"])
+@pytest.mark.parametrize(
+    ("ignored", "does"),
+    [
+        ("", "refuses the timeouts of the service"),
+        ("options", "discards the timeouts of the service (statement_timeout, lock_timeout, idle_in_transaction_"),
+    ],
+    ids=["refuses options", "ignores options"],
+)
+def test_a_pooler_is_refused_before_anything_is_written(
+    tmp_path: Path, server: Server, ignored: str, does: str, serve: tuple[str, ...]
+) -> None:
+    with pgbouncer(server, ignore_startup_parameters=ignored) as url:
+        said = refusal(tmp_path, serve=serve, DATABASE_URL=url)
+
+    assert f"A connection pooler {does}" in said
+    assert "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL" in said
+    with psycopg.connect(server.url) as database:
+        assert database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
+
+
+def test_timeouts_that_the_operator_sets_in_the_url_are_accepted(tmp_path: Path, server: Server) -> None:
+    url = f"{server.url}?options=-c%20statement_timeout%3D0"
+
+    with running_service(tmp_path, command=WITHOUT_MIGRATE, DATABASE_URL=url) as service:
+        assert "timeouts" not in service.log.read_text()
+
+
+def test_a_server_that_does_not_respond_is_waited_for(tmp_path: Path) -> None:
+    url = f"postgresql://postgres@127.0.0.1:{free_port()}/postgres"
+
+    with running_service(tmp_path, command=WITHOUT_MIGRATE, DATABASE_URL=url) as service:
+        assert "The timeouts are not checked, because there is no connection at the start" in service.log.read_text()
