@@ -14,11 +14,11 @@ from django.urls import reverse_lazy
 from environs import Env, EnvValidationError, validate
 
 from petservice.client_address import Proxies, host_and_port
+from petservice.data_dir import default_data_dir
 from petservice.db.url import database_settings
 from petservice.monitoring.logs import logging_settings
 from petservice.secret_key import kept_secret_key
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIGURATION_ERRORS: list[str] = []
 
 env = Env(eager=False)
@@ -28,7 +28,7 @@ env = Env(eager=False)
 ENVIRONMENT = env.str("PETSERVICE_ENVIRONMENT", "test")
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False) or False
-DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or BASE_DIR / "data").absolute()
+DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or default_data_dir()).absolute()
 REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
 if REQUIRE_HTTPS is None:
     REQUIRE_HTTPS = True

@@ -4,8 +4,11 @@ This runs the run line of README.md in a fresh clone, so that it installs everyt
 creates pets with names in several scripts, and fetches and lists them over HTTP. In the admin it changes a status. In
 the end it checks that the inventory has changed as well. It uses the standard library only, because it runs before the
 installation.
+
+With `--command` and `--url`, it runs this command in the folder instead, which serves at this URL.
 """
 
+import argparse
 import http.cookiejar
 import json
 import os
@@ -19,9 +22,9 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from tests.documents import block
+from tests.documents import ROOT, block
 
-URL = "http://127.0.0.1:8000"
+README_URL = "http://127.0.0.1:8000"
 PETS = [
     (f"{name} {number}", tag)
     for number in range(25)
@@ -46,16 +49,17 @@ opener = urllib.request.build_opener(
 )
 
 
-def main(clone: Path) -> None:
-    run_line = block("README.md", "run", root=clone)
-    calls = block("README.md", "calls", root=clone)
-    log = clone / "walkthrough.log"
+def main(folder: Path, command: str) -> None:
+    root = ROOT if command else folder
+    run_line = command or block("README.md", "run", root=root)
+    calls = block("README.md", "calls", root=root).replace(README_URL, URL)
+    log = folder / "walkthrough.log"
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PETSERVICE_", "DATABASE_"))
     }
     with log.open("w") as output:
         service = subprocess.Popen(
-            ["bash", "-c", run_line], cwd=clone, env=environment, stdout=output, stderr=output, start_new_session=True
+            ["bash", "-c", run_line], cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True
         )
     try:
         wait_for_service(service, log)
@@ -157,4 +161,10 @@ def expect(actual: object, expected: object) -> None:
 if __name__ == "__main__":
     # SIGTERM ends the service as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--command", default="")
+    parser.add_argument("--url", default=README_URL)
+    given = parser.parse_args()
+    URL = given.url
+    main(given.folder, given.command)

@@ -26,7 +26,7 @@ def missing_migrations() -> int:
 
 def pending_migrations_message(number: int) -> str:
     """Return the sentence that says what to do about a database that lacks `number` migrations."""
-    return f"The database lacks {number} migration(s): run `python manage.py migrate`."
+    return f"The database lacks {number} migration(s): run the command `migrate`."
 
 
 class PendingMigrations:

@@ -40,7 +40,7 @@ def error_message(url: str) -> str:
 def test_command_reports_a_database_without_tables(tmp_path: Path) -> None:
     message = error_message(f"sqlite:///{tmp_path}/new.sqlite3")
 
-    assert re.search(r"lacks \d+ migration\(s\): run `python manage.py migrate`", message)
+    assert re.search(r"lacks \d+ migration\(s\): run the command `migrate`", message)
 
 
 def test_command_reports_an_unavailable_database() -> None:

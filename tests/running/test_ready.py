@@ -50,7 +50,7 @@ def test_service_with_a_pending_migration_is_not_ready(client: Client) -> None:
     assert response.json() == {
         "error": {
             "code": "unavailable",
-            "message": "The database lacks 1 migration(s): run `python manage.py migrate`.",
+            "message": "The database lacks 1 migration(s): run the command `migrate`.",
         }
     }
 
@@ -83,9 +83,9 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     health.unavailable()
 
     assert [record.getMessage() for record in caplog.records if record.name == "petservice.health"] == [
-        "Not ready: The database lacks 1 migration(s): run `python manage.py migrate`.",
+        "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
-        "Not ready: The database lacks 2 migration(s): run `python manage.py migrate`.",
+        "Not ready: The database lacks 2 migration(s): run the command `migrate`.",
         "Not ready: The database does not answer.",
     ]
 

@@ -203,7 +203,7 @@ def test_requests_fail_until_a_postgresql_database_is_migrated(tmp_path: Path) -
         running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=url) as service,
         service.client("pets_test_" + "x" * 49) as client,
     ):
-        command = r"The database lacks \d+ migration\(s\): run `python manage.py migrate`"
+        command = r"The database lacks \d+ migration\(s\): run the command `migrate`"
         for path in ("/v1/pets", "/v1/store/inventory", "/admin/login/"):
             response = client.get(path)
             assert response.status_code == 500

@@ -76,6 +76,7 @@ The pet service is set up. This is printed once; keep it:
     staff account   admin
     password        {password}
     API key         {plain}
+    data directory  {settings.DATA_DIR}
 
     home page       {address}/
     API             {address}/v1

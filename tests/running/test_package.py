@@ -1,0 +1,111 @@
+"""The wheel: it has every file of the service, and runs in an environment that has nothing else."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.documents import block
+from tests.service import ROOT, free_port
+
+pytestmark = [pytest.mark.once, pytest.mark.long]
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+BUILD = block("deployment.md", "wheel-build")
+INSTALL = block("deployment.md", "wheel-install")
+INSTALL_PINNED = block("deployment.md", "wheel-install-pinned")
+
+
+def tracked() -> list[str]:
+    """Return the files of a clean checkout."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in listed if (ROOT / name).exists()]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of a clean checkout, so that nothing is left of an earlier build."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in tracked():
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
+    subprocess.run([sys.executable, "-m", "venv", checkout / ".venv"], check=True)
+    subprocess.run(["bash", "-euc", BUILD], cwd=checkout, check=True)
+    (built,) = (checkout / "dist").iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel in a virtual environment, installed as deployment.md says."""
+    folder = tmp_path_factory.mktemp("installed")
+    install(wheel, folder, INSTALL)
+    return folder
+
+
+def install(wheel: Path, folder: Path, commands: str) -> None:
+    shutil.copy(wheel, folder)
+    subprocess.run(["bash", "-euc", commands], cwd=folder, check=True)
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home)}
+
+
+def run(folder: Path, *command: str, home: Path) -> str:
+    """Run a program of the installed environment; its standard output."""
+    program, *arguments = command
+    line = [folder / ".venv" / "bin" / program, *arguments]
+    ended = subprocess.run(line, cwd=folder, env=environment(home), capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_wheel_has_every_file_of_the_service(wheel: Path) -> None:
+    expected = {name for name in tracked() if name.startswith(("petservice/", "pets/", "store/"))}
+
+    with ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+
+    assert packed == expected
+
+
+def test_the_wheel_brings_the_pins_of_what_it_requires(wheel: Path, tmp_path: Path) -> None:
+    install(wheel, tmp_path, INSTALL_PINNED)
+
+    run(tmp_path, "pip", "check", home=tmp_path)
+    assert run(tmp_path, "petservice", "--version", home=tmp_path) == f"petservice {VERSION}\n"
+
+
+@pytest.mark.parametrize("command", [("petservice",), ("python", "-m", "petservice")], ids=" ".join)
+def test_the_command_does_what_manage_py_does(folder: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+    here = {"PATH": os.environ["PATH"], "PETSERVICE_DATA_DIR": str(tmp_path)}
+    line = [sys.executable, "manage.py", "help", "--commands"]
+    ours = subprocess.run(line, cwd=ROOT, env=here, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run(folder, *command, "--version", home=tmp_path) == f"petservice {VERSION}\n"
+    assert run(folder, *command, "help", "--commands", home=tmp_path).split() == ours
+    assert "usage: petservice serve" in run(folder, *command, "serve", "--help", home=tmp_path)
+
+
+def test_the_walkthrough_runs_with_the_installed_command(folder: Path, tmp_path: Path) -> None:
+    """The data is in the home directory, and not where the program is."""
+    url = f"127.0.0.1:{free_port()}"
+    program = folder / ".venv" / "bin" / "petservice"
+    line = [sys.executable, "-m", "tests.walkthrough", tmp_path, "--url", f"http://{url}"]
+    line += ["--command", f"exec {program} serve --bind {url}"]
+
+    subprocess.run(line, cwd=ROOT, env=environment(tmp_path), check=True, timeout=120)
+
+    (data,) = re.findall(r"^ +data directory +(\S+)$", (tmp_path / "walkthrough.log").read_text(), re.MULTILINE)
+    assert Path(data).is_relative_to(tmp_path)
+    assert (Path(data) / "petservice.sqlite3").is_file()
+    assert re.fullmatch(r"pets_test_\w+\n", run(folder, "petservice", "create_api_key", "Acme", home=tmp_path))
+    assert list(folder.rglob("*.sqlite3")) == []
