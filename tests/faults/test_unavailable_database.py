@@ -87,7 +87,7 @@ def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Resp
                 client.build_request("GET", "/v1/store/inventory"),
                 client.build_request("GET", "/ready"),
                 # A page, which reads the session.
-                client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=unknown"}),
+                client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=unknown-session"}),
                 # A seventh request, because connections go to two workers in turn. With an even number, each worker
                 # would get only half of the kinds.
                 client.build_request("GET", "/v1/pets?limit=2"),
