@@ -66,7 +66,7 @@ def test_line_format_has_no_lines_for_requests(tmp_path: Path) -> None:
     assert "petservice.requests" not in log
 
 
-def test_each_line_for_people_has_its_process_and_its_request(tmp_path: Path) -> None:
+def test_each_line_of_the_line_format_has_its_process_and_its_request(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
         with Client(service) as client:
             client.send(get("/v1/crash", b"X-Request-ID: order-8"))

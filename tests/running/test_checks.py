@@ -138,7 +138,7 @@ def test_unreadable_tls_file_is_e008(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ),
     ],
 )
-def test_a_variable_that_gunicorn_cannot_use_is_e010_to_e012(
+def test_invalid_variable_of_gunicorn_is_e010_to_e012(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, check_id: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -152,7 +152,7 @@ def test_a_variable_that_gunicorn_cannot_use_is_e010_to_e012(
     ("name", "value"),
     [("WEB_CONCURRENCY", "12"), ("PORT", "80"), ("GUNICORN_CMD_ARGS", "--timeout 60 --bind unix:/run/x.sock -w 3")],
 )
-def test_a_variable_that_gunicorn_can_use_is_fine(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_valid_variable_of_gunicorn_passes_the_checks(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
 
     assert fired() == {}

@@ -46,7 +46,7 @@ def test_each_invalid_variable_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_arguments_that_gunicorn_cannot_use_are_refused(tmp_path: Path) -> None:
+def test_arguments_that_gunicorn_cannot_use_are_rejected(tmp_path: Path) -> None:
     output = refusal(tmp_path, GUNICORN_CMD_ARGS="--workers many")
 
     assert "GUNICORN_CMD_ARGS='--workers many' cannot be used (argument -w/--workers: invalid int" in output
