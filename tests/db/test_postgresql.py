@@ -72,7 +72,7 @@ def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> 
             client.send(request)
         wait_until(lambda: opened() == CONNECTIONS)
         with ThreadPoolExecutor(len(clients)) as pool:
-            responses = [pool.submit(client.answer) for client in clients]
+            responses = [pool.submit(client.response) for client in clients]
             seen = set()
             wait_until(lambda: seen.add(opened()) or all(response.done() for response in responses))
 

@@ -15,7 +15,7 @@ import pytest
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, lost, running_load
 from tests.faults.servers import Server, primary, replica
-from tests.service import Service, running_service
+from tests.service import Service, log_in, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -74,8 +74,33 @@ class Watch:
                 thread.join()
 
 
-def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Response]:
+# The path of a page, and a session key to send.
+LOGIN_PAGE = ("/admin/login/", "x" * 32)
+
+
+def known_clients(service: Service, key: str) -> tuple[str, str]:
+    """Make all workers know the key and the session of a member of staff. Return a page and the session.
+
+    Otherwise a worker handles the requests of these clients one at a time until the first one succeeds.
+    """
+    service.create_staff("ada", "correct horse")
+    with service.client() as client:
+        log_in(client, "ada", "correct horse")
+    session = client.cookies["sessionid"]
+    for _ in range(4 * WORKERS):
+        with service.client(key) as client:  # a new connection, which goes to the worker with the fewest
+            assert client.get("/v1/pets?limit=1").status_code == 200
+            once = {"Idempotency-Key": str(uuid.uuid4())}
+            assert client.post("/v1/pets", json={"name": "first"}, headers=once).status_code == 201
+            assert client.get("/admin/password_change/", headers={"Cookie": f"sessionid={session}"}).status_code == 200
+    return "/admin/password_change/", session
+
+
+def first_requests(
+    service: Service, key: str, each: int = 8, page: tuple[str, str] = LOGIN_PAGE
+) -> list[httpx.Response]:
     """Send so many requests of each kind, all at the same time, and return the responses."""
+    path, session = page
     with service.client(key) as client, ThreadPoolExecutor(7 * each) as pool:
         requests = []
         for _ in range(each):
@@ -87,7 +112,7 @@ def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Resp
                 client.build_request("GET", "/v1/store/inventory"),
                 client.build_request("GET", "/ready"),
                 # A page, which reads the session.
-                client.build_request("GET", "/admin/login/", headers={"Cookie": "sessionid=unknown-session"}),
+                client.build_request("GET", path, headers={"Cookie": f"sessionid={session}"}),
                 # A seventh request, because connections go to two workers in turn. With an even number, each worker
                 # would get only half of the kinds.
                 client.build_request("GET", "/v1/pets?limit=2"),
@@ -95,14 +120,16 @@ def first_requests(service: Service, key: str, each: int = 8) -> list[httpx.Resp
         return list(pool.map(client.send, requests))
 
 
-def requests_on_all_connections(service: Service, key: str, server: Server) -> list[httpx.Response]:
+def requests_on_all_connections(
+    service: Service, key: str, page: tuple[str, str], server: Server
+) -> list[httpx.Response]:
     """Block requests in the database until they use every connection of the service, and return the responses."""
     with ThreadPoolExecutor(1) as pool, psycopg.connect(server.url) as holder, psycopg.connect(server.url) as looker:
         looker.autocommit = True
         # The API and a page read these tables. The probe may reuse the result of the last second.
         holder.execute("LOCK TABLE pets_pet, django_session")
         # Enough requests that each worker gets some of each kind.
-        responses = pool.submit(first_requests, service, key, each=16)
+        responses = pool.submit(first_requests, service, key, each=16, page=page)
         held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
         all_of_them = (WORKERS * (CONNECTIONS - 1),)
         # A request that fails on a dead connection uses none. In that case wait until the others time out.
@@ -185,12 +212,13 @@ def test_requests_succeed_after_the_server_restarts_between_them(
     variables = {"WEB_CONCURRENCY": str(WORKERS)}
     with primary() as server, running_service(tmp_path, DATABASE_URL=server.url, **variables) as service:
         key = service.create_key()
-        responses = requests_on_all_connections(service, key, server)
+        page = known_clients(service, key)
+        responses = requests_on_all_connections(service, key, page, server)
         for _ in range(times):
             server.stop()
             server.start()
             # All connections are dead now, and each gets a first request.
-            responses += requests_on_all_connections(service, key, server)
+            responses += requests_on_all_connections(service, key, page, server)
         assert failures(responses) == []
         with service.client(key) as client:
             existing = {pet for ids in all_pets(client).values() for pet in ids}
