@@ -21,7 +21,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
-# Of the backup: more than a process copies before another one can stop it.
+# Size of the backup: more than a process copies before another one can stop it.
 PADDING_BYTES = 200_000_000
 
 
@@ -217,9 +217,9 @@ def test_an_interrupted_restore_leaves_the_old_database_and_can_be_repeated(
 def test_root_does_not_restore_for_another_account(tmp_path: Path, backup: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")
-    shutil.chown(tmp_path, "nobody")
+    shutil.chown(tmp_path, "daemon")
 
-    assert "belongs to nobody: run this command as that account" in refusal(tmp_path, backup)
+    assert "belongs to daemon: run this command as that account" in refusal(tmp_path, backup)
     assert files(tmp_path) == {}
 
 

@@ -20,7 +20,7 @@ from petservice.db.sqlite.service_lock import exclude_services
 
 # A database of this service has this table and this migration.
 _MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"
-# What a restore must not replace.
+# The records that a restore must not replace.
 _RECORDS: dict[str, type[Model]] = {"pets": Pet, "API keys": APIKey, "accounts": get_user_model()}
 # SQLite's files next to a database that it has not closed.
 _LOGS = ("-wal", "-shm", "-journal")
