@@ -1,170 +1,40 @@
 """Requests fail soon while PostgreSQL is unavailable, and succeed as soon as it is available again."""
 
 import time
-import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 
-import httpx
 import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
-from tests.faults.load import Load, all_pets, lost, running_load
+from tests.faults.load import Load, all_pets, running_load
+from tests.faults.outages import (
+    CONNECTIONS,
+    MAX_WAIT,
+    OUTAGE,
+    WORKERS,
+    Watch,
+    count_lost,
+    created,
+    failures,
+    first_requests,
+    known_clients,
+    requests_on_all_connections,
+    slowest,
+)
 from tests.faults.servers import Server, primary, replica
-from tests.service import Service, log_in, running_service
+from tests.service import Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
-
-# Seconds for which the server is stopped.
-OUTAGE = 5
 # Maximum seconds of an immediate response, with one second of margin for a busy machine.
 IMMEDIATE = 2
 # Maximum seconds of an immediate response to one of many simultaneous requests.
 IMMEDIATE_FOR_MANY = 3
-# Maximum seconds of a request: for a free connection, for the database, and for a busy machine.
-MAX_WAIT = 5 + 5 + 3
-# Connections of each worker: for reads, for writes, for pages, and for the readiness probe.
-CONNECTIONS = 3 + 3 + 3 + 1
-WORKERS = 2
 
 # The results that clients may see in any state of the database.
 EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
-
-
-class Watch:
-    """Clients that repeat the probes, and a record of the responses."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._is_over = False
-        self.health: list[int] = []
-        self.ready: list[int] = []
-        self.slowest = 0.0  # of health
-
-    def _repeat_health(self) -> None:
-        with self._service.client() as client:
-            while not self._is_over:
-                response = client.get("/v1/health")
-                self.health.append(response.status_code)
-                self.slowest = max(self.slowest, response.elapsed.total_seconds())
-                time.sleep(0.05)  # between two requests
-
-    def _repeat_ready(self) -> None:
-        with self._service.client() as client:
-            while not self._is_over:
-                self.ready.append(client.get("/ready").status_code)
-                time.sleep(0.05)  # between two requests
-
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        # Each probe has its own thread, because readiness may have to wait for the database.
-        threads = [Thread(target=self._repeat_health), Thread(target=self._repeat_ready)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield self
-        finally:
-            self._is_over = True
-            for thread in threads:
-                thread.join()
-
-
-# The path of a page, and a session key to send.
-LOGIN_PAGE = ("/admin/login/", "x" * 32)
-
-
-def known_clients(service: Service, key: str) -> tuple[str, str]:
-    """Make all workers know the key and the session of a member of staff. Return a page and the session.
-
-    Otherwise a worker handles the requests of these clients one at a time until the first one succeeds.
-    """
-    service.create_staff("ada", "correct horse")
-    with service.client() as client:
-        log_in(client, "ada", "correct horse")
-    session = client.cookies["sessionid"]
-    for _ in range(4 * WORKERS):
-        with service.client(key) as client:  # a new connection, which goes to the worker with the fewest
-            assert client.get("/v1/pets?limit=1").status_code == 200
-            once = {"Idempotency-Key": str(uuid.uuid4())}
-            assert client.post("/v1/pets", json={"name": "first"}, headers=once).status_code == 201
-            assert client.get("/admin/password_change/", headers={"Cookie": f"sessionid={session}"}).status_code == 200
-    return "/admin/password_change/", session
-
-
-def first_requests(
-    service: Service, key: str, each: int = 8, page: tuple[str, str] = LOGIN_PAGE
-) -> list[httpx.Response]:
-    """Send so many requests of each kind, all at the same time, and return the responses."""
-    path, session = page
-    with service.client(key) as client, ThreadPoolExecutor(7 * each) as pool:
-        requests = []
-        for _ in range(each):
-            once = {"Idempotency-Key": str(uuid.uuid4())}
-            requests += [
-                client.build_request("GET", "/v1/pets?limit=1"),
-                client.build_request("POST", "/v1/pets", json={"name": "first"}),
-                client.build_request("POST", "/v1/pets", json={"name": "first"}, headers=once),
-                client.build_request("GET", "/v1/store/inventory"),
-                client.build_request("GET", "/ready"),
-                # A page, which reads the session.
-                client.build_request("GET", path, headers={"Cookie": f"sessionid={session}"}),
-                # A seventh request, because connections go to two workers in turn. With an even number, each worker
-                # would get only half of the kinds.
-                client.build_request("GET", "/v1/pets?limit=2"),
-            ]
-        return list(pool.map(client.send, requests))
-
-
-def requests_on_all_connections(
-    service: Service, key: str, page: tuple[str, str], server: Server
-) -> list[httpx.Response]:
-    """Block requests in the database until they use every connection of the service, and return the responses."""
-    with ThreadPoolExecutor(1) as pool, psycopg.connect(server.url) as holder, psycopg.connect(server.url) as looker:
-        looker.autocommit = True
-        # The API and a page read these tables. The probe may reuse the result of the last second.
-        holder.execute("LOCK TABLE pets_pet, django_session")
-        # Enough requests that each worker gets some of each kind.
-        responses = pool.submit(first_requests, service, key, each=16, page=page)
-        held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
-        all_of_them = (WORKERS * (CONNECTIONS - 1),)
-        # A request that fails on a dead connection uses none. In that case wait until the others time out.
-        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone() == all_of_them or responses.done())
-        holder.rollback()
-        return responses.result()
-
-
-def failures(responses: list[httpx.Response]) -> list[str]:
-    """Return a description of each response that is not a success."""
-    return [
-        f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text[:200]}"
-        for response in responses
-        if response.status_code not in (200, 201)
-    ]
-
-
-def slowest(responses: list[httpx.Response]) -> float:
-    """Return the seconds that the slowest response took."""
-    return max(response.elapsed.total_seconds() for response in responses)
-
-
-def created(responses: list[httpx.Response]) -> set[str]:
-    """Return the ids of the pets whose creation got 201."""
-    return {response.json()["id"] for response in responses if response.status_code == 201}
-
-
-def count_lost(service: Service, key: str, load: Load, firsts: list[httpx.Response]) -> int:
-    """Return how many pets whose creation got 201 do not exist, and fail if the inventory is wrong."""
-    with service.client(key) as client:
-        pets = all_pets(client)
-        assert client.get("/v1/store/inventory").json()["available"] == sum(len(ids) for ids in pets.values())
-    assert [name for name in load.retried if len(pets[name]) != 1] == []
-    existing = {pet for ids in pets.values() for pet in ids}
-    return len(lost(load, pets)) + len(load.missing) + len(created(firsts) - existing)
 
 
 def test_requests_fail_immediately_while_the_server_is_stopped(

@@ -1,43 +1,18 @@
 import io
 import re
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
 from pets.files import reading
 from pets.files.json_array import BrokenArrayError, elements
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, FORMATS, Line, Row
+from pets.files.rows import COLUMNS, FORMATS
 from pets.files.writing import write
+from tests.pets.lines import NOW, broken, errors, lines, row_with, rows
 
 pytestmark = pytest.mark.once
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
-
-
-def lines(text: str | bytes, file_format: str = "csv") -> list[Line]:
-    content = text.encode() if isinstance(text, str) else text
-    return list(read(io.BytesIO(content), file_format, now=NOW, created_by="command x"))
-
-
-def rows(text: str | bytes, file_format: str = "csv") -> list[Row | None]:
-    return [line.row for line in lines(text, file_format)]
-
-
-def errors(text: str | bytes, file_format: str = "csv") -> list[tuple[int, str]]:
-    return [(line.number, error) for line in lines(text, file_format) for error in line.errors]
-
-
-def broken(text: str | bytes, file_format: str = "csv") -> str:
-    """Return the last error, after which the reader stops."""
-    number, error = errors(text, file_format)[-1]
-    return f"line {number}: {error}"
-
-
-def row_with(**values: Any) -> Row:
-    return Row(**dict.fromkeys(COLUMNS) | values)
 
 
 NEW = row_with(name="Rex", status="available", created_at=NOW, created_by="command x")
