@@ -90,25 +90,19 @@ class Turns:
         self._free += 1
 
 
-class KnownClients:
-    """A set of keys and sessions that were valid at their last request, as hashes, up to MAX_KNOWN_CLIENTS.
+class KnownClients(dict[int | None, None]):
+    """A set of credentials that were valid at their last request, as hashes, up to MAX_KNOWN_CLIENTS.
 
     It only decides which requests queue with those of strangers. Each request is still authenticated in full.
     """
 
-    def __init__(self) -> None:
-        self._hashes: dict[int, None] = {}
-
-    def __contains__(self, credential: str | None) -> bool:
-        return hash(credential) in self._hashes
-
-    def note(self, credential: str | None) -> None:
+    def note(self, credential: int | None) -> None:
         """Add the client of a request whose key or session was valid."""
-        if credential is not None and credential not in self:
-            self._hashes[hash(credential)] = None
-            if len(self._hashes) > MAX_KNOWN_CLIENTS:
-                del self._hashes[next(iter(self._hashes))]
+        if credential is not None:
+            self[credential] = None
+            if len(self) > MAX_KNOWN_CLIENTS:
+                del self[next(iter(self))]
 
-    def forget(self, credential: str | None) -> None:
+    def forget(self, credential: int | None) -> None:
         """Remove the client of a request whose key or session was refused."""
-        self._hashes.pop(hash(credential), None)
+        self.pop(credential, None)

@@ -172,7 +172,8 @@ class Application:
         except TimeoutError as error:
             return self._failed(request, error)
         if getattr(request, "auth", None) is not None:
-            self._known.note(request.credential)
+            if request.credential not in self._known:
+                self._known.note(request.credential)
         elif response[0] in (401, 403):
             self._known.forget(request.credential)
         return response

@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.encoding import repercent_broken_unicode
+from django.utils.functional import cached_property
 
 from petservice.api.responses import REQUEST_ID, request_id_of
 from petservice.paths import API
@@ -47,12 +48,11 @@ class Request(ASGIRequest):
         # The connection needs the id if it refuses the rest of the request.
         scope[REQUEST_ID] = request_id_of(self.META)
 
-    @property
-    def credential(self) -> str | None:
-        """The unverified API key of an API request, or the session key of any other request."""
-        if self.is_for_api:
-            return self.META.get("HTTP_X_API_KEY")
-        return self.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    @cached_property
+    def credential(self) -> int | None:
+        """The hash of the unverified API key of an API request, or of the session key of any other request."""
+        sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        return None if sent is None else hash(sent)
 
     @property
     def is_chunked(self) -> bool:
