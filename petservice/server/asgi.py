@@ -167,15 +167,18 @@ class Application:
     async def _api_response(self, request: Request) -> Response:
         kind = "reads" if request.method in ("GET", "HEAD") else "writes"
         try:
-            async with self._turn(kind, request):
+            if request.credential in self._known:
                 response = await self._call_of_api(kind, request)
+            else:
+                async with self._turn(kind, request):
+                    response = await self._call_of_api(kind, request)
         except TimeoutError as error:
             return self._failed(request, error)
-        if getattr(request, "auth", None) is not None:
-            if request.credential not in self._known:
-                self._known.note(request.credential)
-        elif response[0] in (401, 403):
-            self._known.forget(request.credential)
+        if getattr(request, "auth", None) is None:
+            if response[0] in (401, 403):
+                self._known.forget(request.credential)
+        elif request.credential not in self._known:
+            self._known.note(request.credential)
         return response
 
     async def _call_of_api(self, kind: str, request: Request) -> Response:

@@ -36,6 +36,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     is_whole = False
     # The file descriptor of the socket.
     descriptor: int
+    # The kind of client (petservice.server.priority), as the latest response has shown it.
+    client_kind = STRANGER
     # Whether the response to the latest request has begun.
     has_responded = False
     # The time since which the client has read nothing of the response.
@@ -117,7 +119,10 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _send_response_start(self, *args: Any, **options: Any) -> None:
         self.has_responded = True
-        self.worker.sockets_by_priority.set_kind(self.descriptor, self.scope.get(CLIENT_KIND, STRANGER))
+        kind = self.scope.get(CLIENT_KIND, STRANGER)
+        if kind != self.client_kind:
+            self.client_kind = kind
+            self.worker.sockets_by_priority.set_kind(self.descriptor, kind)
         super()._send_response_start(*args, **options)
 
     def _send_error_response(self, status: int, message: str, extra_headers: Any = ()) -> None:
