@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Thread
 
 import httpx
@@ -75,8 +75,10 @@ def known_clients(service: Service, key: str) -> tuple[str, str]:
     with service.client() as client:
         log_in(client, "ada", "correct horse")
     session = client.cookies["sessionid"]
-    for _ in range(4 * WORKERS):
-        with service.client(key) as client:  # a new connection, which goes to the worker with the fewest
+    with ExitStack() as stack:
+        for _ in range(4 * WORKERS):
+            # Each connection stays open, so that the next one goes to the worker with fewer.
+            client = stack.enter_context(service.client(key))
             assert client.get("/v1/pets?limit=1").status_code == 200
             once = {"Idempotency-Key": str(uuid.uuid4())}
             assert client.post("/v1/pets", json={"name": "first"}, headers=once).status_code == 201
