@@ -126,8 +126,15 @@ class Service:
         """
         headers = {"X-API-Key": key} if key else {}
         hooks = {} if "DEBUG" in self.environment else {"response": [_assert_response_is_described]}
+        limits = httpx.Limits(max_connections=None)
         return httpx.Client(
-            base_url=self.url, headers=headers, timeout=30, trust_env=False, verify=TLS, event_hooks=hooks
+            base_url=self.url,
+            headers=headers,
+            timeout=30,
+            trust_env=False,
+            verify=TLS,
+            event_hooks=hooks,
+            limits=limits,
         )
 
 

@@ -1,5 +1,6 @@
 """Requests to a service whose database is unavailable, and the health checks during the outage."""
 
+import random
 import time
 import uuid
 from collections.abc import Iterator
@@ -91,7 +92,7 @@ def first_requests(
 ) -> list[httpx.Response]:
     """Send so many requests of each kind, all at the same time, and return the responses."""
     path, session = page
-    with service.client(key) as client, ThreadPoolExecutor(7 * each) as pool:
+    with service.client(key) as client, ThreadPoolExecutor(6 * each) as pool:
         requests = []
         for _ in range(each):
             once = {"Idempotency-Key": str(uuid.uuid4())}
@@ -103,10 +104,9 @@ def first_requests(
                 client.build_request("GET", "/ready"),
                 # A page, which reads the session.
                 client.build_request("GET", path, headers={"Cookie": f"sessionid={session}"}),
-                # A seventh request, because connections go to two workers in turn. With an even number, each worker
-                # would get only half of the kinds.
-                client.build_request("GET", "/v1/pets?limit=2"),
             ]
+        # Connections go to the workers in turn, so in a regular order one worker could get all requests of a kind.
+        random.shuffle(requests)
         return list(pool.map(client.send, requests))
 
 
@@ -118,12 +118,12 @@ def requests_on_all_connections(
         looker.autocommit = True
         # The API and a page read these tables. The probe may reuse the result of the last second.
         holder.execute("LOCK TABLE pets_pet, django_session")
-        # Enough requests that each worker gets some of each kind.
-        responses = pool.submit(first_requests, service, key, each=16, page=page)
+        # So many that each worker gets at least three of each kind, which is as many as use a connection.
+        responses = pool.submit(first_requests, service, key, each=24, page=page)
         held = "FROM pg_stat_activity WHERE application_name = 'petservice' AND wait_event_type = 'Lock'"
-        enough = WORKERS * 6 - 1  # all but one of the API's; pages may still queue
+        all_of_them = (WORKERS * (CONNECTIONS - 1),)
         # A request that fails on a dead connection uses none. In that case wait until the others time out.
-        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone()[0] >= enough or responses.done())
+        wait_until(lambda: looker.execute(f"SELECT count(*) {held}").fetchone() == all_of_them or responses.done())
         holder.rollback()
         return responses.result()
 
