@@ -1,6 +1,7 @@
 """Restores of a SQLite database, and what they leave in its folder."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,14 @@ def command(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
     environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
     line = [sys.executable, "manage.py", *arguments]
     return subprocess.Popen(
-        line, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        line,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A shell ignores SIGINT for tests that it runs in the background, and the command would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -190,7 +190,7 @@ def test_a_full_disk_leaves_the_old_database(tmp_path: Path, migrated: Path, bac
     assert pets(tmp_path / NAME) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_restore_leaves_the_old_database_and_can_be_repeated(
     tmp_path: Path, migrated: Path, backup: Path, number: signal.Signals
 ) -> None:
