@@ -130,7 +130,7 @@ def _object(values: Any) -> dict[str, Any] | str:
 def _read_json(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     number, line = 1, b""
-    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007
+    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007  # used after the loop
         line = line.removeprefix(_BYTE_ORDER_MARK)
         if line and not line.isspace():
             break

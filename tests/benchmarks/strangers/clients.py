@@ -87,7 +87,7 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
     command = [sys.executable, "-m", "tests.benchmarks.strangers.connections", kind.name, port, str(HOSTILE_CLIENTS)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     wait_until(lambda: "asyncio" in Path(f"/proc/{process.pid}/maps").read_text())
-    time.sleep(1.5)
+    time.sleep(1.5)  # until the clients have connected
     yield rate
     process.send_signal(signal.SIGINT)
     made = int(process.communicate()[0])
