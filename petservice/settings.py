@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "petservice",
     "petservice.backoffice",  # before the admin, because it replaces some of its templates
     "petservice.apikeys",
+    "petservice.audit",
     "pets",
     "store",
     "petservice.backoffice.apps.AdminConfig",  # django.contrib.admin with our dashboard
