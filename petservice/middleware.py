@@ -14,8 +14,8 @@ from petservice import paths
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.responses import REQUEST_ID, request_id_of, with_standard_headers
 from petservice.apikeys import keys
-from petservice.backoffice.error_views import failure_page
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
+from petservice.failure_page import failure_page
 from petservice.monitoring.logs import request_id as logged_request_id
 
 logger = logging.getLogger(__name__)

@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "petservice",
     "petservice.backoffice",  # before the admin, because it replaces some of its templates
     "petservice.apikeys",
+    "petservice.sign_in",
     "petservice.audit",
     "pets",
     "store",
@@ -122,6 +123,9 @@ INSTALLED_APPS = [
     "import_export",
     "csp",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
 ]
 
 MIDDLEWARE = [
@@ -193,9 +197,9 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_CLIENT_IP_CALLABLE = "petservice.backoffice.logins.counted_address"
-AXES_LOCKOUT_CALLABLE = "petservice.backoffice.logins.locked_out"
-AXES_HANDLER = "petservice.backoffice.logins.LoginAttempts"
+AXES_CLIENT_IP_CALLABLE = "petservice.sign_in.logins.counted_address"
+AXES_LOCKOUT_CALLABLE = "petservice.sign_in.logins.locked_out"
+AXES_HANDLER = "petservice.sign_in.logins.LoginAttempts"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False

@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from petservice.backoffice import logins
 from petservice.change_message import change_message
+from petservice.sign_in import logins
 
 admin.site.unregister(get_user_model())
 

@@ -1,6 +1,6 @@
 from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
-from django.db.models.signals import post_migrate, pre_save
+from django.db.models.signals import post_migrate
 
 
 class BackOfficeConfig(AppConfig):
@@ -10,13 +10,12 @@ class BackOfficeConfig(AppConfig):
     default = True
 
     def ready(self) -> None:
-        from petservice.backoffice import groups, logins
+        from petservice.backoffice import groups
 
         apps.get_app_config("auth").verbose_name = "Staff accounts"
 
         # The signal of the last app creates the groups, because only then all permissions exist.
         post_migrate.connect(groups.create_groups, dispatch_uid="petservice.create_groups")
-        pre_save.connect(logins.clear_form_data, sender="axes.AccessAttempt", dispatch_uid="petservice.clear_form_data")
 
 
 class AdminConfig(admin_apps.AdminConfig):

@@ -12,7 +12,7 @@ from django.urls import path, reverse
 
 from petservice import guides
 from petservice.backoffice import dashboard
-from petservice.backoffice.logins import LoginForm, too_many_logins
+from petservice.sign_in.logins import LoginForm, too_many_logins
 
 
 class PetServiceAdminSite(admin.AdminSite):

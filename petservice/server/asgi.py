@@ -21,7 +21,6 @@ from django.urls import get_resolver
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
-from petservice.backoffice.logins import counted_address, reject_login, staff_account
 from petservice.db.backend import backend
 from petservice.handler import Handler
 from petservice.health import known_response, readiness, renew, unavailable
@@ -48,6 +47,7 @@ from petservice.server.public_responses import Key, PublicResponses
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
+from petservice.sign_in.logins import counted_address, reject_login, staff_account
 
 logger = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice import health
-from petservice.backoffice import logins
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
 from petservice.server import balancing, protocol, worker
 from petservice.server.asgi import Application
+from petservice.sign_in import logins
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20

@@ -19,8 +19,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from petservice.backoffice.error_views import failure_page
 from petservice.client_address import client_address
+from petservice.failure_page import failure_page
 
 # The key in a request's META that marks a login to be rejected.
 _REJECTED = "petservice.login_rejected"
