@@ -14,9 +14,10 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
 from pets.admin import selection as selections
-from pets.admin.changelist import MAX_COUNTED, count_of_pets, filters_in_words
+from pets.admin.changelist import count_of_pets, filters_in_words
 from pets.admin.selection import BATCH, Selection
 from pets.models import Pet
+from petservice.bounded_paginator import MAX_COUNTED
 
 # Maximum number of pets whose status changes without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20

@@ -7,46 +7,23 @@ from typing import Any, NamedTuple
 from django import forms
 from django.contrib.admin import ListFilter
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
-from django.core.paginator import Paginator
 from django.db.models import F, QuerySet, Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
-from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from pets.case_insensitive import CaseInsensitive, equals, ranges
 from pets.models import Pet
+from petservice.bounded_paginator import MAX_COUNTED, MoreThan
 
-# Maximum number of pets that a list counts and shows, so that a page stays fast. Staff filter longer lists.
-MAX_COUNTED = 10_000
 # Maximum number of tags that the filter suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20
-
-
-class MoreThan(int):
-    """A count that was stopped at a maximum; the real number is greater."""
-
-    def __str__(self) -> str:
-        return f"more than {int(self):,}"
-
-    def __format__(self, format_spec: str) -> str:
-        return str(self)
 
 
 def count_of_pets(number: int) -> str:
     """Return a number of pets in words."""
     return "1 pet" if number == 1 else f"{number:,} pets"
-
-
-class BoundedPaginator(Paginator):
-    """A paginator that counts at most MAX_COUNTED rows."""
-
-    @cached_property
-    def count(self) -> int:
-        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin's lists are querysets
-        count = rows.order_by()[: MAX_COUNTED + 1].values("pk").count()
-        return count if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
 
 
 class StrippedSearchForm(ChangeListSearchForm):

@@ -31,7 +31,7 @@ from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
 from pets import creator
-from pets.admin.changelist import BoundedPaginator, count_of_pets, filters_in_words
+from pets.admin.changelist import count_of_pets, filters_in_words
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError
@@ -39,6 +39,7 @@ from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
 from pets.models import Pet, Upload
+from petservice.bounded_paginator import BoundedPaginator
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000

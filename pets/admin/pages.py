@@ -15,8 +15,6 @@ from django.utils.html import format_html
 from pets import creator
 from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import (
-    MAX_COUNTED,
-    BoundedPaginator,
     CreatedFilter,
     PetChangeList,
     TagFilter,
@@ -29,6 +27,7 @@ from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
+from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
 
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
 _BY_NAME = (CaseInsensitive("name").asc(), "pk")

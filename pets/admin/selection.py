@@ -12,9 +12,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pets.admin.changelist import MAX_COUNTED, count_of_pets
+from pets.admin.changelist import count_of_pets
 from pets.models import Pet
 from petservice.api.validators import is_id
+from petservice.bounded_paginator import MAX_COUNTED
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"

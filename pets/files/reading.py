@@ -10,9 +10,9 @@ from typing import IO, Any
 
 import orjson
 
-from pets.files.formulas import unescape
 from pets.files.json_array import BrokenArrayError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, unknown_columns
+from petservice.csv_formulas import unescape
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
 # refuses cells of more than 131,072 characters.

@@ -4,8 +4,10 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
 
+from pets.models import Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from store.models import InventoryItem
 
 pytestmark = pytest.mark.django_db
 
@@ -37,3 +39,18 @@ def test_an_event_without_an_account_has_no_name():
 
     entry = AuditEntry.objects.get()
     assert (entry.account, entry.account_name, entry.address) == (None, "", None)
+
+
+def test_an_event_of_a_command_has_the_account_name_command_and_no_address():
+    entry = record(None, AuditEntry.Kind.EXPORTED, target=Pet, count=3)
+
+    assert (entry.account, entry.account_name, entry.address) == (None, "command", None)
+    assert (entry.record_type, entry.record_id, entry.record_name, entry.count) == ("pets.pet", "", "", 3)
+
+
+def test_a_pet_has_the_same_entries_on_the_pages_of_pets_and_of_the_inventory():
+    pet = Pet.objects.create(name="Rex")
+
+    entry = record(None, AuditEntry.Kind.CHANGED, target=InventoryItem.objects.get())
+
+    assert (entry.record_type, entry.record_id) == ("pets.pet", pet.pk)

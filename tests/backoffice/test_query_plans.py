@@ -9,9 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pets.admin.changelist import MAX_COUNTED
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.bounded_paginator import MAX_COUNTED
 
 PETS = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")

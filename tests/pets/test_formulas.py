@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pets.files.formulas import escape, unescape
+from petservice.csv_formulas import escape, unescape
 
 pytestmark = pytest.mark.once
 

@@ -10,6 +10,7 @@ from django.test import Client
 from pets.admin import changelist, pages
 from pets.models import Pet
 from pets.services import create_pet
+from petservice import bounded_paginator
 from tests.backoffice.pages import messages
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names
 
@@ -198,6 +199,7 @@ def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
 def test_only_a_list_within_the_limit_of_actions_offers_to_select_all(
     staff: Client, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 60)
     monkeypatch.setattr(changelist, "MAX_COUNTED", 60)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
     assert "Select all 60" in staff.get(url).content.decode()
@@ -210,7 +212,7 @@ def test_only_a_list_within_the_limit_of_actions_offers_to_select_all(
 
 
 def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changelist, "MAX_COUNTED", 300)
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 300)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(300))
     assert "300 pets" in staff.get(LIST).content.decode()
     assert "more than" not in staff.get(LIST).content.decode()

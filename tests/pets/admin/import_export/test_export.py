@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin import changelist
 from pets.admin.import_export import EXPORTED, MAX_BYTES, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
+from petservice import bounded_paginator
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
 
 
@@ -97,7 +97,7 @@ def test_the_export_page_shows_the_number_of_pets_and_the_filter(
     page = staff.get(f"{EXPORT}?tag=rabbit&status__exact=pending").content.decode()
     assert "Download 3 pets (status pending, tag “rabbit”)." in page
     assert "Download 3 pets." in staff.get(EXPORT).content.decode()
-    monkeypatch.setattr(changelist, "MAX_COUNTED", 2)
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 2)
     assert "Download more than 2 pets." in staff.get(EXPORT).content.decode()
 
 
