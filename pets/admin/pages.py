@@ -107,16 +107,26 @@ class PetPages(BulkActions):
     # Columns and fields.
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Show the API key that created a pet only to users with the permission to view keys."""
-        if not request.user.has_perm("apikeys.view_apikey"):
-            return self.list_display
-        return tuple("created_by_key" if name == "created_by_api" else name for name in self.list_display)
+        """Show the API key that created a pet only to users with the permission to view keys.
+
+        A status that cannot be changed in the list is a badge.
+        """
+        columns = {}
+        if request.user.has_perm("apikeys.view_apikey"):
+            columns["created_by_api"] = "created_by_key"
+        if "status" not in self.list_editable or not self.has_change_permission(request):
+            columns["status"] = "status_badge"
+        return tuple(columns.get(name, name) for name in self.list_display)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return EDITABLE
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
         return (*EDITABLE, "id", "created_at", key)
+
+    @admin.display(description="status")
+    def status_badge(self, pet: Pet) -> str:
+        return format_html('<span class="badge badge-{}">{}</span>', pet.status, pet.get_status_display())
 
     @admin.display(description="created (UTC)")
     def created(self, pet: Pet) -> str:

@@ -28,6 +28,17 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
         assert "&lt;script&gt;alert(1)" in page
 
 
+def test_the_status_of_a_pet_is_a_badge_unless_it_can_be_changed_in_the_list(staff: Client) -> None:
+    for status in Pet.Status:
+        Pet.objects.create(name=f"A pet that is {status}", status=status)
+    badges = {f'<span class="badge badge-{status}">{status.label}</span>' for status in Pet.Status}
+
+    shown = {url: staff.get(url).content.decode() for url in (LIST, INVENTORY)}
+
+    assert {badge for badge in badges if badge in shown[LIST]} == badges
+    assert not any(badge in shown[INVENTORY] for badge in badges)
+
+
 @pytest.fixture
 def pets_of_all_creators(create_key: Callable[..., str], staff: Client) -> str:
     """Create pets by an API key, by staff and by an unknown creator, and return the prefix of the key."""
