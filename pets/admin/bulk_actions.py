@@ -14,7 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
 from pets.admin import selection as selections
-from pets.admin.changelist import count_of_pets, filters_in_words
+from pets.admin.changelist import count_of_pets
+from pets.admin.filters import filters_in_words
 from pets.admin.selection import BATCH, Selection
 from pets.models import Pet
 from petservice.bounded_paginator import MAX_COUNTED

@@ -31,7 +31,8 @@ from import_export.resources import ModelResource
 from import_export.results import Result, RowResult
 
 from pets import creator
-from pets.admin.changelist import count_of_pets, filters_in_words
+from pets.admin.changelist import count_of_pets
+from pets.admin.filters import filters_in_words
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError

@@ -14,15 +14,11 @@ from django.utils.html import format_html
 
 from pets import creator
 from pets.admin.bulk_actions import BulkActions
-from pets.admin.changelist import (
-    CreatedFilter,
-    PetChangeList,
-    TagFilter,
-    count_of_pets,
-    tags_starting_with,
-)
+from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.filters import CreatedFilter, TagFilter
 from pets.admin.forms import PetForm
 from pets.admin.import_export import PetImportExport
+from pets.admin.tag_suggestions import tags_starting_with
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
 from pets.models import Pet

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from pets.admin import changelist, pages
+from pets.admin import changelist, filters, pages, tag_suggestions
 from pets.models import Pet
 from pets.services import create_pet
 from petservice import bounded_paginator
@@ -103,7 +103,7 @@ def test_a_filter_keeps_the_search_and_the_other_filters(staff: Client) -> None:
     page = staff.get(LIST, {"q": "re", "tag": "dog", "created_from": "2026-11-01"})
 
     for spec in page.context["cl"].filter_specs:
-        if isinstance(spec, changelist.InputFilter):
+        if isinstance(spec, filters.InputFilter):
             (choice,) = spec.choices(page.context["cl"])
             others = {"q": "re", "tag": "dog", "created_from": "2026-11-01"}
             assert choice["others"] == {name: value for name, value in others.items() if name not in spec.labels}
@@ -192,7 +192,7 @@ def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
 
     suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
 
-    assert suggestions == [f"tag {number:03}" for number in range(changelist._MAX_SUGGESTIONS)]
+    assert suggestions == [f"tag {number:03}" for number in range(tag_suggestions._MAX_SUGGESTIONS)]
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
