@@ -105,6 +105,7 @@ except EnvValidationError as error:
 INSTALLED_APPS = [
     "petservice",
     "petservice.backoffice",  # before the admin, because it replaces some of its templates
+    "petservice.accounts",
     "petservice.apikeys",
     "petservice.sign_in",
     "petservice.audit",
@@ -188,7 +189,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = reverse_lazy("admin:login")
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
-    "django.contrib.auth.backends.ModelBackend",
+    "petservice.accounts.sessions.AccountBackend",
 ]
 # Failed logins are counted per account and client address. So a stranger who guesses passwords locks out neither the
 # account's owner at another address, nor other accounts at the same address.

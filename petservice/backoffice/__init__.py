@@ -1,1 +1,1 @@
-"""The admin site of this service: dashboard, staff accounts, groups and error views."""
+"""The admin site of this service: dashboard and error views."""

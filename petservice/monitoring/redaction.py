@@ -1,4 +1,4 @@
-"""The removal of API keys from messages and logs, in case clients put a key in the wrong place."""
+"""The removal of secrets from messages and logs: API keys in the wrong place, and links that set a password."""
 
 import logging
 import re
@@ -7,11 +7,13 @@ import re
 _ECHO = 100
 # The display prefix stays, because staff can find the key's record by it.
 _KEY = re.compile(r"(pets_(?:test|live)_\w{8})\w+", re.ASCII)
+# The token of a link is a part of its path.
+_LINK = re.compile(r"(pets_link_)\w+", re.ASCII)
 
 
 def without_keys(text: str) -> str:
-    """Return the text with everything that looks like an API key cut to its display prefix."""
-    return _KEY.sub(r"\1…", text)
+    """Return the text with everything that looks like an API key cut to its display prefix, and without link tokens."""
+    return _LINK.sub(r"\1…", _KEY.sub(r"\1…", text))
 
 
 def echo(text: str) -> str:

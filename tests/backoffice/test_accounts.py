@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
+from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import groups
 from tests.backoffice.pages import submit
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import groups
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db

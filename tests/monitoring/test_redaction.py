@@ -2,6 +2,7 @@
 
 import pytest
 
+from petservice.monitoring.redaction import without_keys
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import line_of
 from tests.server.connections import HOST, Client, get
@@ -65,3 +66,9 @@ def test_api_key_does_not_appear_in_the_log(observed: Observed) -> None:
     log = observed.service.log.read_text()
     assert observed.key[:18] in log
     assert observed.key[18:] not in log
+
+
+def test_the_token_of_a_link_does_not_appear_in_the_log() -> None:
+    line = without_keys('Internal Server Error: "/admin/set-password/pets_link_0123abc/" of pets_link_4567')
+
+    assert line == 'Internal Server Error: "/admin/set-password/pets_link_…/" of pets_link_…'

@@ -12,7 +12,7 @@ from django.urls import reverse
 from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.backoffice import groups
+from petservice.accounts import groups
 from tests.backoffice.pages import submit
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
 

@@ -1,0 +1,154 @@
+"""The models of staff accounts: an account with its role and state, the version of its sessions, and password links."""
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.utils import timezone
+
+from petservice.accounts.groups import GROUPS, PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
+
+# The log recognises tokens by this prefix, and removes them.
+TOKEN_PREFIX = "pets_link_"  # noqa: S105  # not a secret
+
+
+class Role(models.TextChoices):
+    """A set of permissions that an account has. The name of a role with a group is that of the group."""
+
+    PETS = PETS_AND_INVENTORY, PETS_AND_INVENTORY
+    KEYS = PETS_INVENTORY_AND_KEYS, PETS_INVENTORY_AND_KEYS
+    ADMINISTRATOR = "Administrator", "Administrator"
+    # Other groups, or permissions that were given to the account itself.
+    CUSTOM = "Custom", "Custom"
+
+
+class State(models.TextChoices):
+    """A state that decides whether a person can log in."""
+
+    ACTIVE = "active", "Active"
+    INVITED = "invited", "Invited"
+    LOCKED = "locked", "Locked"
+    DEACTIVATED = "deactivated", "Deactivated"
+    NOT_STAFF = "not staff", "Not staff"
+
+
+class Account(User):
+    """A user as a staff account: the same row, with a role instead of permissions."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "staff account"
+        verbose_name_plural = "staff accounts"
+        default_permissions = ()  # only administrators manage accounts
+
+    @property
+    def full_name(self) -> str:
+        return self.get_full_name()
+
+    @property
+    def role(self) -> Role:
+        if self.is_superuser:
+            return Role.ADMINISTRATOR
+        groups = [group.name for group in self.groups.all()]
+        is_role = len(groups) == 1 and groups[0] in GROUPS and not self.user_permissions.all()
+        return Role(groups[0]) if is_role else Role.CUSTOM
+
+    def state(self, *, is_locked: bool) -> State:
+        """Return the state of the account; the caller knows whether it is locked after failed logins."""
+        if not self.is_active:
+            return State.DEACTIVATED
+        if not self.is_staff:
+            return State.NOT_STAFF
+        if is_locked:
+            return State.LOCKED
+        return State.ACTIVE if self.has_usable_password() else State.INVITED
+
+    # Django stores this hash in each session, and ends a session whose hash is another one.
+
+    def get_session_auth_hash(self) -> str:
+        return self._versioned(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        yield from map(self._versioned, super().get_session_auth_fallback_hash())
+
+    def _versioned(self, auth_hash: str) -> str:
+        version: SessionVersion | None = getattr(self, "session_version", None)
+        return f"{auth_hash}.{version.number}" if version else auth_hash
+
+
+class SessionVersion(models.Model):
+    """The current version of an account's sessions: sessions of earlier versions have ended.
+
+    An account whose sessions were never ended has no version.
+    """
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="session_version"
+    )
+    number = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.account}: {self.number}"
+
+
+class PasswordLink(models.Model):
+    """A link with which a person sets the password of an account, once. Only a digest of its token is stored."""
+
+    LIFETIME = timedelta(days=3)
+
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="password_links")
+    digest = models.CharField(max_length=64, unique=True)
+    # The form that created the link, so that sending a form twice creates one link.
+    form_token = models.UUIDField(unique=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="created_password_links"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    # When a newer link replaced this one, or when the account was deactivated.
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Link for {self.account}"
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        return hashlib.sha256(token.encode()).hexdigest()
+
+    @classmethod
+    def create(cls, account: User, *, created_by: Any, form_token: UUID) -> tuple["PasswordLink", str]:
+        """Create a link that replaces the account's open links, and return it with its token."""
+        token = TOKEN_PREFIX + secrets.token_hex(24)
+        now = timezone.now()
+        cls.withdraw(account)
+        link = cls.objects.create(
+            account=account,
+            digest=cls.digest_of(token),
+            form_token=form_token,
+            created_by=created_by,
+            created_at=now,
+            expires_at=now + cls.LIFETIME,
+        )
+        return link, token
+
+    @classmethod
+    def withdraw(cls, account: User) -> None:
+        """Make the open links of an account useless."""
+        cls.objects.filter(account=account, used_at=None, withdrawn_at=None).update(withdrawn_at=timezone.now())
+
+    def is_open(self) -> bool:
+        """Return whether the link can set a password now."""
+        return self.used_at is None and self.withdrawn_at is None and timezone.now() < self.expires_at

@@ -1,0 +1,79 @@
+"""All sessions of an account end together, and no session of another account does."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from petservice.accounts import sessions
+from tests.backoffice.login import INDEX, LOGIN, PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user("ada", password=PASSWORD, is_staff=True)
+
+
+def log_in(name: str = "ada") -> Client:
+    client = Client()
+    assert client.post(LOGIN, {"username": name, "password": PASSWORD}).status_code == 302
+    return client
+
+
+def is_logged_in(client: Client) -> bool:
+    return client.get(INDEX).status_code == 200
+
+
+def test_all_sessions_of_one_account_end_and_later_logins_work(ada: User) -> None:
+    User.objects.create_user("bob", password=PASSWORD, is_staff=True)
+    first, second, bobs = log_in(), log_in(), log_in("bob")
+    forced = Client()
+    forced.force_login(ada)
+    assert is_logged_in(forced)
+
+    for _ in range(2):
+        sessions.end_all(ada)
+        assert not any(map(is_logged_in, (first, second, forced)))
+        assert is_logged_in(bobs)
+
+        first = log_in()
+        forced.force_login(User.objects.get(pk=ada.pk))
+        assert is_logged_in(first)
+        assert is_logged_in(forced)
+
+
+def test_a_person_stays_logged_in_who_changes_the_own_password_after_sessions_were_ended(ada: User) -> None:
+    sessions.end_all(ada)
+    client, other = log_in(), log_in()
+    new = "another long one"
+
+    fields = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    assert client.post("/admin/password_change/", fields).status_code == 302
+
+    assert is_logged_in(client)
+    assert not is_logged_in(other)
+
+
+def test_the_session_of_a_request_costs_one_query_for_the_account(ada: User, django_assert_num_queries: Any) -> None:
+    sessions.end_all(ada)
+    client = log_in()
+
+    with django_assert_num_queries(2) as queries:  # the session, and the account with its version
+        client.get("/admin/help/")
+
+    assert "session_version" not in queries[0]["sql"]
+    assert "accounts_sessionversion" in queries[1]["sql"]
+
+
+def test_a_secret_key_can_be_replaced_after_sessions_were_ended(ada: User, settings: Any) -> None:
+    sessions.end_all(ada)
+    settings.SECRET_KEY = "the first" * 5
+    client = log_in()
+
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "the second" * 5
+    assert is_logged_in(client)
+    sessions.end_all(ada)
+    assert not is_logged_in(client)
