@@ -3,18 +3,14 @@
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.utils.html import format_html
 
 from pets.fields import EDITABLE
 from pets.models import Pet
+from petservice.merging_form import MergingForm
 
 
-class PetForm(forms.ModelForm):
-    """A form of a pet's texts and status that merges the user's changes with those that others made since.
-
-    A hidden field has the value that the page showed. A field that was sent as it was shown keeps its current value.
-    Only a field that both the user and someone else changed is a conflict.
+class PetForm(MergingForm):
+    """A form of a pet's texts and status that merges the user's changes with those of others.
 
     Texts keep their white space, because a form that strips it would change a client's text when staff edit another
     field.
@@ -29,34 +25,6 @@ class PetForm(forms.ModelForm):
         for field in self.fields.values():
             if isinstance(field, forms.CharField):
                 field.strip = False
-            field.show_hidden_initial = not self.instance._state.adding
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
-        for name in fields:
-            current, shown, sent = self.initial[name], self.data.get(self[name].html_initial_name), cleaned[name]
-            if shown is None:
-                shown = current  # programs may omit the hidden fields, and then overwrite the current value
-            if _is_same(sent, shown) or _is_same(sent, current):
-                cleaned[name] = current
-                self._show(name, current, current)
-            elif not _is_same(current, shown):
-                self.add_error(name, _conflict(current, sent))
-                self._show(name, sent, current)
-        return cleaned
-
-    @property
-    def changed_data(self) -> list[str]:
-        """Return the names of the fields whose values change."""
-        return [name for name in self.fields if self.cleaned_data.get(name) != self.initial.get(name)]
-
-    def _show(self, name: str, value: str | None, current: str | None) -> None:
-        """Set the values that a page with errors shows, so that the next save is compared with the current value."""
-        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-        data[self[name].html_name] = value or ""
-        data[self[name].html_initial_name] = current or ""
-        self.data = data
 
 
 class StatusForm(forms.ModelForm):
@@ -70,24 +38,3 @@ class StatusForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["status"].show_hidden_initial = True
         self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # table cells have no labels
-
-
-def _conflict(current: str | None, sent: str | None) -> ValidationError:
-    """Return an error that shows the value of someone else and the value of the user side by side."""
-    message = format_html(
-        "While this page was open, someone else changed this field too. Nothing was saved. Save again to replace "
-        'their value with yours, or enter their value to keep it.<span class="conflict"><span>Their value: <b>{}</b>'
-        "</span> <span>Your value: <b>{}</b></span></span>",
-        current or "(empty)",
-        sent or "(empty)",
-    )
-    return ValidationError(message, code="conflict")
-
-
-def _is_same(text: str | None, other: str | None) -> bool:
-    """Compare texts without line breaks, because text inputs remove them. None equals an empty text."""
-    return _in_one_line(text) == _in_one_line(other)
-
-
-def _in_one_line(text: str | None) -> str:
-    return (text or "").replace("\r", "").replace("\n", "")

@@ -14,7 +14,7 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
@@ -53,15 +53,17 @@ def clear_form_data(instance: AccessAttempt, **kwargs: Any) -> None:
     instance.get_data = instance.post_data = ""
 
 
+def lockouts() -> QuerySet[AccessAttempt]:
+    """Return the records of failed logins that block an account from an address now."""
+    return AccessAttempt.objects.filter(  # type: ignore[no-any-return]  # axes has no types
+        failures_since_start__gte=settings.AXES_FAILURE_LIMIT,
+        attempt_time__gt=timezone.now() - settings.AXES_COOLOFF_TIME,
+    )
+
+
 def is_locked(username: str) -> bool:
     """Return whether logins of an account are blocked from any address."""
-    return bool(
-        AccessAttempt.objects.filter(
-            username=username,
-            failures_since_start__gte=settings.AXES_FAILURE_LIMIT,
-            attempt_time__gt=timezone.now() - settings.AXES_COOLOFF_TIME,
-        ).exists()
-    )
+    return lockouts().filter(username=username).exists()
 
 
 def unlock(username: str) -> bool:

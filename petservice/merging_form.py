@@ -1,0 +1,68 @@
+"""A form that edits a record without overwriting the changes of other people."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.html import format_html
+
+
+class MergingForm(forms.ModelForm):
+    """A form that merges the user's changes with those that others made since the page was opened.
+
+    A hidden field has the value that the page showed. A field that was sent as it was shown keeps its current value.
+    Only a field that both the user and someone else changed is a conflict. The caller locks the record.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = not self.instance._state.adding
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
+        for name in fields:
+            current, shown, sent = self.initial[name], self.data.get(self[name].html_initial_name), cleaned[name]
+            if shown is None:
+                shown = current  # programs may omit the hidden fields, and then overwrite the current value
+            if _is_same(sent, shown) or _is_same(sent, current):
+                cleaned[name] = current
+                self._show(name, current, current)
+            elif not _is_same(current, shown):
+                self.add_error(name, _conflict(current, sent))
+                self._show(name, sent, current)
+        return cleaned
+
+    @property
+    def changed_data(self) -> list[str]:
+        """Return the names of the fields whose values change."""
+        return [name for name in self.fields if self.cleaned_data.get(name) != self.initial.get(name)]
+
+    def _show(self, name: str, value: str | None, current: str | None) -> None:
+        """Set the values that a page with errors shows, so that the next save is compared with the current value."""
+        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        data[self[name].html_name] = value or ""
+        data[self[name].html_initial_name] = current or ""
+        self.data = data
+
+
+def _conflict(current: str | None, sent: str | None) -> ValidationError:
+    """Return an error that shows the value of someone else and the value of the user side by side."""
+    message = format_html(
+        "While this page was open, someone else changed this field too. Nothing was saved. Save again to replace "
+        'their value with yours, or enter their value to keep it.<span class="conflict"><span>Their value: <b>{}</b>'
+        "</span> <span>Your value: <b>{}</b></span></span>",
+        current or "(empty)",
+        sent or "(empty)",
+    )
+    return ValidationError(message, code="conflict")
+
+
+def _is_same(text: str | None, other: str | None) -> bool:
+    """Compare texts without line breaks, because text inputs remove them. None equals an empty text."""
+    return _in_one_line(text) == _in_one_line(other)
+
+
+def _in_one_line(text: str | None) -> str:
+    return (text or "").replace("\r", "").replace("\n", "")
