@@ -6,6 +6,7 @@ those signals serve pages only, and would cost more than the rest of a small API
 
 import socket
 from collections.abc import Callable
+from time import time
 from typing import Any, cast
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from django.urls import Resolver404, get_resolver
 from django.utils.module_loading import import_string
 
 from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.apikeys import usage
 from petservice.paths import API
 
 
@@ -48,6 +50,9 @@ class APIHandlerMixin(BaseHandler):
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(API):
             response: HttpResponseBase = self._api_chain(request)
+            client = getattr(request, "auth", None)
+            if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
+                usage.recorder.count(client.id, response.status_code, request.META, time())
             return response
         return super().get_response(request)
 

@@ -13,7 +13,9 @@ from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import health
+from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
+from petservice.apikeys.usage import UsageRecorder
 from petservice.handler import APIHandlerMixin
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
@@ -92,6 +94,14 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear the cache and the recorded readiness, so that no test sees those of an earlier one."""
     django_cache.clear()
     monkeypatch.setattr(health, "readiness", health.Readiness())
+
+
+@pytest.fixture(autouse=True)
+def key_usage(monkeypatch: pytest.MonkeyPatch) -> UsageRecorder:
+    """A recorder of the use of keys that counts only this test, and that writes only when the test calls `write`."""
+    recorder = UsageRecorder(in_background=False)
+    monkeypatch.setattr(usage, "recorder", recorder)
+    return recorder
 
 
 @pytest.fixture

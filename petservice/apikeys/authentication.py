@@ -9,7 +9,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from petservice.apikeys import keys, usage
+from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.db.compiled import CompiledQuery
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
@@ -28,7 +28,6 @@ class Client(NamedTuple):
     access: str
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None
     requests_per_minute: int | None
 
     @property
@@ -70,15 +69,11 @@ class APIKeyAuthentication(BaseAuthentication):
             )
         if client is None:
             raise AuthenticationFailed(UNKNOWN)
-        now = timezone.now()
         # The next two messages reveal nothing to others, because only the holder of the secret gets here.
         if client.revoked_at is not None:
             raise AuthenticationFailed("This API key has been revoked: ask for a new one.")
-        if client.expires_at is not None and client.expires_at <= now:
+        if client.expires_at is not None and client.expires_at <= timezone.now():
             raise AuthenticationFailed("This API key has expired: ask for a new one.")
-        # The use is recorded only now, so that a guess cannot mark the key as used.
-        if client.last_used_at is None or client.last_used_at <= now - usage.RESOLUTION:
-            usage.record_use(client.id, now)
         return client, client
 
     def authenticate_header(self, request: Request) -> str:

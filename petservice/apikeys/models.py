@@ -19,6 +19,8 @@ IDLE_AFTER = timedelta(days=90)
 NEVER_USED_AFTER = timedelta(days=7)
 # The highest request limit that a key can have. Redis stores about ten bytes for each request of the last minute.
 MAX_REQUESTS_PER_MINUTE = 100_000
+# The number of days for which the use of a key is kept, including today.
+USAGE_DAYS = 30
 
 
 class APIKeyManager(models.Manager["APIKey"]):
@@ -79,7 +81,9 @@ class APIKey(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Leave empty for a key that does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Both are written together, by petservice.apikeys.usage. The address is unknown behind an untrusted proxy.
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_address = models.GenericIPAddressField(null=True, blank=True, editable=False)
     # The key that a rotation created. Until the grace period ends, both keys work.
     replaced_by = models.OneToOneField(
         "self", null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="replaces"
@@ -215,3 +219,24 @@ class APIKey(models.Model):
         self.replaced_by = replacement
         self.save(update_fields=["expires_at", "replaced_by"])
         return replacement, plain
+
+
+class KeyDay(models.Model):
+    """The requests with one API key on one day (UTC), written by petservice.apikeys.usage."""
+
+    # The constraint below has the index for it.
+    api_key = models.ForeignKey(APIKey, on_delete=models.CASCADE, related_name="days", db_index=False)
+    day = models.DateField()
+    requests = models.PositiveBigIntegerField(default=0)
+    # Responses with a status from 400 to 499: the client has to change its requests.
+    client_errors = models.PositiveBigIntegerField(default=0)
+    # Responses with a status from 500 on: the service has failed.
+    server_errors = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        default_permissions = ()  # whoever may view a key may view its use
+        constraints = [models.UniqueConstraint(fields=["api_key", "day"], name="apikeys_keyday_once")]
+        indexes = [models.Index(fields=["day"], name="apikeys_keyday_day")]
+
+    def __str__(self) -> str:
+        return f"{self.api_key} on {self.day}"

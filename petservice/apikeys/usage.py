@@ -1,30 +1,210 @@
-"""Recording when an API key was last used."""
+"""The use of API keys: counted in the memory of each worker, and written to the database once a minute.
 
+A request only adds to numbers in memory. A thread of the worker writes them, so no request waits for that. An orderly
+stop writes what is left. A worker that is killed loses what it counted since its last write.
+"""
+
+import atexit
 import logging
-from datetime import datetime, timedelta
+import threading
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from django.db import DatabaseError, connection
+from django.conf import settings
+from django.db import Error, connection, transaction
 from django.db.models import Q
 
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
+from petservice.client_address import client_address
 from petservice.db.backend import backend
 
 logger = logging.getLogger(__name__)
 
-# How often the last use of a key is recorded at most, to save writes.
+# The shortest time between two changes of the recorded last use of a key.
 RESOLUTION = timedelta(minutes=1)
+# Seconds from the first use after a write until the next write, so that a key that was idle shows its use soon.
+GATHERING_INTERVAL = 1.0
+# Seconds between two writes of a worker, including the gathering.
+WRITE_INTERVAL = 60.0
+# Seconds that a stopping process waits for the last write. A database that is unavailable must not delay the stop.
+STOP_TIMEOUT = 5.0
+# Maximum number of keys and days in memory while the database cannot be written. Each takes about 300 bytes.
+MAX_DAYS = 10_000
+# Maximum number of keys in one transaction, so that other writers do not wait long on SQLite.
+MAX_KEYS = 100
+
+_SECONDS_PER_DAY = 86_400
+# The sums are added in the database, because each worker has its own. A key that was deleted is skipped.
+_ADD = """
+INSERT INTO apikeys_keyday (api_key_id, day, requests, client_errors, server_errors)
+SELECT id, %s, %s, %s, %s FROM apikeys_apikey WHERE id = %s
+ON CONFLICT (api_key_id, day) DO UPDATE SET
+requests = apikeys_keyday.requests + excluded.requests,
+client_errors = apikeys_keyday.client_errors + excluded.client_errors,
+server_errors = apikeys_keyday.server_errors + excluded.server_errors
+"""
 
 
-def record_use(pk: int, now: datetime) -> None:
-    """Record the use of a key, unless a recent use is recorded already or the row is locked.
+class Use:
+    """The use of one key on one day, and the time and the client of its last request."""
 
-    A database error is logged and not raised, because it must not fail the request.
+    __slots__ = ("client_errors", "forwarded_for", "last_used", "peer", "requests", "server_errors")
+
+    def __init__(self) -> None:
+        self.requests = self.client_errors = self.server_errors = 0
+        self.last_used = 0.0
+        self.peer: str | None = None
+        self.forwarded_for = ""
+
+    def add_earlier(self, earlier: "Use") -> None:
+        """Add the numbers of an earlier use."""
+        self.requests += earlier.requests
+        self.client_errors += earlier.client_errors
+        self.server_errors += earlier.server_errors
+
+    @property
+    def address(self) -> str | None:
+        address = client_address(self.peer, self.forwarded_for, settings.TRUSTED_PROXIES)
+        return None if address is None else str(address)
+
+
+# A key's primary key and the number of a day since 1970 (UTC).
+Place = tuple[int, int]
+
+
+class UsageRecorder:
+    """The counters of one process, and the thread that writes them.
+
+    Without `in_background` there is no thread, and the caller calls `write`.
     """
-    due = APIKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - RESOLUTION), pk=pk)
-    try:
-        backend().update_unless_locked(due, last_used_at=now)
-    except DatabaseError as error:
-        logger.warning("The last use of API key %s was not recorded: %s", pk, error)
-        # Inside a transaction, the code that began it closes the connection.
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
+
+    def __init__(self, *, in_background: bool = True) -> None:
+        self._in_background = in_background
+        self._lock = threading.Lock()
+        self._uses: dict[Place, Use] = {}
+        # The last use of each key, until it is certain that the database has it or a later one.
+        self._last_uses: dict[int, Use] = {}
+        self._deleted_on: date | None = None
+        self._has_use = threading.Event()
+        self._is_stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def count(self, key: int, status: int, meta: Mapping[str, Any], now: float) -> None:
+        """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
+        place = key, int(now) // _SECONDS_PER_DAY
+        with self._lock:
+            use = self._uses.get(place) or self._first_use(place)
+            use.requests += 1
+            if status >= 400:
+                if status < 500:
+                    use.client_errors += 1
+                else:
+                    use.server_errors += 1
+            use.last_used = now
+            use.peer = meta.get("REMOTE_ADDR")
+            use.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
+
+    def _first_use(self, place: Place) -> Use:
+        use = Use()
+        if len(self._uses) < MAX_DAYS:  # further keys are not counted, because memory is limited
+            self._uses[place] = use
+        if self._in_background and self._thread is None:
+            # Here, because the process that loads this module forks the workers, and a fork has none of its threads.
+            self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
+            self._thread.start()
+            atexit.register(self.stop)
+        self._has_use.set()
+        return use
+
+    def write(self, now: datetime | None = None) -> None:
+        """Add what was counted since the last write to the database; keep it for the next write if that fails."""
+        now = now or datetime.now(UTC)
+        with self._lock:
+            uses, self._uses = self._uses, {}
+        self._last_uses |= {key: uses[key, day] for key, day in sorted(uses, key=lambda place: place[1])}
+        # In the order of keys, so that workers do not wait for each other in a circle.
+        keys = sorted(self._last_uses)
+        try:
+            for start in range(0, len(keys), MAX_KEYS):
+                self._write_keys(keys[start : start + MAX_KEYS], uses, now)
+            self._delete_old_days(now.date())
+        finally:
+            self._put_back(uses)  # those that are written have been removed
+
+    def _write_keys(self, keys: list[int], uses: dict[Place, Use], now: datetime) -> None:
+        places = sorted(place for place in uses if place[0] in set(keys))
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.executemany(_ADD, [_row(place, uses[place]) for place in places])
+            for key in keys:
+                self._write_last_use(key, now)
+        for place in places:
+            del uses[place]
+        for key in keys:
+            if self._last_uses[key].last_used <= (now - RESOLUTION).timestamp():
+                del self._last_uses[key]
+
+    def _write_last_use(self, key: int, now: datetime) -> None:
+        """Record the last use, unless the recorded one is later, or younger than a minute; then the next write does."""
+        use = self._last_uses[key]
+        last_used_at = datetime.fromtimestamp(use.last_used, UTC)
+        due = Q(last_used_at__lt=last_used_at)
+        if not self._is_stopping.is_set():
+            due &= Q(last_used_at__lte=now - RESOLUTION)
+        APIKey.objects.filter(Q(last_used_at=None) | due, pk=key).update(
+            last_used_at=last_used_at, last_used_address=use.address
+        )
+
+    def _delete_old_days(self, today: date) -> None:
+        if self._deleted_on == today:
+            return
+        with transaction.atomic():
+            if backend().try_lock(KeyDay._meta.db_table, 0):
+                KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
+        self._deleted_on = today
+
+    def _put_back(self, uses: dict[Place, Use]) -> None:
+        with self._lock:
+            for place, use in uses.items():
+                later = self._uses.setdefault(place, use)
+                if later is not use:
+                    later.add_earlier(use)
+            if self._uses or self._last_uses:
+                self._has_use.set()
+
+    # The following runs on the thread, except stop.
+
+    def _run(self) -> None:
+        while not self._is_stopping.is_set():
+            self._has_use.wait()
+            self._is_stopping.wait(GATHERING_INTERVAL)
+            self._has_use.clear()
+            self._write_or_log()
+            self._is_stopping.wait(WRITE_INTERVAL - GATHERING_INTERVAL)
+        self._write_or_log()
+
+    def _write_or_log(self) -> None:
+        try:
+            self.write()
+        except Exception as error:  # the thread must go on
+            traceback = None if isinstance(error, Error) else error
+            logger.warning("The use of API keys was not written, and is kept: %s", error, exc_info=traceback)
+        finally:
+            connection.close()  # it is needed once a minute
+
+    def stop(self) -> None:
+        """Write what was counted, and end the thread."""
+        self._is_stopping.set()
+        self._has_use.set()
+        if self._thread is not None:
+            self._thread.join(STOP_TIMEOUT)
+
+
+def _row(place: Place, use: Use) -> tuple[object, ...]:
+    key, number = place
+    day = connection.ops.adapt_datefield_value(date(1970, 1, 1) + timedelta(days=number))
+    return day, use.requests, use.client_errors, use.server_errors, key
+
+
+recorder = UsageRecorder()

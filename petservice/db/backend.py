@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import QuerySet
 
 Rows = Sequence[Sequence[Any]]
 T = TypeVar("T")
@@ -54,9 +53,6 @@ class Backend(Protocol):
 
     def run_blocking(self, function: Callable[[], T]) -> T:
         """Run a function that writes, and return its result; on a thread if it would block an event loop."""
-
-    def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
-        """Update the rows of a queryset, except rows and databases that another writer has locked."""
 
     def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
         """Insert batches of rows, in the current transaction, by the database's fastest method."""

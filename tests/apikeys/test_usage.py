@@ -1,133 +1,264 @@
-import logging
+"""The use of API keys: what is counted, and how it gets into the database."""
+
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from unittest.mock import patch
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from petservice.apikeys import keys, usage
-from petservice.apikeys.models import APIKey
-from tests.waiting import wait_until
+from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
+from petservice.apikeys.usage import UsageRecorder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
+DAY = timedelta(days=1)
 
 
-def last_used_at() -> datetime | None:
-    return APIKey.objects.values_list("last_used_at", flat=True).get()
+def days() -> dict[date, tuple[int, int, int]]:
+    """Return the stored numbers by day: requests, client errors and server errors."""
+    rows = KeyDay.objects.values_list("day", "requests", "client_errors", "server_errors")
+    return {day: (requests, client_errors, server_errors) for day, requests, client_errors, server_errors in rows}
 
 
-def use(plain: str, now: datetime) -> None:
-    """Send a request with the key at this time."""
-    with patch.object(timezone, "now", lambda: now):
-        assert Client().get("/v1/pets", headers={"X-API-Key": plain}).status_code == 200
+def last_use() -> Any:
+    return APIKey.objects.values_list("last_used_at", "last_used_address").get()
+
+
+def use(recorder: UsageRecorder, key: int, now: datetime, *, status: int = 200, address: str = "192.0.2.1") -> None:
+    recorder.count(key, status, {"REMOTE_ADDR": address}, now.timestamp())
 
 
 @pytest.mark.django_db
-def test_a_request_marks_its_key_as_used(create_key: Callable[..., str]) -> None:
+def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_one(
+    create_key: Callable[..., str], key_usage: UsageRecorder
+) -> None:
+    client = Client(headers={"X-API-Key": create_key(access="read")})
     before = timezone.now()
 
-    assert Client().get("/v1/pets", headers={"X-API-Key": create_key()}).status_code == 200
-
-    assert before <= last_used_at() <= timezone.now()
-
-
-@pytest.mark.django_db
-def test_a_second_request_within_a_minute_writes_nothing(api: Client) -> None:
-    api.get("/v1/pets")
-    first = last_used_at()
-
+    for path in ("/v1/pets", "/v1/store/inventory", "/v1/pets/none", "/v1/pets?limit=x"):
+        client.get(path)
     with CaptureQueriesContext(connection) as queries:
-        api.get("/v1/pets")
+        client.post("/v1/pets", {"name": "Rex"}, "application/json", REMOTE_ADDR="2001:db8::7")  # forbidden
+    key_usage.write()
 
-    assert [query["sql"] for query in queries if not query["sql"].startswith("SELECT")] == []
-    assert last_used_at() == first
-
-
-@pytest.mark.django_db
-def test_a_use_is_written_at_most_once_a_minute(create_key: Callable[..., str]) -> None:
-    plain = create_key()
-
-    for seconds, written in ((0, 0), (1, 0), (59, 0), (60, 60), (61, 60), (119, 60), (120, 120)):
-        use(plain, NOW + seconds * SECOND)
-        assert last_used_at() == NOW + written * SECOND
+    assert len(queries) == 1, "a request writes its use"
+    assert days() == {before.date(): (5, 3, 0)}
+    last_used_at, address = last_use()
+    assert before <= last_used_at <= timezone.now()
+    assert address == "2001:db8::7"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("difference", [SECOND, -timedelta(hours=1)], ids=["a second later", "an hour earlier"])
-def test_the_first_of_two_simultaneous_uses_is_recorded(difference: timedelta) -> None:
-    api_key, _ = APIKey.objects.create_key(name="Acme")
+def test_a_failure_of_the_service_is_counted_as_its_own(
+    create_key: Callable[..., str], key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError
 
-    usage.record_use(api_key.pk, NOW)
-    usage.record_use(api_key.pk, NOW + difference)
+    monkeypatch.setattr("store.views.inventory_counts", fail)
+    client = Client(headers={"X-API-Key": create_key()}, raise_request_exception=False)
 
-    assert last_used_at() == NOW
+    assert client.get("/v1/store/inventory").status_code == 500
+    key_usage.write()
 
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a connection to SQLite cannot be lost")
-def test_a_request_succeeds_if_the_use_of_its_key_cannot_be_recorded(caplog: pytest.LogCaptureFixture) -> None:
-    api_key, _ = APIKey.objects.create_key(name="Acme")
-    with suppress(OperationalError), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-
-    usage.record_use(api_key.pk, NOW)
-
-    assert f"The last use of API key {api_key.pk} was not recorded" in caplog.text
-    usage.record_use(api_key.pk, NOW)
-    assert last_used_at() == NOW, "the connection was not replaced"
+    assert [*days().values()] == [(1, 0, 1)]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "fields", [{"revoked_at": NOW}, {"expires_at": NOW}, {"environment": "live"}], ids=lambda fields: next(iter(fields))
 )
-def test_a_rejected_key_is_not_marked_as_used(client: Client, fields: dict[str, object]) -> None:
+def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder, fields: dict[str, object]) -> None:
     _, plain = APIKey.objects.create_key(name="Acme", **fields)
-
-    assert client.get("/v1/pets", headers={"X-API-Key": plain}).status_code in (401, 403)
-
-    assert last_used_at() is None
-
-
-@pytest.mark.django_db
-def test_a_guess_with_the_prefix_of_a_key_does_not_mark_it_as_used(client: Client) -> None:
-    _, plain = APIKey.objects.create_key(name="Acme")
     head = plain[:18] + "0" * 35
+    guess = head + keys.checksum(head)
 
-    response = client.get("/v1/pets", headers={"X-API-Key": head + keys.checksum(head)})
+    for key in (plain, guess):
+        assert client.get("/v1/pets", headers={"X-API-Key": key}).status_code in (401, 403)
+    key_usage.write()
 
-    assert response.status_code == 401
-    assert last_used_at() is None
+    assert (days(), last_use()) == ({}, (None, None))
 
 
 @pytest.mark.django_db
-def test_a_forbidden_request_of_a_read_only_key_is_recorded_as_use(client: Client) -> None:
-    _, plain = APIKey.objects.create_key(name="Acme", access="read")
+def test_numbers_of_several_workers_and_days_are_added(key_usage: UsageRecorder) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    midnight = datetime(2026, 3, 2, tzinfo=UTC)
+    other_worker = UsageRecorder(in_background=False)
 
-    response = client.post("/v1/pets", {"name": "Rex"}, "application/json", headers={"X-API-Key": plain})
+    for recorder in (key_usage, other_worker):
+        use(recorder, api_key.pk, midnight - SECOND, status=404)
+        use(recorder, api_key.pk, midnight, status=500)
+        recorder.write(midnight)
+    use(key_usage, api_key.pk, midnight + SECOND)
+    key_usage.write(midnight + SECOND)
+    key_usage.write(midnight + SECOND)  # writes nothing again
 
-    assert response.status_code == 403
-    assert last_used_at() is not None
+    assert days() == {date(2026, 3, 1): (2, 2, 0), date(2026, 3, 2): (3, 0, 2)}
+
+
+@pytest.mark.django_db
+def test_the_last_use_is_written_once_a_minute_and_none_is_lost(key_usage: UsageRecorder) -> None:
+    """Each worker writes once a minute, so several try within the same minute."""
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    other_worker = UsageRecorder(in_background=False)
+
+    use(key_usage, api_key.pk, NOW)
+    key_usage.write(NOW)
+    use(other_worker, api_key.pk, NOW + 20 * SECOND, address="192.0.2.2")
+    other_worker.write(NOW + 30 * SECOND)
+    assert last_use() == (NOW, "192.0.2.1"), "written twice within a minute"
+
+    other_worker.write(NOW + 90 * SECOND)
+    assert last_use() == (NOW + 20 * SECOND, "192.0.2.2"), "the last use was lost"
+
+    use(key_usage, api_key.pk, NOW + 10 * SECOND)
+    key_usage.write(NOW + 300 * SECOND)
+    assert last_use() == (NOW + 20 * SECOND, "192.0.2.2"), "an earlier use replaced a later one"
+
+
+@pytest.mark.django_db
+def test_the_client_is_the_one_that_a_trusted_proxy_reports(key_usage: UsageRecorder, settings: LazySettings) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    meta = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9, 198.51.100.7"}
+
+    key_usage.count(api_key.pk, 200, meta, NOW.timestamp())
+    key_usage.write(NOW)
+
+    assert last_use() == (NOW, "198.51.100.7")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_request_does_not_wait_for_a_lock_on_its_key(
-    create_key: Callable[..., str], caplog: pytest.LogCaptureFixture
+def test_what_cannot_be_written_is_kept_and_written_later(
+    create_key: Callable[..., str], key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = create_key()
-    caplog.set_level(logging.ERROR)
+    first, second = (APIKey.objects.create_key(name=name)[0] for name in ("Acme", "Zoo"))
+    for api_key in (first, second, second):
+        use(key_usage, api_key.pk, NOW)
+    monkeypatch.setattr(usage, "MAX_KEYS", 1)  # two transactions
+    written = key_usage._write_keys
+
+    def write_first_only(keys: list[int], *others: Any) -> None:
+        if keys == [second.pk]:
+            raise OperationalError("disk full")
+        written(keys, *others)
+
+    monkeypatch.setattr(key_usage, "_write_keys", write_first_only)
+    with pytest.raises(OperationalError):
+        key_usage.write(NOW)
+    use(key_usage, second.pk, NOW + SECOND, status=500)
+    monkeypatch.undo()
+    key_usage.write(NOW + 60 * SECOND)
+
+    requests = KeyDay.objects.order_by("api_key").values_list("api_key", "requests", "server_errors")
+    assert [*requests] == [(first.pk, 1, 0), (second.pk, 3, 1)]
+    assert APIKey.objects.get(pk=second.pk).last_used_at == NOW + SECOND
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a connection to SQLite cannot be lost")
+def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usage: UsageRecorder) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    use(key_usage, api_key.pk, timezone.now())
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    key_usage._write_or_log()
+    assert "The use of API keys was not written, and is kept" in caplog.text
+
+    key_usage._write_or_log()
+    assert [requests for requests, _, _ in days().values()] == [1]
+
+
+@pytest.mark.django_db
+def test_memory_is_bounded_while_the_database_cannot_be_written(
+    key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    monkeypatch.setattr(usage, "MAX_DAYS", 1)
+
+    use(key_usage, api_key.pk, NOW)
+    use(key_usage, api_key.pk + 1, NOW)
+    use(key_usage, api_key.pk, NOW)
+
+    assert len(key_usage._uses) == 1
+    key_usage.write(NOW)
+    assert [*days().values()] == [(2, 0, 0)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deleted_key_does_not_keep_others_from_being_written(key_usage: UsageRecorder) -> None:
+    gone, api_key = (APIKey.objects.create_key(name=name)[0] for name in ("Gone", "Acme"))
+    for one in (gone, api_key):
+        use(key_usage, one.pk, NOW)
+    gone.delete()
+
+    key_usage.write(NOW)
+
+    assert [*KeyDay.objects.values_list("api_key", "requests")] == [(api_key.pk, 1)]
+
+
+@pytest.mark.django_db
+def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    oldest = NOW.date() - (USAGE_DAYS - 1) * DAY
+    for day in (oldest - DAY, oldest):
+        KeyDay.objects.create(api_key=api_key, day=day, requests=1)
+
+    use(key_usage, api_key.pk, NOW)
+    key_usage.write(NOW)
+
+    assert sorted(days()) == [oldest, NOW.date()]
+    use(key_usage, api_key.pk, NOW + DAY)
+    key_usage.write(NOW + DAY)
+    assert sorted(days()) == [NOW.date(), NOW.date() + DAY]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_write_the_same_keys_at_the_same_time_lose_nothing() -> None:
+    created = [APIKey.objects.create_key(name="Acme")[0].pk for _ in range(20)]
+    start = threading.Barrier(3)
+    errors: list[Exception] = []
+
+    def work(own_order: list[int]) -> None:
+        recorder = UsageRecorder(in_background=False)
+        start.wait()
+        try:
+            for number in range(5):
+                for key in own_order:
+                    use(recorder, key, NOW + number * SECOND)
+                recorder.write(NOW + number * 60 * SECOND)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    orders = [created, created[::-1], created[10:] + created[:10]]
+    workers = [threading.Thread(target=work, args=[order]) for order in orders]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert errors == []
+    assert [*KeyDay.objects.values_list("requests", flat=True)] == [3 * 5] * 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_does_not_wait_for_a_lock_on_its_key(api: Client) -> None:
     statuses: list[int] = []
 
     def call() -> None:
         try:
-            statuses.append(Client().get("/v1/pets", headers={"X-API-Key": plain}).status_code)
+            statuses.append(api.get("/v1/pets").status_code)
         finally:
             connection.close()
 
@@ -136,27 +267,5 @@ def test_a_request_does_not_wait_for_a_lock_on_its_key(
     with transaction.atomic():
         APIKey.objects.select_for_update().get()
         request.start()
-        # The request ends while the lock is held, and earlier than the lock timeout of 5 seconds.
-        wait_until(lambda: not request.is_alive(), seconds=4)
-    assert statuses == [200]
-    assert last_used_at() is None
-    assert caplog.records == []
-
-    call()
-
-    assert statuses == [200, 200]
-    assert last_used_at() is not None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_recording_a_use_keeps_the_lock_timeout_of_the_connection(create_key: Callable[..., str]) -> None:
-    def timeout() -> object:
-        with connection.cursor() as cursor:
-            cursor.execute({"sqlite": "PRAGMA busy_timeout", "postgresql": "SHOW lock_timeout"}[connection.vendor])
-            return cursor.fetchone()
-
-    before = timeout()
-    use(APIKey.objects.create_key(name="Acme")[1], NOW)
-
-    assert last_used_at() == NOW
-    assert timeout() == before
+        request.join(timeout=4)  # less than the lock timeout of 5 seconds
+        assert statuses == [200]

@@ -132,34 +132,6 @@ def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
     assert inventory_counts()["sold"] == 3
 
 
-@only_on_postgresql
-@pytest.mark.django_db(transaction=True)
-def test_rows_locked_by_another_writer_are_skipped() -> None:
-    free, locked = Pet.objects.create(name="Rex"), Pet.objects.create(name="Kit")
-    with closing(second_connection()) as other, other.transaction():
-        other.execute("SELECT 1 FROM pets_pet WHERE id = %s FOR UPDATE", [locked.pk])
-        backend().update_unless_locked(Pet.objects.all(), tag="seen")
-    assert set(Pet.objects.values_list("pk", "tag")) == {(free.pk, "seen"), (locked.pk, None)}
-
-
-@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL locks rows")
-@pytest.mark.django_db(transaction=True)
-def test_update_is_skipped_while_another_writer_has_locked_the_database() -> None:
-    Pet.objects.create(name="Rex")
-
-    def update() -> None:
-        try:
-            backend().update_unless_locked(Pet.objects.all(), tag="seen")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        pool.submit(update).result(timeout=4)  # less than the timeout of a waiting writer
-    assert Pet.objects.get().tag is None
-    update()
-    assert Pet.objects.get().tag == "seen"
-
-
 @pytest.mark.django_db(transaction=True)
 def test_writers_wait_until_the_transaction_ends() -> None:
     order: list[str] = []

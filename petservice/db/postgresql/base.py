@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import psycopg
 from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, features, schema
-from django.db.models import QuerySet
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 
@@ -192,11 +191,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def run_blocking(self, function: Callable[[], T]) -> T:
         return function()
-
-    def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
-        with transaction.atomic():
-            free = queryset.select_for_update(skip_locked=True).values("pk")
-            queryset.model._default_manager.filter(pk__in=free).update(**values)
 
     def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
         table, names = self.ops.quote_name(table), ", ".join(map(self.ops.quote_name, columns))

@@ -8,10 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.db import OperationalError
 from django.db.backends.sqlite3 import base, features
-from django.db.models import QuerySet
-from django.db.models.sql import UpdateQuery
 
 from petservice.db.backend import Rows
 from petservice.db.sqlite import service_lock
@@ -110,39 +107,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def run_blocking(self, function: Callable[[], T]) -> T:
         current = waiter.get()
         return function() if current is None else current.wait_for_thread(function)
-
-    def update_unless_locked(self, queryset: QuerySet[Any], **values: Any) -> None:
-        """Update the rows, or skip the update if another writer has the database's write lock.
-
-        The method does not use Django's cursor. An exception of that cursor is part of a reference cycle that contains
-        the cursor. The garbage collector could close it in another thread, which would hold Python's global
-        interpreter lock while it waits for this connection. All threads would stop until the connection is free.
-        """
-        query: Any = queryset.query.chain(UpdateQuery)
-        query.add_update_values(values)
-        sql, parameters = query.get_compiler(connection=self).as_sql()
-        self.ensure_connection()
-        database: sqlite3.Connection = self.connection
-        (timeout,) = database.execute("PRAGMA busy_timeout").fetchone()
-        database.execute("PRAGMA busy_timeout = 0")
-        if not database.in_transaction:
-            # Without waiting for the disk: the wait would block the event loop, and losing this update is harmless.
-            database.execute("PRAGMA synchronous = NORMAL")
-        if self.serves_event_loop:  # a write is allowed here, because it does not wait
-            database.execute("PRAGMA query_only = OFF")
-        try:
-            with self.wrap_database_errors:
-                database.execute(self.driver_sql(sql), parameters)
-        except OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            logger.debug("An update was skipped, because the database is being written to: %s", sql)
-        finally:
-            database.execute(f"PRAGMA busy_timeout = {timeout}")
-            if self.serves_event_loop:
-                database.execute("PRAGMA query_only = ON")
-            if not database.in_transaction:
-                database.execute("PRAGMA synchronous = FULL")
 
     def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
         names = ", ".join(map(self.ops.quote_name, columns))
