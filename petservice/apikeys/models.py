@@ -234,7 +234,7 @@ class KeyDay(models.Model):
     server_errors = models.PositiveBigIntegerField(default=0)
 
     class Meta:
-        default_permissions = ()  # whoever may view a key may view its use
+        default_permissions = ()  # the permission to view a key includes its use
         constraints = [models.UniqueConstraint(fields=["api_key", "day"], name="apikeys_keyday_once")]
         indexes = [models.Index(fields=["day"], name="apikeys_keyday_day")]
 

@@ -201,10 +201,10 @@ class UsageRecorder:
             self._thread.join(STOP_TIMEOUT)
 
 
-def _row(place: Place, use: Use) -> tuple[object, ...]:
+def _row(place: Place, use: Use) -> list[Any]:
     key, number = place
     day = connection.ops.adapt_datefield_value(date(1970, 1, 1) + timedelta(days=number))
-    return day, use.requests, use.client_errors, use.server_errors, key
+    return [day, use.requests, use.client_errors, use.server_errors, key]
 
 
 recorder = UsageRecorder()

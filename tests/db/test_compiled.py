@@ -14,7 +14,9 @@ from petservice.db.compiled import CompiledInsert, CompiledQuery
 
 @pytest.fixture
 def client(create_key: Callable[..., str]) -> Client:
-    return Client(headers={"X-API-Key": create_key()})
+    client = Client(headers={"X-API-Key": create_key()})
+    client.get("/v1/pets")  # the first request also checks for pending migrations
+    return client
 
 
 @pytest.mark.parametrize(

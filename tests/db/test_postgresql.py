@@ -44,7 +44,7 @@ def one_worker(tmp_path: Path, url: str) -> Iterator[Service]:
         yield service
 
 
-def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> None:
+def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_worker: Service, url: str) -> None:
     key = one_worker.create_key()
     one_worker.create_staff("ada", "correct horse")
     with one_worker.client() as staff:
@@ -70,19 +70,19 @@ def test_worker_opens_at_most_ten_connections(one_worker: Service, url: str) -> 
         clients = [stack.enter_context(Client(one_worker)) for _ in requests]
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
-        wait_until(lambda: opened() == CONNECTIONS)
+        wait_until(lambda: opened() >= CONNECTIONS)
         with ThreadPoolExecutor(len(clients)) as pool:
             responses = [pool.submit(client.response) for client in clients]
             seen = set()
             wait_until(lambda: seen.add(opened()) or all(response.done() for response in responses))
 
-        assert max(seen) == CONNECTIONS
+        assert max(seen) <= CONNECTIONS + 1, "only the use of keys is written by a further connection"
         assert {response.result().status for response in responses} <= {500, 503}
         database.rollback()
         for client, request in zip(clients, requests, strict=True):
             client.send(request)
             assert client.response().status in (200, 201, 302)
-        assert opened() == CONNECTIONS
+        wait_until(lambda: opened() == CONNECTIONS)
     assert "canceling statement due to lock timeout" in one_worker.log.read_text()
 
 
