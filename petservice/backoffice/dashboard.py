@@ -13,12 +13,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.cache import cache
 from django.db.models import Count, Model, Q
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
 from petservice.apikeys.models import SOON, APIKey
-from petservice.backoffice.charts import COLUMN, DayBar, StatusBar, day_bars, status_bar
+from petservice.charts import COLUMN, DayBar, StatusBar, day_bars, status_bar
 from store.models import InventoryItem
 from store.services import inventory_counts
 
@@ -122,7 +123,11 @@ def _inventory(add_url: str | None) -> Inventory:
 def _days(today: date) -> Days:
     days = [today - timedelta(days=ago) for ago in range(DAYS)]
     counts = cache.get_or_set(f"pets-created-per-day-{today}", lambda: _created_per_day(days), DAYS_MAX_AGE) or {}
-    bars = day_bars(counts, {day: _list_url(Pet, created_from=day, created_to=day) for day in days})
+    bars = day_bars(
+        counts,
+        {day: f"{count:,} pet{pluralize(count)}" for day, count in counts.items()},
+        urls={day: _list_url(Pet, created_from=day, created_to=day) for day in days},
+    )
     return Days(
         total=sum(counts.values()),
         url=_list_url(Pet, created_from=days[-1], created_to=today),

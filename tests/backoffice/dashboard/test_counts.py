@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
+from petservice import charts
 from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
-from petservice.backoffice import charts, dashboard
+from petservice.backoffice import dashboard
 from store.models import InventoryCounter
 from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, granted, page
 from tests.backoffice.staff import staff

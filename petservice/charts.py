@@ -1,4 +1,4 @@
-"""The geometry of the dashboard's charts, in whole numbers, because these look the same in every locale."""
+"""The geometry of the charts in the admin, in whole numbers, because these look the same in every locale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +24,20 @@ class StatusBar:
 
 @dataclass(frozen=True)
 class DayBar:
-    """A bar for the number of pets created on one day. `x` is the left edge of its column, `y` the top of the bar."""
+    """A bar for the number of things on one day. `x` is the left edge of its column, `y` the top of the bar.
+
+    The lowest `part_height` of the bar is for a part of the things, such as the requests that failed.
+    """
 
     day: date
     count: int
+    text: str
     x: int
     y: int
     height: int
-    url: str
+    part_y: int
+    part_height: int
+    url: str | None
 
 
 def status_bar(label: str, count: int, total: int, url: str) -> StatusBar:
@@ -39,17 +45,26 @@ def status_bar(label: str, count: int, total: int, url: str) -> StatusBar:
     return StatusBar(label, count, _percentage(count, total), _length(count, total), url)
 
 
-def day_bars(counts: Mapping[date, int], urls: Mapping[date, str]) -> list[DayBar]:
-    """Return a bar for each day, oldest first. The highest bar has full height."""
+def day_bars(
+    counts: Mapping[date, int],
+    texts: Mapping[date, str],
+    *,
+    parts: Mapping[date, int] | None = None,
+    urls: Mapping[date, str] | None = None,
+) -> list[DayBar]:
+    """Return a bar for each day, oldest first. The highest bar has full height. `texts` names each number in words."""
     largest = max(counts.values())
     return [
         DayBar(
             day=day,
             count=count,
+            text=texts[day],
             x=number * COLUMN,
-            y=FULL - _length(count, largest),
-            height=_length(count, largest),
-            url=urls[day],
+            y=FULL - (height := _length(count, largest)),
+            height=height,
+            part_y=FULL - (part_height := _length(parts[day], largest) if parts else 0),
+            part_height=part_height,
+            url=urls[day] if urls else None,
         )
         for number, (day, count) in enumerate(sorted(counts.items()))
     ]
