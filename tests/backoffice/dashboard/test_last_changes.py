@@ -11,8 +11,9 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import dashboard, groups
+from petservice.backoffice import dashboard
 from store.models import InventoryItem
 from tests.backoffice.dashboard.pages import NOW, granted, log, page
 from tests.backoffice.staff import staff

@@ -8,8 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.services import create_pet
+from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import dashboard, groups
+from petservice.backoffice import dashboard
 from tests.backoffice.dashboard.pages import granted, log, page
 from tests.backoffice.staff import staff
 
