@@ -14,6 +14,9 @@ from petservice import guides
 from petservice.backoffice import dashboard
 from petservice.sign_in.logins import LoginForm, too_many_logins
 
+# The apps of the menu in the order of their use. All others follow in the order of their names.
+_MENU = ("pets", "store", "apikeys")
+
 
 class PetServiceAdminSite(admin.AdminSite):
     """The admin site of this service."""
@@ -45,6 +48,11 @@ class PetServiceAdminSite(admin.AdminSite):
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
         return super().logout(request, extra_context)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Return the apps and their models for the menu, the most used first."""
+        apps = super().get_app_list(request, app_label)
+        return sorted(apps, key=lambda app: _MENU.index(app["app_label"]) if app["app_label"] in _MENU else len(_MENU))
 
     def get_urls(self) -> list[Any]:
         return [path("help/", self.admin_view(self.help), name="help"), *super().get_urls()]

@@ -33,6 +33,19 @@ def press(page: Page, role: str, name: str | re.Pattern[str]) -> None:
     page.keyboard.press("Enter")
 
 
+def test_the_search_is_reached_with_at_most_five_tabs(staff_page: Page) -> None:
+    for model in ("pets/pet", "store/inventoryitem", "apikeys/apikey"):
+        staff_page.goto(f"/admin/{model}/")
+        skip = staff_page.get_by_role("link", name="Skip to search")
+        for _ in range(5):
+            staff_page.keyboard.press("Tab")
+            if skip.evaluate("element => element === document.activeElement"):
+                break
+        expect(skip).to_be_in_viewport()
+        staff_page.keyboard.press("Enter")
+        expect(staff_page.locator("#searchbar")).to_be_focused()
+
+
 def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Service, tmp_path: Path) -> None:
     def status(key: str) -> int:
         return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code

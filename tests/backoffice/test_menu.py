@@ -1,0 +1,52 @@
+"""The menu and the skip links of every page of the admin."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from petservice.accounts import groups
+from tests.backoffice.staff import staff
+
+pytestmark = pytest.mark.django_db
+
+
+def menus(page: str) -> list[list[tuple[str, bool]]]:
+    """Return the links of each menu with whether a link is marked as that of the current page."""
+    return [
+        [(name, "aria-current" in attributes) for attributes, name in re.findall(r"<a ([^>]*)>([^<]*)</a>", menu)]
+        for menu in re.findall(r'<ul class="menu">(.*?)</ul>', page, re.DOTALL)
+    ]
+
+
+def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
+    pet = Pet.objects.create(name="Rex")
+    client = staff(groups.PETS_INVENTORY_AND_KEYS)
+    pages = {
+        "Dashboard": ["admin:index"],
+        "Pets": ["admin:pets_pet_changelist", "admin:pets_pet_add", "admin:pets_pet_change", "admin:pets_pet_history"],
+        "Inventory": ["admin:store_inventoryitem_changelist"],
+        "API keys": ["admin:apikeys_apikey_changelist"],
+    }
+
+    for current, names in pages.items():
+        for name in names:
+            url = reverse(name, args=[pet.pk] if name.endswith(("change", "history")) else [])
+            found = menus(client.get(url).content.decode())
+            assert len(found) == 2, url
+            for menu in found:
+                assert [link for link, _ in menu][:4] == list(pages), url
+                assert [link for link, is_current in menu if is_current] == [current], url
+
+
+def test_pages_without_a_login_have_no_menu(client: Client) -> None:
+    assert menus(client.get(reverse("admin:login")).content.decode()) == []
+
+
+def test_lists_with_a_search_have_a_link_that_skips_to_it(admin_client: Client) -> None:
+    link = '<a href="#searchbar" class="skip-to-content-link">Skip to search</a>'
+
+    assert link in admin_client.get(reverse("admin:pets_pet_changelist")).content.decode()
+    assert link not in admin_client.get(reverse("admin:pets_pet_add")).content.decode()
