@@ -16,6 +16,8 @@ class MergingForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # The names of fields that others changed and the user did not; their current values stay.
+        self.kept: list[str] = []
         for field in self.fields.values():
             field.show_hidden_initial = not self.instance._state.adding
 
@@ -27,6 +29,8 @@ class MergingForm(forms.ModelForm):
             if shown is None:
                 shown = current  # programs may omit the hidden fields, and then overwrite the current value
             if _is_same(sent, shown) or _is_same(sent, current):
+                if not _is_same(current, shown):
+                    self.kept.append(name)
                 cleaned[name] = current
                 self._show(name, current, current)
             elif not _is_same(current, shown):

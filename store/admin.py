@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_protect
 from pets.admin.changelist import count_of_pets
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages
-from pets.admin.selection import Selection
+from pets.admin.selection import Selection, from_text
 from pets.models import Pet
 from petservice.api.validators import is_id
 from store.models import InventoryItem
@@ -58,22 +58,23 @@ class InventoryItemAdmin(PetPages):
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
         wanted, selection = _chosen(request.POST)
-        changed = self.change_status(request, wanted, selection)
+        changed = self.change_field(request, "status", wanted, selection, "Statuses of {} changed.".format)
         if changed:
             self.message_user(request, f"{count_of_pets(len(changed))} changed.", messages.SUCCESS)
 
 
-def _chosen(post: QueryDict) -> tuple[dict[str, str], Selection]:
+def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:
     """Return the new statuses and the statuses that the list showed, of the pets whose status was changed.
 
     The status that the list showed is optional, because programs may omit the hidden fields.
     """
-    wanted, selection = {}, {}
+    wanted: dict[str, str | None] = {}
+    selection: Selection = {}
     for name, pk in post.items():
         row = _ROW.match(name)
         if row and isinstance(pk, str) and is_id(pk):
             shown, chosen = post.get(f"initial-{row[0]}-status", ""), post.get(f"{row[0]}-status", "")
             if chosen != shown and chosen in Pet.Status.values:
                 wanted[pk] = chosen
-                selection[pk] = shown
+                selection[pk] = from_text(shown)
     return wanted, selection

@@ -3,10 +3,25 @@
 from typing import Any
 
 from django import forms
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from pets.fields import EDITABLE
+from pets.history import quoted
 from pets.models import Pet
 from petservice.merging_form import MergingForm
+
+
+class TagInput(AdminTextInputWidget):
+    """A text input for which a script suggests tags in use."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        options = f"suggestions-{name}"
+        suggested = {"list": options, "data-suggestions": reverse("admin:pets_pet_tags"), "autocomplete": "off"}
+        field = super().render(name, value, {**(attrs or {}), **suggested}, renderer)
+        return format_html('{}<datalist id="{}"></datalist>', field, options)
 
 
 class PetForm(MergingForm):
@@ -19,12 +34,19 @@ class PetForm(MergingForm):
     class Meta:
         model = Pet
         fields = EDITABLE
+        widgets = {"tag": TagInput}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             if isinstance(field, forms.CharField):
                 field.strip = False
+
+    @property
+    def kept_changes(self) -> str:
+        """Return a message about the changes by others that this form has kept, or an empty text."""
+        changes = " and ".join(f"the {name} to {quoted(self.initial[name])}" for name in self.kept)
+        return f"While the page was open, someone else changed {changes}. That change was kept." if changes else ""
 
 
 class StatusForm(forms.ModelForm):

@@ -114,6 +114,7 @@ def _result(preview: ImportPreview) -> Result:
     result.diff_headers = list(EDITABLE)
     result.digest = preview.digest
     result.total_rows = len(preview.changes)
+    result.changes = preview.changes
     for number, error in preview.errors:
         result.append_invalid_row(number, {}, ValidationError(error))
     for change in preview.changes:
@@ -203,8 +204,8 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             with transaction.atomic():
                 # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
-                resource = PetResource()
-                result = resource.import_data(lines, digest=upload.digest, user=request.user) if is_first else None
+                result = PetResource().import_data(lines, digest=upload.digest, user=request.user) if is_first else None
+                self.record_import(request, result.changes if result else [])
         except StaleError:
             messages.warning(
                 request,
@@ -216,7 +217,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
 
     def _back_to_the_list(self, request: HttpRequest, result: Result | None) -> HttpResponse:
         if result:
-            messages.success(request, f"Imported: {_totals(result)}.")
+            self.message_user(request, f"Imported: {_totals(result)}.", messages.SUCCESS)
         else:
             messages.warning(
                 request,
@@ -264,11 +265,9 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 "export_pets command."
             )
         rows = (Row(*row) for row in values)
-        return _csv(rows) if isinstance(file_format, base_formats.CSV) else _json(rows)
-
-
-def _csv(rows: Iterable[Row]) -> bytes:
-    return _BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
+        if isinstance(file_format, base_formats.CSV):
+            return _BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
+        return _json(rows)
 
 
 def _json(rows: Iterable[Row]) -> bytes:

@@ -3,8 +3,6 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Q, QuerySet
@@ -12,16 +10,19 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from pets import creator
+from pets import creator, history, undo
 from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.deletions import Deletions
 from pets.admin.filters import CreatedFilter, TagFilter
 from pets.admin.forms import PetForm
+from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
+from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
-from pets.models import Pet
+from pets.models import ChangeSet, Pet
 from petservice.api.validators import is_id
 from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
 
@@ -29,7 +30,7 @@ _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
 _BY_NAME = (CaseInsensitive("name").asc(), "pk")
 
 
-class PetPages(BulkActions):
+class PetPages(PetHistory, BulkActions):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -154,6 +155,20 @@ class PetPages(BulkActions):
             Pet.objects.select_for_update().filter(pk=object_id).first()
         return super().get_object(request, object_id, from_field)
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and form.changed_data:
+            self._record_edit(request, obj, form)
+        if change and form.kept:
+            self.message_user(request, form.kept_changes, messages.WARNING)
+
+    def _record_edit(self, request: HttpRequest, pet: Pet, form: Any) -> None:
+        before, after = (
+            {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
+        )
+        edit = undo.Change(pet.pk, before, after)
+        self.record_change(request, ChangeSet.Kind.CHANGED, f"“{pet}”: {_changes(form)}", [edit], pet=pet)
+
     # The history of a pet, which includes the changes on all pages.
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
@@ -162,39 +177,23 @@ class PetPages(BulkActions):
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         if add:
             return super().construct_change_message(request, form, formsets, add)
-        return " ".join(
-            f"{name.capitalize()} changed from {_quoted(form.initial[name])} to {_quoted(form.cleaned_data[name])}."
-            for name in form.changed_data
-        )
+        return _changes(form)
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        if not self.has_view_or_change_permission(request):  # Django would first reveal whether the pet exists
-            raise PermissionDenied
-        pk = object_id if is_id(object_id) else None  # PostgreSQL accepts no other text
-        entries = LogEntry.objects.filter(object_id=pk, content_type=ContentType.objects.get_for_model(Pet))
-        pages = self.get_paginator(request, entries.select_related("user").order_by("pk"), 100)
-        page = pages.get_page(request.GET.get("p", 1))
-        context = {
-            "action_list": page,
-            "page_range": pages.get_elided_page_range(page.number),
-            "pagination_required": pages.num_pages > 1,
-        }
-        return super().history_view(request, object_id, context | (extra_context or {}))
+
+def _changes(form: Any) -> str:
+    changes = (history.change(name, form.initial[name], form.cleaned_data[name]) for name in form.changed_data)
+    return " ".join(changes)
 
 
 def _name(created_by: creator.Creator | None) -> str:
     return created_by.name if created_by else "unknown"
 
 
-def _quoted(value: Any) -> str:
-    return "nothing" if value is None else str(value) if value in Pet.Status.values else f"“{value}”"
-
-
 @admin.register(Pet)
-class PetAdmin(PetImportExport, PetPages):
+class PetAdmin(PetImportExport, TagActions, Deletions, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
-    actions = (*PetPages.actions, "delete_selected")
+    actions = (*PetPages.actions, "set_tag", "rename_tag", "remove_tag", "delete_selected")
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
         if not change:

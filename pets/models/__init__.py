@@ -1,5 +1,7 @@
+from pets.models.change_set import ChangedPet, ChangeSet
 from pets.models.idempotency_record import IdempotencyRecord
 from pets.models.pet import Pet
+from pets.models.trashed_pet import TrashedPet
 from pets.models.upload import Upload
 
-__all__ = ["IdempotencyRecord", "Pet", "Upload"]
+__all__ = ["ChangeSet", "ChangedPet", "IdempotencyRecord", "Pet", "TrashedPet", "Upload"]

@@ -1,9 +1,12 @@
 """Forms of the admin, filled in and sent as a browser does."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any
 
 from django.test import Client
+
+_UNDO = re.compile(r' <a class="undo" href="(.+?)">Undo</a>')
 
 
 def submit(client: Client, url: str, form: str, changes: dict[str, Any], **headers: str) -> Any:
@@ -30,8 +33,14 @@ def send(client: Client, url: str, fields: dict[str, Any]) -> Any:
 
 
 def messages(response: Any) -> list[str]:
-    """Return the messages at the top of a page."""
-    return [str(message) for message in response.context["messages"]]
+    """Return the messages at the top of a page, without the link to undo the change."""
+    return [_UNDO.sub("", str(message)) for message in response.context["messages"]]
+
+
+def undo_url(response: Any) -> str:
+    """Return the URL of the link in a message that undoes the change."""
+    (url,) = [found[1] for message in response.context["messages"] if (found := _UNDO.search(str(message)))]
+    return url
 
 
 class _FormReader(HTMLParser):

@@ -10,8 +10,10 @@ from django.core.management import call_command
 from django.db import models
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from pets.models import Pet
+from pets import trash, undo
+from pets.models import ChangeSet, Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
@@ -19,7 +21,9 @@ from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
-PET_PAGES = {"pets_pet", "store_inventoryitem"}
+PET_PAGES = {"pets_pet", "store_inventoryitem", "pets_trashedpet", "pets_changeset"}
+# These pages have no form to add a record, not even for superusers.
+WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
 
@@ -36,12 +40,16 @@ def urls() -> Iterator[tuple[str, str]]:
     create_pet(name="Rex <b>", tag="狗")
     APIKey.objects.create_key(name="Acme")
     Group.objects.get_or_create(name="Any")
-    get_user_model().objects.get_or_create(username="any")
+    owner, _ = get_user_model().objects.get_or_create(username="any")
+    change = {"kind": ChangeSet.Kind.DELETED, "summary": "Deleted.", "permissions": "pets.delete_pet"}
+    rex = Pet.objects.create(name="Rex")
+    trash.move([rex], deleted_by="any", now=timezone.now())
+    undo.record(owner_id=owner.pk, changes=[undo.deletion(rex)], **change)
     for model in admin.site._registry:
         page = f"{model._meta.app_label}_{model._meta.model_name}"
         yield page, reverse(f"admin:{page}_changelist")
         yield page, reverse(f"admin:{page}_changelist") + "?q=Re"
-        if page != "store_inventoryitem":  # which has no add form, see the test below
+        if page not in WITHOUT_ADD_FORM:
             yield page, reverse(f"admin:{page}_add")
         yield from ((page, url) for url in _record_urls(page, model))
     key = APIKey.objects.get()
@@ -101,7 +109,8 @@ def test_even_a_superuser_cannot_add_or_delete_inventory_items() -> None:
     client = staff(is_superuser=True)
     pet = create_pet(name="Rex")
 
-    assert client.get(reverse("admin:store_inventoryitem_add")).status_code == 403
+    for page in WITHOUT_ADD_FORM:
+        assert client.get(reverse(f"admin:{page}_add")).status_code == 403
     assert client.post(reverse("admin:store_inventoryitem_delete", args=[pet.pk]), {"post": "yes"}).status_code == 403
     assert Pet.objects.filter(pk=pet.pk).exists()
 

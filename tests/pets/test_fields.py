@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
 from pets.files.rows import COLUMNS
-from pets.models import IdempotencyRecord, Pet
+from pets.models import IdempotencyRecord, Pet, TrashedPet
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
@@ -32,6 +32,7 @@ def columns(model: type[Any]) -> set[str]:
             columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
             {"pet_id", *TEXTS},
         ),
+        ("pets.models.TrashedPet", columns(TrashedPet) - {"deleted_at", "deleted_by"}, columns(Pet)),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
         ("pets.files.rows.Row", COLUMNS, columns(Pet)),

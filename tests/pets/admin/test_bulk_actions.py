@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.bulk_actions import MAX_UNCONFIRMED
+from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.bounded_paginator import MAX_COUNTED
@@ -102,7 +102,7 @@ def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) ->
     page = act(staff, "delete_selected", shown, rex, tom)
 
     assert Pet.objects.count() == 3
-    assert "Delete 2 pets? This cannot be undone." in page.content.decode()
+    assert "Delete 2 pets? Deleted pets stay in the trash for 30 days." in page.content.decode()
     assert "<li>“Rex &lt;b&gt;”, dog, sold</li>" in page.content.decode()
     assert messages(confirm(staff, page)) == ["2 pets deleted."]
     assert [pet.name for pet in Pet.objects.all()] == ["Max"]
@@ -123,6 +123,26 @@ def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
         "1 pet deleted.",
     ]
     assert {pet.name for pet in Pet.objects.all()} == {"Rex", "Tom"}
+
+
+def test_a_pet_whose_texts_someone_else_changed_is_not_deleted(staff: Client) -> None:
+    pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max")]
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Rex").update(tag="cat")
+    Pet.objects.filter(name="Tom").update(name="Tim", tag=None)
+
+    page = act(staff, "delete_selected", shown, *pets)
+    first = messages(page)
+    Pet.objects.filter(name="Max").update(tag="<b>")
+
+    assert first == [
+        "2 pets were not selected, because someone else changed them in the meantime: "
+        "“Rex” (tag “cat”), “Tim” (name “Tim”, tag nothing)."
+    ]
+    assert messages(confirm(staff, page)) == [
+        "“Max” was not deleted: someone else changed its tag to “<b>” in the meantime."
+    ]
+    assert Pet.objects.count() == 3
 
 
 def test_as_many_pets_as_the_limit_are_deleted_with_one_confirmation(staff: Client) -> None:

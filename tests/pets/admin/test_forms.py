@@ -25,12 +25,35 @@ def test_staff_add_a_pet(staff: Client) -> None:
 def test_staff_delete_a_pet_and_the_inventory_counts_one_less(staff: Client) -> None:
     pet = create_pet(name="Барсик", tag="cat")
     page = reverse("admin:pets_pet_delete", args=[pet.pk])
-    assert "Delete “Барсик”, cat, available? This cannot be undone." in staff.get(page).content.decode()
+    assert "Delete “Барсик”, cat, available? A deleted pet stays in the trash" in staff.get(page).content.decode()
 
     staff.post(page, {"post": "yes"})
 
     assert not Pet.objects.exists()
     assert inventory_counts()["available"] == 0
+
+
+@pytest.mark.parametrize("change", [{"name": "Max"}, {"tag": None}, {"status": "sold"}])
+def test_a_pet_that_changed_while_its_deletion_was_confirmed_is_not_deleted(
+    staff: Client, change: dict[str, Any]
+) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    url = reverse("admin:pets_pet_delete", args=[pet.pk])
+    fields = fields_of(staff.get(url), "confirmation")
+    Pet.objects.update(**change)
+
+    response = staff.post(url, fields, follow=True)
+
+    assert response.redirect_chain == [(url, 302)]
+    found = {"name": "changed its name to “Max”", "tag": "changed its tag to nothing", "status": "set it to sold"}
+    (field,) = change
+    assert messages(response) == [
+        f"“{change.get('name', 'Rex')}” was not deleted: someone else {found[field]} in the meantime.",
+        "Check the pet, and then confirm again.",
+    ]
+    assert histories(staff, pet) == []
+    staff.post(url, fields_of(response, "confirmation"))
+    assert not Pet.objects.exists()
 
 
 @pytest.mark.parametrize("name", [" Rex ", "Rex\nthe second", "Rex\r\n", "a\rb"])
@@ -93,8 +116,12 @@ def test_a_field_that_only_someone_else_changed_keeps_their_value(
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(**theirs)
 
-    send(staff, page_of(pet), fields | mine)
+    response = send(staff, page_of(pet), fields | mine)
 
+    ((field, value),) = theirs.items()
+    shown = {None: "nothing", "sold": "sold"}.get(value, f"“{value}”")
+    message = f"While the page was open, someone else changed the {field} to {shown}. That change was kept."
+    assert message in messages(response)
     before = {"name": "Rex", "tag": "dog", "status": "available"}
     assert Pet.objects.values("name", "tag", "status").get() == before | theirs | mine
 

@@ -1,0 +1,148 @@
+"""The actions that set, rename and remove the tags of many pets."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from pets.admin import selection as selections
+from pets.admin.bulk_changes import MAX_UNCONFIRMED, BulkChanges
+from pets.admin.changelist import count_of_pets
+from pets.admin.filters import filters_in_words
+from pets.admin.forms import TagInput
+from pets.admin.selection import Selection
+from pets.case_insensitive import equals
+from pets.history import quoted
+from pets.models import Pet
+from pets.models.pet import validate_not_blank
+from pets.trash import batches
+
+
+class TagField(forms.CharField):
+    """A tag, with the rules of the API."""
+
+    widget = TagInput
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=255, strip=False, validators=[validate_not_blank], **kwargs)
+
+
+class SetTagForm(forms.Form):
+    """A form for the new tag of the selected pets."""
+
+    new_tag = TagField()
+
+
+class RenameTagForm(forms.Form):
+    """A form for a tag and the tag that replaces it."""
+
+    old_tag = TagField(label="Tag now", help_text="Upper and lower case do not matter.")
+    new_tag = TagField()
+    all_pets = forms.BooleanField(label="Rename it on all pets, not only on the selected ones", required=False)
+
+
+class TagActions(BulkChanges):
+    """A mixin of the actions on the tags of many pets."""
+
+    @admin.action(description="Set tag…", permissions=["change"])
+    def set_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Ask for a tag, and give it to the selected pets."""
+        selection = selections.read(request, queryset)
+        if self.is_too_large(request, selection):
+            return None
+        form = SetTagForm(request.POST if "post" in request.POST else None)
+        if form.is_valid():
+            return self._give(request, selection, dict.fromkeys(selection, form.cleaned_data["new_tag"]))
+        pets = count_of_pets(len(selection))
+        page = {"question": f"Give one tag to {pets}?", "button": f"Set the tag of {pets}", "form": form}
+        return self._ask(request, selection, "set_tag", "Set tag", **page)
+
+    @admin.action(description="Rename tag…", permissions=["change"])
+    def rename_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
+        selection = selections.read(request, queryset)
+        if self.is_too_large(request, selection):
+            return None
+        tags = [*filter(None, set(_tags(selection).values()))]
+        initial = {"old_tag": tags[0]} if len({tag.casefold() for tag in tags}) == 1 else {}
+        form = RenameTagForm(request.POST if "post" in request.POST else None, initial=initial)
+        if not form.is_valid():
+            return self._ask_to_rename(request, selection, form)
+        return self._rename(request, selection, form)
+
+    def _rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse | None:
+        old, new = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"]
+        if form.cleaned_data["all_pets"]:
+            all_pets = selections.of_queryset(Pet.objects.filter(equals("tag", old)))
+            if self.is_too_large(request, all_pets):
+                return None
+            if len(all_pets) > MAX_UNCONFIRMED:
+                pets, hidden = count_of_pets(len(all_pets)), {"old_tag": old, "new_tag": new}
+                question = f"Change the tag of {pets} from {quoted(old)} to {quoted(new)}?"
+                page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
+                return self._ask(request, all_pets, "rename_tag", "Rename tag", **page)
+            selection = all_pets
+        having = [pk for pk, tag in _tags(selection).items() if tag and tag.casefold() == old.casefold()]
+        if not having:
+            form.add_error("old_tag", "None of these pets has this tag.")
+            return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
+        return self._give(request, selection, dict.fromkeys(having, new))
+
+    def _ask_to_rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse:
+        question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
+        page = {"question": question, "button": "Rename tag", "form": form}
+        return self._ask(request, selection, "rename_tag", "Rename tag", **page)
+
+    @admin.action(description="Remove tag", permissions=["change"])
+    def remove_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Remove the tags of the selected pets, after a confirmation if there are many."""
+        selection = selections.read(request, queryset)
+        if self.is_too_large(request, selection):
+            return None
+        untagged = selections.shown({"name": None, "tag": None, "status": None})["tag"]
+        count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
+        if count <= MAX_UNCONFIRMED or "post" in request.POST:
+            return self._give(request, selection, dict.fromkeys(selection))
+        pets = count_of_pets(count)
+        page = {"question": f"Remove the tags of {pets}?", "button": f"Yes, remove the tags of {pets}"}
+        return self._ask(request, selection, "remove_tag", "Remove tag", **page)
+
+    def _give(
+        self, request: HttpRequest, selection: Selection, wanted: Mapping[str, str | None]
+    ) -> HttpResponse | None:
+        """Change the tags of the pets in `wanted`, and say how many have changed."""
+        new = next(iter(wanted.values()), None)
+
+        def summary(pets: str) -> str:
+            return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
+
+        changed = self.change_field(request, "tag", wanted, selection, summary)
+        if changed:
+            self.message_user(request, summary(count_of_pets(len(changed))), messages.SUCCESS)
+        else:
+            have = f"have the tag {quoted(new)}" if new else "have no tag"
+            message = f"Nothing was changed: these pets {have} already, or someone else changed them."
+            self.message_user(request, message, messages.INFO)
+        return None
+
+    def _ask(self, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any) -> HttpResponse:
+        counts = Counter(_tags(selection).values()).most_common(selections.MAX_NAMED + 1)
+        tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
+        more = ["and others"] if len(tags) > selections.MAX_NAMED else []
+        facts = {
+            "Filter of the list": filters_in_words(request.GET) or "none",
+            "Tags now": ", ".join(tags[: selections.MAX_NAMED] + more),
+        }
+        return self.confirmation(request, selection, action=action, title=title, facts=facts, **page)
+
+
+def _tags(selection: Selection) -> dict[str, str | None]:
+    """Return the present tags of the selected pets by their ids."""
+    found: dict[str, str | None] = {}
+    for ids in batches([*selection]):
+        found |= Pet.objects.filter(pk__in=ids).values_list("pk", "tag")
+    return found

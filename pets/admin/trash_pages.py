@@ -1,0 +1,214 @@
+"""The pages of the trash, where staff put deleted pets back."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.models import DELETION
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+
+from pets import creator, history, trash
+from pets.admin.bulk_changes import MAX_UNCONFIRMED
+from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.deletions import MAX_DELETED
+from pets.admin.history_view import PetHistory, entries_of
+from pets.admin.selection import FIELD, named
+from pets.case_insensitive import CaseInsensitive, starts_with
+from pets.models import Pet, TrashedPet
+from petservice.api.validators import is_id
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
+
+# Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
+_MAX_ENTRIES = 100
+
+
+@admin.register(TrashedPet)
+class TrashAdmin(PetHistory):
+    """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
+
+    list_display = ("name", "tag", "status", "deleted", "deleted_by")
+    fields = ("id", "name", "tag", "status", "created", "creator", "deleted", "deleted_by")
+    readonly_fields = fields
+    search_fields = ("name",)  # shows the search box; get_search_results searches
+    search_help_text = "Search by full ID or by the start of a name."
+    actions = ("put_back_selected", "delete_for_good")
+    change_form_template = "admin/pets/trashedpet/page.html"
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    sortable_by = ()
+    list_per_page = 50
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
+        return PetChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
+        return TrashedPet.unexpired()
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Order search results by name, and the list from the last deleted pet to the first."""
+        is_search = bool(request.GET.get("q", "").strip())
+        return (CaseInsensitive("name").asc(), "pk") if is_search else ("-deleted_at", "-pk")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if not search_term:
+            return queryset, False
+        if is_id(search_term.lower()) and queryset.filter(pk=search_term.lower()).exists():
+            return queryset.filter(pk=search_term.lower()), False
+        return queryset.filter(starts_with("name", search_term)), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return False
+
+    @admin.display(description="deleted (UTC)")
+    def deleted(self, pet: TrashedPet) -> str:
+        return f"{pet.deleted_at:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="created (UTC)")
+    def created(self, pet: TrashedPet) -> str:
+        return f"{pet.created_at:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="created by")
+    def creator(self, pet: TrashedPet) -> str:
+        """Return the creator, without the name of an API key, which not all viewers may see."""
+        created_by = creator.read(pet.created_by)
+        return "unknown" if created_by is None else "API" if created_by.key_prefix else created_by.name
+
+    # Permissions.
+
+    def has_view_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
+        return request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_put_back_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may put pets back, which needs the permission to delete pets."""
+        return request.user.has_perm("pets.delete_pet")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
+        """Refuse Django's own pages; the action deletes pets for good."""
+        return False
+
+    def has_delete_for_good_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    # Putting back.
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.put_back_view)
+        return [path("<str:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
+
+    def put_back_view(self, request: HttpRequest, pk: str) -> HttpResponse:
+        """Put one pet back when the form of its page is sent."""
+        if not self.has_put_back_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":  # the login page redirects here without the form
+            return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[pk]))
+        self._put_back(request, [pk] if is_id(pk) else [])
+        return HttpResponseRedirect(reverse("admin:pets_trashedpet_changelist"))
+
+    @admin.action(description="Put back selected pets", permissions=["put_back"])
+    def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
+        """Put the selected pets back, after a confirmation if there are many."""
+        ids = self._selected(request, queryset, MAX_COUNTED)
+        if ids and (len(ids) <= MAX_UNCONFIRMED or "post" in request.POST):
+            self._put_back(request, ids)
+        elif ids:
+            pets = count_of_pets(len(ids))
+            page = {"title": "Put pets back", "question": f"Put {pets} back?", "button": f"Yes, put {pets} back"}
+            return self._confirmation(request, ids, action="put_back_selected", **page)
+        return None
+
+    def _put_back(self, request: HttpRequest, ids: list[str]) -> None:
+        with transaction.atomic():
+            pets, taken = trash.put_back(ids, user_id=request.user.pk, message="Put back from the trash.")
+            if pets:
+                target = pets[0] if len(pets) == 1 else Pet
+                record(request, AuditEntry.Kind.RESTORED, target=target, message="From the trash.", count=len(pets))
+        if taken:
+            message = f"A pet with the same ID exists already, so these stay in the trash: {named([*map(str, taken)])}."
+            self.message_user(request, message, messages.WARNING)
+        gone = len(ids) - len(pets) - len(taken)
+        if gone or not ids:
+            message = f"{count_of_pets(max(gone, 1))} could not be put back: not in the trash any more."
+            self.message_user(request, message, messages.WARNING)
+        if len(pets) == 1:
+            link = format_html('<a href="{}">{}</a>', reverse("admin:pets_pet_change", args=[pets[0].pk]), pets[0])
+            self.message_user(request, format_html("“{}” is back, with all its values.", link), messages.SUCCESS)
+        elif pets:
+            self.message_user(request, f"{count_of_pets(len(pets))} are back, with all values.", messages.SUCCESS)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the values and the history of a deleted pet."""
+        context = {
+            "title": "Deleted pet",
+            "entries": entries_of(object_id).reverse()[:_MAX_ENTRIES],
+            "can_put_back": self.has_put_back_permission(request),
+        }
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    # Deletion for good.
+
+    @admin.action(description="Delete for good", permissions=["delete_for_good"])
+    def delete_for_good(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
+        """Delete the selected pets from the trash, after a confirmation that lists them."""
+        ids = self._selected(request, queryset, MAX_DELETED)
+        if not ids:
+            return None
+        with transaction.atomic():
+            pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=ids).order_by("pk"))
+            if "post" in request.POST and pets:
+                TrashedPet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
+                entries = (history.Entry(Pet(pk=pet.pk, name=pet.name), DELETION, "Deleted for good.") for pet in pets)
+                history.write(request.user.pk, entries)
+                target = Pet(pk=pets[0].pk, name=pets[0].name) if len(pets) == 1 else Pet
+                message = "Deleted for good, from the trash."
+                record(request, AuditEntry.Kind.DELETED, target=target, message=message, count=len(pets))
+        if "post" in request.POST or not pets:
+            message = f"{count_of_pets(len(pets))} deleted for good." if pets else "These pets are gone already."
+            self.message_user(request, message, messages.SUCCESS if pets else messages.INFO)
+            return None
+        question = f"Delete {count_of_pets(len(pets))} for good? This cannot be undone."
+        page = {"title": "Delete for good", "question": question, "button": "Yes, delete for good", "pets": pets}
+        return self._confirmation(request, ids, action="delete_for_good", **page)
+
+    def _selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet], limit: int) -> list[str]:
+        """Return the ids of the selected pets, or no id after a message if there are too many."""
+        if request.POST.get(FIELD):
+            ids = [pk for pk in request.POST[FIELD].split() if is_id(pk)]
+        else:
+            ids = [str(pk) for pk in queryset.values_list("pk", flat=True)[: limit + 1]]
+        if len(ids) > limit:
+            message = f"You selected more than {count_of_pets(limit)}. Select fewer and try again. Nothing was changed."
+            self.message_user(request, message, messages.ERROR)
+            return []
+        return ids
+
+    def _confirmation(self, request: HttpRequest, ids: list[str], **context: Any) -> HttpResponse:
+        context |= self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "media": self.media,
+            "checkbox_name": ACTION_CHECKBOX_NAME,
+            "first_id": ids[0],
+            "selection_name": FIELD,
+            "selection": " ".join(ids),
+        }
+        return TemplateResponse(request, "admin/pets/confirmation.html", context)

@@ -1,0 +1,171 @@
+"""The list of recent changes, and the page that undoes one of them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+
+from pets import undo
+from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.selection import named
+from pets.models import ChangeSet, Pet
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+from petservice.bounded_paginator import BoundedPaginator
+
+_TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
+_PREVIEW = (
+    "{} will get the old values back.",
+    "{} that the import added will move to the trash.",
+    "{} will come back from the trash.",
+)
+_DONE = (
+    "The old values of {} are restored.",
+    "{} that the import added moved to the trash.",
+    "{} came back from the trash.",
+)
+_PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", "store.change_inventoryitem")
+
+
+@admin.register(ChangeSet)
+class UndoAdmin(admin.ModelAdmin):
+    """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
+
+    list_display = ("time", "owner", "linked_summary", "count")
+    list_display_links = None
+    list_select_related = ("owner",)
+    ordering = ("-created_at", "-pk")
+    sortable_by = ()
+    actions = None
+    paginator = BoundedPaginator
+    show_full_result_count = False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
+        return PetChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeSet]:
+        """Return the changes that the user can undo now."""
+        changes = ChangeSet.undoable()
+        allowed = [
+            permissions
+            for permissions in changes.order_by().values_list("permissions", flat=True).distinct()
+            if request.user.has_perms(permissions.split())
+        ]
+        return changes.filter(permissions__in=allowed)
+
+    @admin.display(description="time (UTC)")
+    def time(self, change_set: ChangeSet) -> str:
+        return f"{change_set.created_at:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="change")
+    def linked_summary(self, change_set: ChangeSet) -> str:
+        url = reverse("admin:pets_changeset_change", args=[change_set.pk])
+        return format_html('<a href="{}">{}</a>', url, change_set.summary)
+
+    # Permissions.
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
+        return any(map(request.user.has_perm, _PERMISSIONS))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
+        return False
+
+    # The page that undoes a change.
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show what an undo would do, and undo the change when the form is sent."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        change_set = _undoable(object_id)
+        if change_set is None:
+            self.message_user(request, _TOO_LATE, messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:pets_changeset_changelist"))
+        if not request.user.has_perms(change_set.permissions.split()):
+            raise PermissionDenied
+        if request.method == "POST":
+            return self._undo(request, change_set)
+        undoing = undo.preview(change_set)
+        context = self.admin_site.each_context(request) | {
+            "title": "Undo this change?" if undoing.count else "This change cannot be undone any more",
+            "opts": self.opts,
+            "change_set": change_set,
+            "until": change_set.created_at + ChangeSet.LIFETIME,
+            "sentences": _results(undoing, _PREVIEW) + _left_alone(undoing, "will stay as {} now"),
+            "can_undo": undoing.count > 0,
+        }
+        return TemplateResponse(request, "admin/pets/changeset/undo.html", context)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show the page of the change, because a change has no history of its own."""
+        return self.change_view(request, object_id)
+
+    def _undo(self, request: HttpRequest, change_set: ChangeSet) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                undoing = undo.undo(change_set.pk, user=request.user)
+                _record(request, change_set, undoing)
+        except undo.NotUndoableError:  # someone else was faster
+            self.message_user(request, _TOO_LATE, messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:pets_changeset_changelist"))
+        for sentence in _left_alone(undoing, "stayed as {}"):
+            self.message_user(request, sentence, messages.WARNING)
+        if undoing.count:
+            self.message_user(request, " ".join(["Undone.", *_results(undoing, _DONE)]), messages.SUCCESS)
+        else:
+            self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
+        return HttpResponseRedirect(_list_of(change_set))
+
+
+def _undoable(object_id: str) -> ChangeSet | None:
+    try:
+        pk = UUID(object_id)
+    except ValueError:
+        return None
+    return ChangeSet.undoable().filter(pk=pk).select_related("owner").first()
+
+
+def _record(request: HttpRequest, change_set: ChangeSet, undoing: undo.Undoing) -> None:
+    left_alone = len(undoing.left_alone)
+    message = f"{change_set.summary} By {change_set.owner}." + (f" Left alone: {left_alone:,}." if left_alone else "")
+    record(request, AuditEntry.Kind.UNDONE, target=Pet, message=message, count=undoing.count)
+
+
+def _results(undoing: undo.Undoing, sentences: tuple[str, str, str]) -> list[str]:
+    counts = (len(undoing.changed), len(undoing.added), len(undoing.deleted))
+    return [sentence.format(count_of_pets(count)) for count, sentence in zip(counts, sentences, strict=True) if count]
+
+
+def _left_alone(undoing: undo.Undoing, verb: str) -> list[str]:
+    """Return a sentence for each reason, with the pets that are left alone for it."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in undoing.left_alone:
+        by_reason.setdefault(reason, []).append(f"“{name}”")
+    return [
+        f"{names[0]} {verb.format('it is')}, because it {reason}."
+        if len(names) == 1
+        else f"{count_of_pets(len(names))} {verb.format('they are')}, because each {reason}: {named(names)}."
+        for reason, names in by_reason.items()
+    ]
+
+
+def _list_of(change_set: ChangeSet) -> str:
+    is_inventory = change_set.permissions == "store.change_inventoryitem"
+    return reverse("admin:store_inventoryitem_changelist" if is_inventory else "admin:pets_pet_changelist")

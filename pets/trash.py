@@ -1,0 +1,96 @@
+"""The trash: pets that staff deleted, which lie in a table of their own and can be put back with their ids.
+
+Only the admin deletes pets through the trash. Commands and programs that use the ORM delete them directly.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.contrib.admin.models import CHANGE
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from pets import history
+from pets.models import Pet, TrashedPet
+
+# Number of pets that one statement reads or deletes.
+BATCH = 1000
+# Number of expired rows that one change deletes beyond the number of its own rows, so that the trash does not grow.
+_MAX_DELETED = 200
+# The fields that a pet has in the trash as well.
+_FIELDS = [field.attname for field in Pet._meta.concrete_fields]
+_OWN_FIELDS = ["deleted_at", "deleted_by"]
+
+
+def move(pets: Sequence[Pet], *, deleted_by: str, now: datetime) -> None:
+    """Move pets, which the current transaction has locked, into the trash.
+
+    An id that is in the trash already gets the new values: an import had created a pet with the id of a deleted one.
+    """
+    TrashedPet.objects.bulk_create(
+        (TrashedPet(**_values(pet), deleted_at=now, deleted_by=deleted_by) for pet in pets),
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=[name for name in _FIELDS if name != "id"] + _OWN_FIELDS,
+    )
+    for ids in batches([pet.pk for pet in pets]):
+        Pet.objects.filter(pk__in=ids).delete()
+
+
+class PutBack(NamedTuple):
+    """The pets that were put back, and those whose id belongs to another pet now."""
+
+    pets: list[Pet]
+    taken: list[TrashedPet]
+
+
+def put_back(ids: Iterable[str], *, user_id: Any, message: str, now: datetime | None = None) -> PutBack:
+    """Create deleted pets again with all their values, take them out of the trash, and record it in their history.
+
+    Ids that are not in the trash are ignored.
+    """
+    try:
+        return _put_back(sorted(ids), user_id, message, now)
+    except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
+        return _put_back(sorted(ids), user_id, message, now)
+
+
+@transaction.atomic
+def _put_back(ids: list[str], user_id: Any, message: str, now: datetime | None) -> PutBack:
+    now = now or timezone.now()
+    trashed = [pet for some in batches(ids) for pet in _locked(some, now)]
+    existing = {pk for some in batches(ids) for pk in Pet.objects.filter(pk__in=some).values_list("pk", flat=True)}
+    pets = [Pet(**_values(one)) for one in trashed if one.pk not in existing]
+    Pet.objects.bulk_create(pets, batch_size=BATCH)
+    for some in batches([pet.pk for pet in pets]):
+        TrashedPet.objects.filter(pk__in=some).delete()
+    history.write(user_id, (history.Entry(pet, CHANGE, message) for pet in pets))
+    return PutBack(pets, [one for one in trashed if one.pk in existing])
+
+
+def _locked(ids: list[str], now: datetime) -> list[TrashedPet]:
+    return list(TrashedPet.unexpired(now=now).select_for_update().filter(pk__in=ids).order_by("pk"))
+
+
+def _values(pet: Pet | TrashedPet) -> dict[str, Any]:
+    return {name: getattr(pet, name) for name in _FIELDS}
+
+
+def batches(ids: Sequence[str]) -> list[list[str]]:
+    """Return the ids in lists of at most BATCH."""
+    return [list(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
+
+
+def delete_expired(*, now: datetime, beyond: int) -> None:
+    """Delete some expired rows, a few more than `beyond`. Changes by staff call it, as there is no background job."""
+    # SKIP LOCKED: rows that another change deletes now can be skipped.
+    expired = (
+        TrashedPet.objects.filter(deleted_at__lte=now - TrashedPet.LIFETIME)
+        .order_by("deleted_at", "pk")
+        .select_for_update(skip_locked=True)
+        .values_list("pk", flat=True)[: beyond + _MAX_DELETED]
+    )
+    for ids in batches(list(expired)):
+        TrashedPet.objects.filter(pk__in=ids).delete()

@@ -1,0 +1,186 @@
+"""The records of changes by staff, and the undoing of a change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib.admin.models import CHANGE, DELETION
+from django.db import transaction
+from django.utils import timezone
+
+from pets import history, trash
+from pets.fields import EDITABLE
+from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
+from pets.trash import BATCH, batches
+
+# Number of expired rows that one change deletes beyond the number of its own rows, so that the table does not grow.
+_MAX_DELETED = 1000
+# Number of expired change sets that one change looks at.
+_MAX_SETS = 20
+
+Values = dict[str, str | None]
+
+
+class Change(NamedTuple):
+    """The values of a pet before and after a change. An added pet has none before, and a deleted pet has none after."""
+
+    pet_id: str
+    before: Values | None
+    after: Values | None
+
+
+class NotUndoableError(Exception):
+    """The change is undone already, or too old, or does not exist."""
+
+
+def addition(pet: Pet) -> Change:
+    """Return the change that adds a pet."""
+    return Change(pet.pk, None, {name: getattr(pet, name) for name in EDITABLE})
+
+
+def deletion(pet: Pet) -> Change:
+    """Return the change that deletes a pet."""
+    return Change(pet.pk, {"name": pet.name}, None)
+
+
+def record(
+    *,
+    kind: ChangeSet.Kind,
+    summary: str,
+    changes: Sequence[Change],
+    owner_id: Any,
+    permissions: str,
+    now: datetime | None = None,
+) -> ChangeSet:
+    """Record a change in its own transaction, so that it can be undone, and delete some expired records.
+
+    A deletion has the same `now` as the move into the trash.
+    """
+    now = now or timezone.now()
+    change_set = ChangeSet.objects.create(
+        kind=kind, summary=summary, count=len(changes), owner_id=owner_id, permissions=permissions, created_at=now
+    )
+    ChangedPet.objects.bulk_create(
+        (ChangedPet(change_set=change_set, pet_id=pk, before=before, after=after) for pk, before, after in changes),
+        batch_size=BATCH,
+    )
+    _delete_expired(now, beyond=len(changes))
+    trash.delete_expired(now=now, beyond=len(changes))
+    return change_set
+
+
+def _delete_expired(now: datetime, beyond: int) -> None:
+    # SKIP LOCKED: records that another change deletes now can be skipped.
+    expired = ChangeSet.objects.filter(created_at__lte=now - ChangeSet.LIFETIME).order_by("created_at")
+    left = beyond + _MAX_DELETED
+    for pk in list(expired.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_MAX_SETS]):
+        rows = list(ChangedPet.objects.filter(change_set=pk).values_list("pk", flat=True)[:left])
+        for start in range(0, len(rows), BATCH):
+            ChangedPet.objects.filter(pk__in=rows[start : start + BATCH]).delete()
+        left -= len(rows)
+        if left <= 0:
+            return
+        ChangeSet.objects.filter(pk=pk).delete()
+
+
+class LeftAlone(NamedTuple):
+    """A pet that an undo leaves as it is, and the reason, which follows “because it”."""
+
+    name: str
+    reason: str
+
+
+@dataclass
+class Undoing:
+    """The pets that an undo changes, removes and puts back, and those that it leaves alone."""
+
+    changed: list[tuple[Pet, Values]] = field(default_factory=list)  # with their values before the change
+    added: list[Pet] = field(default_factory=list)
+    deleted: list[TrashedPet] = field(default_factory=list)
+    left_alone: list[LeftAlone] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Return the number of pets that are as before the change."""
+        return len(self.changed) + len(self.added) + len(self.deleted)
+
+
+def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
+    """Return what an undo would do now. With `lock`, all pets stay locked until the current transaction ends."""
+    rows = ChangedPet.objects.filter(change_set=change_set).order_by("pet_id")
+    changes = [Change(*row) for row in rows.values_list("pet_id", "before", "after")]
+    pets = _by_id(Pet, [one.pet_id for one in changes], lock)
+    trashed = _by_id(TrashedPet, [one.pet_id for one in changes if one.pet_id not in pets], lock)
+    undoing = Undoing()
+    for one in changes:
+        if one.after is None:
+            _undo_deletion(undoing, one, trashed.get(one.pet_id), pets.get(one.pet_id), change_set)
+        else:
+            _undo_change(undoing, one, one.after, pets.get(one.pet_id), trashed.get(one.pet_id))
+    return undoing
+
+
+def _by_id(model: Any, ids: list[str], lock: bool) -> dict[str, Any]:
+    rows = model.objects.select_for_update() if lock else model.objects.all()
+    return {row.pk: row for some in batches(ids) for row in rows.filter(pk__in=some).order_by("pk")}
+
+
+def _undo_deletion(
+    undoing: Undoing, change: Change, trashed: TrashedPet | None, pet: Pet | None, change_set: ChangeSet
+) -> None:
+    name = str((change.before or {}).get("name"))
+    if pet is not None:
+        undoing.left_alone.append(LeftAlone(name, "exists again"))
+    elif trashed is None or trashed.deleted_at != change_set.created_at:
+        undoing.left_alone.append(LeftAlone(name, "is not in the trash any more"))
+    else:
+        undoing.deleted.append(trashed)
+
+
+def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: TrashedPet | None) -> None:
+    if pet is None:
+        name = trashed.name if trashed else after.get("name") or change.pet_id
+        undoing.left_alone.append(LeftAlone(name, "was deleted since"))
+    elif any(getattr(pet, name) != value for name, value in after.items()):
+        undoing.left_alone.append(LeftAlone(pet.name, "was changed since"))
+    elif change.before is None:
+        undoing.added.append(pet)
+    else:
+        undoing.changed.append((pet, change.before))
+
+
+@transaction.atomic
+def undo(pk: UUID, *, user: Any, now: datetime | None = None) -> Undoing:
+    """Undo a change once, as far as its pets are as it left them, and record it in their history.
+
+    Raises NotUndoableError.
+    """
+    now = now or timezone.now()
+    # If two people undo the same change, the second one waits here for the first, and then finds it undone.
+    if not ChangeSet.undoable(now=now).filter(pk=pk).update(undone_at=now):
+        raise NotUndoableError
+    undoing = preview(ChangeSet.objects.get(pk=pk), lock=True)
+    _restore(undoing.changed, user.pk)
+    trash.move(undoing.added, deleted_by=user.get_username(), now=now)
+    removed = "Undone: the import that added this pet. It is in the trash."
+    history.write(user.pk, (history.Entry(pet, DELETION, removed) for pet in undoing.added))
+    message = "Undone: the deletion of this pet."
+    trash.put_back([one.pk for one in undoing.deleted], user_id=user.pk, message=message, now=now)
+    return undoing
+
+
+def _restore(changed: Sequence[tuple[Pet, Values]], user_id: Any) -> None:
+    entries = []
+    for pet, before in changed:
+        sentences = [history.change(name, getattr(pet, name), value) for name, value in before.items()]
+        for name, value in before.items():
+            setattr(pet, name, value)
+        entries.append(history.Entry(pet, CHANGE, f"Undone: {' '.join(sentences)}"))
+    # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
+    pets = [pet for pet, _ in changed]
+    Pet.objects.bulk_create(
+        pets, batch_size=BATCH, update_conflicts=True, unique_fields=["id"], update_fields=list(EDITABLE)
+    )
+    history.write(user_id, entries)

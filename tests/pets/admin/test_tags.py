@@ -1,0 +1,122 @@
+"""The actions that set, rename and remove tags in bulk, and the suggestions in the form of a pet."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from pets.services import create_pet
+from petservice.audit.models import AuditEntry
+from tests.backoffice.pages import fields_of, messages, read
+from tests.pets.admin.pet_pages import LIST, histories, page_of
+from tests.pets.admin.test_bulk_actions import act, confirm
+from tests.pets.admin.test_undo import undo
+
+
+def answer(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
+    """Fill in the page that asks for a tag, and send it."""
+    return client.post(url, fields_of(page, "confirmation") | fields, follow=True)
+
+
+def tags() -> dict[str, str | None]:
+    return dict(Pet.objects.values_list("name", "tag"))
+
+
+def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_shown(staff: Client) -> None:
+    rex, tom, max_ = create_pet(name="Rex", tag="dog"), create_pet(name="Tom"), create_pet(name="Max", tag="cat")
+    url = f"{LIST}?created_from=2026-01-01"
+    shown = read(staff, url, "changelist-form")
+    Pet.objects.filter(name="Rex").update(tag="hound")
+    Pet.objects.filter(name="Tom").update(status="sold")
+
+    page = act(staff, "set_tag", shown, rex, tom, max_, url=url)
+    text = page.content.decode()
+    response = answer(staff, page, url, new_tag=" Fish")
+
+    assert "Give one tag to 3 pets?" in text
+    assert "Filter of the list: created from 2026-01-01" in text
+    assert "1 “hound”" in text
+    assert f'data-suggestions="{reverse("admin:pets_pet_tags")}"' in text
+    assert messages(response) == [
+        "“Rex” was not changed: someone else changed its tag to “hound” in the meantime.",
+        "Tag “ Fish” given to 2 pets.",
+    ]
+    assert tags() == {"Rex": "hound", "Tom": " Fish", "Max": " Fish"}
+    assert histories(staff, tom) == [("admin", "Tag changed from nothing to “ Fish”.")]
+    assert AuditEntry.objects.get().count == 2
+    undo(staff, response)
+    assert tags() == {"Rex": "hound", "Tom": None, "Max": "cat"}
+
+
+@pytest.mark.parametrize("tag", ["", "  ", "x" * 256, "a\0b"])
+def test_an_invalid_tag_is_rejected_and_the_page_asks_again(staff: Client, tag: str) -> None:
+    rex = create_pet(name="Rex", tag="dog")
+
+    page = answer(staff, act(staff, "set_tag", {}, rex), new_tag=tag)
+
+    assert page.context["form"].errors["new_tag"]
+    assert tags() == {"Rex": "dog"}
+    assert messages(answer(staff, page, new_tag="cat")) == ["Tag “cat” given to 1 pet."]
+
+
+def test_a_tag_is_renamed_in_any_case_on_the_selected_pets(staff: Client) -> None:
+    pets = [create_pet(name=name, tag=tag) for name, tag in (("Rex", "Dog"), ("Tom", "DOG"), ("Max", "cat"))]
+    create_pet(name="Mia", tag="dog")
+
+    page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets[:2])
+    assert fields_of(page, "confirmation")["old_tag"].lower() == "dog"
+    page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets)
+    wrong = answer(staff, page, old_tag="bird", new_tag="dog")
+    response = answer(staff, wrong, old_tag="dog", new_tag="dog")
+
+    assert wrong.context["form"].errors["old_tag"] == ["None of these pets has this tag."]
+    assert messages(response) == ["Tag “dog” given to 2 pets."]
+    assert tags() == {"Rex": "dog", "Tom": "dog", "Max": "cat", "Mia": "dog"}
+
+
+def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}", tag="Dog") for number in range(25))
+    pets += Pet.objects.bulk_create([Pet(name="Tom", tag="cat"), Pet(name="Kit", tag="CAT")])
+
+    page = act(staff, "rename_tag", {}, pets[0])
+    few = answer(staff, page, old_tag="Cat", new_tag="Feline", all_pets="on")
+    assert messages(few) == ["Tag “Feline” given to 2 pets."]
+    many = answer(staff, page, old_tag="dOG", new_tag="Canine", all_pets="on")
+    assert "Change the tag of 25 pets from “dOG” to “Canine”?" in many.content.decode()
+    assert tags()["Pet 01"] == "Dog"
+    Pet.objects.filter(name="Pet 07").update(tag="wolf")
+    response = confirm(staff, many)
+
+    assert messages(response) == [
+        "“Pet 07” was not changed: someone else changed its tag to “wolf” in the meantime.",
+        "Tag “Canine” given to 24 pets.",
+    ]
+    assert tags()["Pet 07"] == "wolf"
+    undo(staff, response)
+    assert set(tags().values()) == {"Dog", "wolf", "Feline"}
+
+
+def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) -> None:
+    few = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}", tag="dog") for number in range(20))
+    assert messages(act(staff, "remove_tag", {}, *few)) == ["Tag removed from 20 pets."]
+    assert messages(act(staff, "remove_tag", {}, *few)) == [
+        "Nothing was changed: these pets have no tag already, or someone else changed them."
+    ]
+    Pet.objects.update(tag="dog")
+    create_pet(name="Tom", tag="cat")
+    page = act(staff, "remove_tag", {}, few[0], select_across="1", url=f"{LIST}?q=")
+
+    assert "Remove the tags of 21 pets?" in page.content.decode()
+    assert "Tags now: 20 “dog”, 1 “cat”" in page.content.decode()
+    assert None not in tags().values()
+    assert messages(confirm(staff, page)) == ["Tag removed from 21 pets."]
+
+
+def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:
+    for url in (reverse("admin:pets_pet_add"), page_of(create_pet(name="Rex"))):
+        page = staff.get(url).content.decode()
+        assert 'list="suggestions-tag"' in page
+        assert '<datalist id="suggestions-tag">' in page
+        assert "pets/suggestions.js" in page

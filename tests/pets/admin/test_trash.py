@@ -1,0 +1,166 @@
+"""The trash: deleted pets keep their values and history for 30 days, and can be put back."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import reverse
+
+from pets import trash
+from pets.models import Pet, TrashedPet
+from pets.services import create_pet
+from petservice.accounts import groups
+from petservice.audit.models import AuditEntry
+from store.services import inventory_counts
+from tests.backoffice.pages import fields_of, messages, read, submit
+from tests.backoffice.staff import staff as make_staff
+from tests.pets.admin.pet_pages import LIST, histories, page_of
+from tests.pets.admin.test_bulk_actions import act, confirm
+from tests.pets.admin.test_undo import values
+
+TRASH = reverse("admin:pets_trashedpet_changelist")
+
+
+def detail(pet: Pet) -> str:
+    return reverse("admin:pets_trashedpet_change", args=[pet.pk])
+
+
+def deleted(client: Client, *pets: Pet) -> None:
+    confirm(client, act(client, "delete_selected", read(client, LIST, "changelist-form"), *pets))
+
+
+def listed(client: Client, query: str = "") -> list[str]:
+    return [pet.name for pet in client.get(TRASH + query).context["cl"].result_list]
+
+
+def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_history(
+    staff: Client, api: Client
+) -> None:
+    rex = create_pet(name="Rex <b>", tag="dog", created_by="key pets_test_Ab12Cd34 Acme")
+    submit(staff, page_of(rex), "pet_form", {"status": "sold"})
+
+    deleted(staff, rex)
+
+    assert api.get("/v1/pets").json() == []
+    assert api.get(f"/v1/pets/{rex.pk}").status_code == 404
+    assert inventory_counts()["sold"] == 0
+    page = staff.get(detail(rex)).content.decode()
+    for shown in ("Rex &lt;b&gt;", "dog", "sold", rex.pk, "Status changed from available to sold.", "API", "admin"):
+        assert shown in page
+    assert "Acme" not in page
+
+
+def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(staff: Client) -> None:
+    rex, rexona, tom = (create_pet(name=name) for name in ("Rex", "rexona", "Tom"))
+    for pet in (rexona, tom, rex):
+        deleted(staff, pet)
+
+    assert listed(staff) == ["Rex", "Tom", "rexona"]
+    assert listed(staff, "?q=REX") == ["Rex", "rexona"]
+    assert listed(staff, f"?q= {tom.pk.upper()} ") == ["Tom"]
+    assert listed(staff, "?q=nothing") == []
+    TrashedPet.objects.filter(name="Tom").update(deleted_at=Pet(name="x").created_at - timedelta(days=30))
+    assert listed(staff) == ["Rex", "rexona"]
+    assert staff.get(detail(tom), follow=True).redirect_chain
+
+
+def test_one_pet_is_put_back_from_its_page_with_all_values(staff: Client) -> None:
+    rex = create_pet(name="Rex", tag="dog", created_by="staff ada")
+    before = values()
+    deleted(staff, rex)
+    url = reverse("admin:pets_trashedpet_put_back", args=[rex.pk])
+    form = fields_of(staff.get(detail(rex)), "put-back")
+
+    assert staff.get(url).status_code == 302
+    assert not Pet.objects.exists()
+    response = staff.post(url, form, follow=True)
+
+    assert "is back, with all its values." in messages(response)[0]
+    assert (values(), inventory_counts()["available"]) == (before, 1)
+    assert histories(staff, rex)[-1] == ("admin", "Put back from the trash.")
+    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED)
+    assert (entry.record_id, entry.record_name, entry.count) == (rex.pk, "Rex", 1)
+    again = staff.post(url, form, follow=True)
+    assert messages(again) == ["1 pet could not be put back: not in the trash any more."]
+    assert Pet.objects.count() == 1
+
+
+def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_taken(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(22))
+    deleted(staff, *pets)
+    Pet.objects.create(pk=pets[0].pk, name="Imported")
+
+    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [pets[0].pk]}
+    page = staff.post(TRASH, chosen)
+    assert "Put 22 pets back?" in page.content.decode()
+    assert Pet.objects.count() == 1
+    response = confirm(staff, page, TRASH)
+
+    assert messages(response) == [
+        "A pet with the same ID exists already, so these stay in the trash: Pet 00.",
+        "21 pets are back, with all values.",
+    ]
+    assert Pet.objects.get(pk=pets[0].pk).name == "Imported"
+    assert listed(staff) == ["Pet 00"]
+    assert AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED).count == 21
+
+
+def test_a_pet_that_was_imported_with_its_old_id_and_deleted_again_keeps_its_last_values(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    deleted(staff, rex)
+    Pet.objects.create(pk=rex.pk, name="Max")
+
+    deleted(staff, rex)
+
+    assert listed(staff) == ["Max"]
+
+
+def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    deleted(staff, rex, tom)
+    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [rex.pk]}
+    clerk = make_staff(groups.PETS_AND_INVENTORY)
+    clerk.post(TRASH, chosen | {"post": "yes", "selection": rex.pk})
+    assert len(listed(staff)) == 2
+
+    page = staff.post(TRASH, chosen)
+    assert "Delete 1 pet for good? This cannot be undone." in page.content.decode()
+    assert len(listed(staff)) == 2
+    assert messages(confirm(staff, page, TRASH)) == ["1 pet deleted for good."]
+
+    assert listed(staff) == ["Tom"]
+    assert messages(confirm(staff, page, TRASH)) == ["These pets are gone already."]
+
+
+@pytest.mark.parametrize(
+    ("codenames", "may_view", "may_put_back"),
+    [(["view_pet"], True, False), (["view_pet", "delete_pet"], True, True), (["add_pet"], False, False)],
+)
+def test_the_trash_needs_the_permissions_for_pets(
+    staff: Client, codenames: list[str], may_view: bool, may_put_back: bool
+) -> None:
+    rex = create_pet(name="Rex")
+    deleted(staff, rex)
+    group = Group.objects.create(name="Some")
+    group.permissions.set(group.permissions.model.objects.filter(codename__in=codenames))
+    client = make_staff("Some")
+
+    for url in (TRASH, detail(rex)):
+        assert client.get(url).status_code == (200 if may_view else 403)
+    assert ("put-back" in client.get(detail(rex)).content.decode()) == may_put_back
+    client.post(TRASH, {"action": "put_back_selected", "index": 0, "_selected_action": [rex.pk]})
+    assert Pet.objects.exists() == may_put_back
+    response = client.post(reverse("admin:pets_trashedpet_put_back", args=[rex.pk]))
+    assert response.status_code == (302 if may_put_back else 403)
+
+
+def test_each_change_deletes_a_limited_number_of_expired_pets(monkeypatch: pytest.MonkeyPatch, staff: Client) -> None:
+    monkeypatch.setattr(trash, "_MAX_DELETED", 1)
+    pets = [create_pet(name=f"Pet {number}") for number in range(5)]
+    deleted(staff, *pets[:4])
+    TrashedPet.objects.update(deleted_at=pets[0].created_at - timedelta(days=31))
+
+    act(staff, "mark_as_sold", {}, pets[4])
+
+    assert TrashedPet.objects.count() == 2

@@ -1,0 +1,219 @@
+"""The undoing of changes by staff, also when others changed the pets after them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pets import trash
+from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
+from pets.services import create_pet
+from petservice.audit.models import AuditEntry
+from store.services import inventory_counts
+from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
+from tests.pets.admin.import_export.import_pages import confirm as confirm_import
+from tests.pets.admin.import_export.import_pages import upload
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, page_of
+from tests.pets.admin.test_bulk_actions import act, confirm
+
+RECENT = reverse("admin:pets_changeset_changelist")
+TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
+
+
+def undo(client: Client, response: Any) -> Any:
+    """Open the page that the link in a message leads to, and undo the change there."""
+    url = undo_url(response)
+    page = client.get(url)
+    assert page.status_code == 200
+    return client.post(url, fields_of(page, "undo"), follow=True)
+
+
+def values() -> set[tuple[Any, ...]]:
+    return set(Pet.objects.values_list("id", "name", "tag", "status", "created_at", "created_by"))
+
+
+def granted(*permissions: str, username: str = "ada") -> Client:
+    user = User.objects.create_user(username, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
+def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(staff: Client, url: str) -> None:
+    pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia")]
+    Pet.objects.filter(name="Tom").update(status="pending")
+    changed = act(staff, "mark_as_sold", read(staff, url, "changelist-form"), *pets, url=url)
+    assert inventory_counts() == {"available": 0, "pending": 0, "sold": 4}
+    Pet.objects.filter(name="Rex").update(status="available")
+    Pet.objects.filter(name="Tom").update(tag="hound")
+    trash.move(Pet.objects.filter(name="Mia"), deleted_by="ada", now=timezone.now())
+
+    page = staff.get(undo_url(changed)).content.decode()
+    response = undo(staff, changed)
+
+    assert "2 pets will get the old values back." in page
+    assert "“Rex” will stay as it is now, because it was changed since." in page
+    assert messages(response) == [
+        "“Rex” stayed as it is, because it was changed since.",
+        "“Mia” stayed as it is, because it was deleted since.",
+        "Undone. The old values of 2 pets are restored.",
+    ]
+    assert response.redirect_chain == [(url, 302)]
+    assert set(Pet.objects.values_list("name", "tag", "status")) == {
+        ("Rex", "dog", "available"),
+        ("Tom", "hound", "pending"),
+        ("Max", "dog", "available"),
+    }
+    assert histories(staff, pets[1]) == [
+        ("admin", "Status changed from pending to sold."),
+        ("admin", "Undone: Status changed from sold to pending."),
+    ]
+    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE)
+    assert (entry.count, entry.message) == (2, "4 pets marked as sold. By admin. Left alone: 2.")
+    assert AuditEntry.objects.get(kind=AuditEntry.Kind.CHANGED).count == 4
+
+
+def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Client) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    edited = submit(staff, page_of(pet), "pet_form", {"name": "Max", "tag": "", "status": "sold"})
+    assert Pet.objects.values_list("name", "tag", "status").get() == ("Max", None, "sold")
+
+    assert messages(undo(staff, edited)) == ["Undone. The old values of 1 pet are restored."]
+
+    assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex", "dog", "available")
+    fields = read(staff, INVENTORY, "changelist-form")
+    listed = send(staff, INVENTORY, fields | {"form-0-status": "pending"})
+    undo(staff, listed)
+    assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex", "dog", "available")
+
+
+def test_deleted_pets_come_back_with_all_values_and_their_history(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex", tag="dog", created_by="key pets_test_Ab12Cd34 Acme"), create_pet(name="Tom")
+    Pet.objects.filter(name="Tom").update(status="sold")
+    before, counts = values(), inventory_counts()
+    deleted = confirm(staff, act(staff, "delete_selected", read(staff, LIST, "changelist-form"), rex, tom))
+    assert (values(), inventory_counts()) == (set(), dict.fromkeys(counts, 0))
+
+    assert messages(undo(staff, deleted)) == ["Undone. 2 pets came back from the trash."]
+
+    assert (values(), inventory_counts()) == (before, counts)
+    assert not TrashedPet.objects.exists()
+    assert histories(staff, rex) == [("admin", "Deleted."), ("admin", "Undone: the deletion of this pet.")]
+    assert AuditEntry.objects.get(kind=AuditEntry.Kind.DELETED).count == 2
+
+
+def test_one_deleted_pet_comes_back_unless_its_id_belongs_to_another_pet(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    page = reverse("admin:pets_pet_delete", args=[pet.pk])
+    deleted = staff.post(page, fields_of(staff.get(page), "confirmation"), follow=True)
+    Pet.objects.create(pk=pet.pk, name="Tom")
+
+    assert messages(undo(staff, deleted)) == [
+        "“Rex” stayed as it is, because it exists again.",
+        "Nothing was undone, and no pet was changed.",
+    ]
+
+    assert Pet.objects.get().name == "Tom"
+    assert TrashedPet.objects.get().name == "Rex"
+
+
+def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom")
+    file = f"id,name,tag,status\n{rex.pk},Max,cat,sold\n{tom.pk},Tim,,available\n,New,,\n,Edited,,\n"
+    imported = confirm_import(staff, upload(staff, file))
+    Pet.objects.filter(name="Edited").update(tag="fish")
+    Pet.objects.filter(name="Tim").update(name="Tam")
+
+    response = undo(staff, imported)
+
+    assert messages(response)[-1] == (
+        "Undone. The old values of 1 pet are restored. 1 pet that the import added moved to the trash."
+    )
+    assert messages(response)[0].startswith("2 pets stayed as they are, because each was changed since: ")
+    assert set(Pet.objects.values_list("name", "tag", "status")) == {
+        ("Rex", "dog", "available"),
+        ("Tam", None, "available"),
+        ("Edited", "fish", "available"),
+    }
+    assert TrashedPet.objects.get().name == "New"
+    assert AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE).count == 2
+
+
+def test_ten_thousand_pets_are_undone_together(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(10_000))
+    changed = confirm(staff, act(staff, "mark_as_sold", {}, pets[0], select_across="1"))
+
+    assert messages(undo(staff, changed)) == ["Undone. The old values of 10,000 pets are restored."]
+
+    assert inventory_counts() == {"available": 10_000, "pending": 0, "sold": 0}
+
+
+def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    changed = act(staff, "mark_as_sold", {}, pet)
+    undo(staff, changed)
+    Pet.objects.update(status="sold")
+
+    urls = [undo_url(changed), *(reverse("admin:pets_changeset_change", args=[pk]) for pk in ("x", pet.pk))]
+    again = [staff.post(url, follow=True) for url in urls]
+    ChangeSet.objects.update(undone_at=None)
+    ChangeSet.objects.update(created_at=ChangeSet.objects.get().created_at - timedelta(hours=1))
+    again += [staff.post(urls[0], follow=True), staff.get(urls[0], follow=True)]
+
+    assert [messages(response) for response in again] == [[TOO_LATE]] * 5
+    assert [response.redirect_chain for response in again] == [[(RECENT, 302)]] * 5
+    assert Pet.objects.get().status == "sold"
+
+
+def test_a_page_that_is_only_opened_and_a_form_without_its_token_undo_nothing(staff: Client, admin_user: User) -> None:
+    changed = act(staff, "mark_as_sold", {}, create_pet(name="Rex"))
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(admin_user)
+
+    staff.get(undo_url(changed))
+    assert strict.post(undo_url(changed)).status_code == 403
+
+    assert Pet.objects.get().status == "sold"
+
+
+def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> None:
+    changed = act(staff, "mark_as_sold", {}, create_pet(name="Rex"), url=INVENTORY)
+    imported = confirm_import(staff, upload(staff, "name\nTom\n"))
+    stranger, clerk = granted("change_pet", "delete_pet"), granted("change_inventoryitem", username="bo")
+
+    for client, response, status in (
+        (stranger, changed, 403),
+        (stranger, imported, 403),
+        (clerk, imported, 403),
+        (granted(username="cy"), changed, 403),
+        (clerk, changed, 302),
+    ):
+        assert client.post(undo_url(response)).status_code == status
+        assert (Pet.objects.get(name="Rex").status == "sold") == (status == 403)
+    assert [one.summary for one in clerk.get(RECENT).context["cl"].result_list] == []
+    assert [one.summary for one in staff.get(RECENT).context["cl"].result_list] == ["Import: 1 pet added, 0 changed."]
+
+
+def test_expired_records_of_changes_are_deleted_by_later_changes(staff: Client) -> None:
+    first = [create_pet(name="Rex"), create_pet(name="Tom")]
+    act(staff, "mark_as_sold", {}, *first)
+    old = ChangeSet.objects.get()
+    TrashedPet.objects.create(pk=create_pet(name="Old").pk, name="Old", status="sold", **trashed_at(old, days=31))
+    ChangeSet.objects.update(created_at=old.created_at - ChangeSet.LIFETIME)
+
+    act(staff, "mark_as_pending", {}, *first)
+
+    assert list(ChangeSet.objects.values_list("summary", flat=True)) == ["2 pets marked as pending."]
+    assert ChangedPet.objects.count() == 2
+    assert not TrashedPet.objects.exists()
+
+
+def trashed_at(change_set: ChangeSet, **ago: int) -> dict[str, Any]:
+    moment = change_set.created_at - timedelta(**ago)
+    return {"created_at": moment, "deleted_at": moment, "deleted_by": "admin"}
