@@ -48,10 +48,17 @@ class AuditEntry(models.Model):
         verbose_name = "audit entry"
         verbose_name_plural = "audit"
         ordering = ["-at", "-pk"]
+        # One for each combination of equal values that a page filters by, in the order of the page. A record has few
+        # entries, so its index fits all combinations with the id of a record.
         indexes = [
             models.Index(fields=["at", "id"], name="audit_at"),
             models.Index(fields=["account_name", "at", "id"], name="audit_account"),
             models.Index(fields=["kind", "at", "id"], name="audit_kind"),
+            models.Index(fields=["record_type", "at", "id"], name="audit_type"),
+            models.Index(fields=["account_name", "kind", "at", "id"], name="audit_account_kind"),
+            models.Index(fields=["account_name", "record_type", "at", "id"], name="audit_account_type"),
+            models.Index(fields=["kind", "record_type", "at", "id"], name="audit_kind_type"),
+            models.Index(fields=["account_name", "kind", "record_type", "at", "id"], name="audit_account_kind_type"),
             models.Index(fields=["record_type", "record_id", "at", "id"], name="audit_record"),
         ]
 

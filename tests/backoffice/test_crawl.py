@@ -17,13 +17,15 @@ from pets.models import ChangeSet, Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from tests.backoffice.staff import staff
 
 pytestmark = pytest.mark.django_db
 
 PET_PAGES = {"pets_pet", "store_inventoryitem", "pets_trashedpet", "pets_changeset"}
 # These pages have no form to add a record, not even for superusers.
-WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset"}
+WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset", "audit_auditentry"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
 
@@ -45,6 +47,7 @@ def urls() -> Iterator[tuple[str, str]]:
     rex = Pet.objects.create(name="Rex")
     trash.move([rex], deleted_by="any", now=timezone.now())
     undo.record(owner_id=owner.pk, changes=[undo.deletion(rex)], **change)
+    record(None, AuditEntry.Kind.EXPORTED)
     for model in admin.site._registry:
         page = f"{model._meta.app_label}_{model._meta.model_name}"
         yield page, reverse(f"admin:{page}_changelist")

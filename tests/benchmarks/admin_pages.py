@@ -34,6 +34,19 @@ PAGES = {
     "a pet's history": "/admin/pets/pet/{pet}/history/",
     "inventory": "/admin/store/inventoryitem/",
     "inventory by status": "/admin/store/inventoryitem/?status__exact=sold",
+    "audit": "/admin/audit/auditentry/",
+    "audit, page 100": "/admin/audit/auditentry/?p=100",
+    "audit by person": "/admin/audit/auditentry/?person=ada&p=100",
+    "audit by person, none": "/admin/audit/auditentry/?person=cleo",
+    "audit by kind": "/admin/audit/auditentry/?kind=changed&p=100",
+    "audit by person and kind, none": "/admin/audit/auditentry/?person=ada&kind=key_rotated",
+    "audit by record": "/admin/audit/auditentry/?record_type=pets.pet&p=100",
+    "audit by person and record": "/admin/audit/auditentry/?person=ada&record_type=pets.pet&p=100",
+    "audit by kind and record, none": "/admin/audit/auditentry/?kind=changed&record_type=apikeys.apikey",
+    "audit by all, none": "/admin/audit/auditentry/?person=ada&kind=login&record_type=pets.pet&day_from={month_ago}",
+    "audit by all and one record": "/admin/audit/auditentry/?person=ada&kind=changed&record_type=pets.pet&record_id=1",
+    "audit by days": "/admin/audit/auditentry/?day_from={month_ago}&day_to={week_ago}&p=100",
+    "audit by kind and days, none": "/admin/audit/auditentry/?kind=deleted&day_from={month_ago}",
 }
 
 
@@ -75,11 +88,13 @@ def measure_pages(pets: int) -> None:
     from django.utils import timezone
 
     from pets.models import Pet
+    from tests.benchmarks.sample_audit import fill_audit
     from tests.benchmarks.sample_pets import fill
 
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
     fill(pets)
+    fill_audit(pets)
     client = Client()
     client.force_login(get_user_model().objects.get())
     today = timezone.now().date()

@@ -1,0 +1,97 @@
+"""The filters of the audit, each combination of which reads a part of one index."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import CharField, F, Func, QuerySet
+
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import type_of
+
+
+class _Unindexed(Func):
+    """A column for whose condition SQLite uses no index. PostgreSQL chooses the index by its statistics."""
+
+    template = "%(expressions)s"
+    output_field = CharField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="+%(expressions)s", **context)
+
+
+def record_types() -> dict[str, str]:
+    """Return the names of the models with pages in the admin, by their names in the audit."""
+    models = sorted(admin.site._registry, key=lambda model: model._meta.proxy)
+    types: dict[str, str] = {}
+    for model in models:
+        types.setdefault(type_of(model), str(model._meta.verbose_name))
+    return types
+
+
+class FilterForm(forms.Form):
+    """A form of the filters. An empty field does not filter."""
+
+    person = forms.CharField(required=False, max_length=150)
+    kind = forms.ChoiceField(required=False)
+    record_type = forms.ChoiceField(required=False, label="Record")
+    record_id = forms.CharField(required=False, max_length=255, label="Record ID")
+    day_from = forms.DateField(required=False, label="From (UTC)", widget=forms.DateInput({"type": "date"}))
+    day_to = forms.DateField(required=False, label="To (UTC)", widget=forms.DateInput({"type": "date"}))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = {"kind": AuditEntry.Kind.choices, "record_type": sorted(record_types().items(), key=lambda t: t[1])}
+        for name, values in choices.items():
+            field: Any = self.fields[name]
+            field.choices = [("", "All"), *values]
+        self.fields["person"].widget.attrs |= {"list": "persons", "autocomplete": "off"}
+        for name in ("day_from", "day_to"):
+            self.fields[name].error_messages["invalid"] = "Write a day as year-month-day, for example 2026-11-21."
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        first, last = cleaned.get("day_from"), cleaned.get("day_to")
+        if first and last and first > last:
+            self.add_error("day_from", "“From” is after “To”. Exchange the two days.")
+        return cleaned
+
+    def entries(self) -> QuerySet[AuditEntry]:
+        """Return the entries that pass the filters, newest first, or none if a filter is invalid."""
+        if not self.is_valid():
+            return AuditEntry.objects.none()
+        value = self.cleaned_data.get
+        entries = _in_days(AuditEntry.objects.all(), value("day_from"), value("day_to"))
+        equal = {"account_name": value("person"), "kind": value("kind"), "record_type": value("record_type")}
+        equal = {name: text for name, text in equal.items() if text}
+        if not value("record_id"):
+            return entries.filter(**equal)
+        # One record has few entries, so the index of records is the right one for every combination.
+        types = [equal.pop("record_type")] if "record_type" in equal else list(record_types())
+        entries = entries.alias(**{f"the_{name}": _Unindexed(F(name)) for name in equal})
+        others = {f"the_{name}": text for name, text in equal.items()}
+        return entries.filter(record_type__in=types, record_id=value("record_id"), **others)
+
+    def in_words(self) -> str:
+        """Return the valid filters in words, or an empty string if there are none."""
+        value = self.cleaned_data.get
+        kind, record_type = value("kind"), value("record_type")
+        parts = {
+            "person “{}”": value("person"),
+            "kind {}": AuditEntry.Kind(kind).label.lower() if kind else "",
+            "record {}": record_types()[record_type] if record_type else "",
+            "record ID “{}”": value("record_id"),
+            "from {}": value("day_from"),
+            "to {}": value("day_to"),
+        }
+        return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)
+
+
+def _in_days(entries: QuerySet[AuditEntry], first: date | None, last: date | None) -> QuerySet[AuditEntry]:
+    """Return the entries from one day to another, both included."""
+    if first:
+        entries = entries.filter(at__gte=datetime.combine(first, time.min, UTC))
+    if last and last < date.max:
+        entries = entries.filter(at__lt=datetime.combine(last + timedelta(days=1), time.min, UTC))
+    return entries
