@@ -44,6 +44,14 @@ def rows(count: int) -> Rows:
     ]
 
 
+def write_csv(file: Path, pets: Rows) -> None:
+    """Write a file for import_pets."""
+    with file.open("w", newline="") as target:
+        writer = csv.writer(target)
+        writer.writerow(COLUMNS)
+        writer.writerows((*pet[:4], f"{pet[4]}+00:00", pet[5]) for pet in pets)
+
+
 def executemany(path: Path, pets: Rows) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA synchronous=FULL")
@@ -68,10 +76,7 @@ def measure(
     url: str, folder: Path, pets: Rows, rounds: int, empty: Callable[[], None], baseline: Callable[[], None]
 ) -> str:
     file = folder / "pets.csv"
-    with file.open("w", newline="") as target:
-        writer = csv.writer(target)
-        writer.writerow(COLUMNS)
-        writer.writerows((*pet[:4], f"{pet[4]}+00:00", pet[5]) for pet in pets)
+    write_csv(file, pets)
     baseline_times, import_times, peaks = [], [], []
     for _ in range(rounds):
         empty()

@@ -120,6 +120,10 @@ class Load:
             time.sleep(PAUSE_AFTER_FAILURE)
         return response.status, content
 
+    def stop(self) -> None:
+        """Let the clients end after their current request."""
+        self._is_over = True
+
     def wait_for(self, more: int) -> None:
         """Wait until clients have created `more` further pets."""
         enough = len(self.created) + more
@@ -163,7 +167,7 @@ def running_load(load: Load, clients: int, *, retrying: int = 0, keeping: int | 
     try:
         yield load
     finally:
-        load._is_over = True
+        load.stop()
         for thread in threads:
             thread.join(timeout=2 * TIMEOUT)
     if any(thread.is_alive() for thread in threads):

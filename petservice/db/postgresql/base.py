@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from select import POLLIN, poll
 from time import monotonic, sleep
@@ -46,6 +46,11 @@ _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_set
 _LOST_TIMEOUTS = """
 SELECT name FROM pg_settings WHERE source NOT IN ('client', 'session')
 AND name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name DESC
+"""
+# The number of other connections of this service: they have the same application name.
+_SERVICES = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+AND application_name = current_setting('application_name')
 """
 _DIRECTLY = "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL."
 
@@ -205,7 +210,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def read_consistently(self) -> AbstractContextManager[Any]:
         # PostgreSQL sends rows in batches only within a transaction.
-        return transaction.atomic()
+        return transaction.atomic(using=self.alias)
 
     def lock_out_writers(self, table: str) -> None:
         with self.cursor() as cursor:
@@ -250,6 +255,33 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 yield
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+
+    def filled_at_once(self) -> AbstractContextManager[None]:
+        # Others see the rows when the transaction of the move ends.
+        return nullcontext()
+
+    @contextmanager
+    def exclude_services(self) -> Iterator[None]:
+        with self.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction, PostgreSQL shows the same again
+            cursor.execute(_SERVICES)
+            if cursor.fetchone() != (0,):
+                raise BlockingIOError
+        yield
+
+    def retire(self) -> str:
+        return ""
+
+    def last_number(self, table: str, column: str) -> int:
+        with self.cursor() as cursor:
+            cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, %s))", [table, column])
+            (number,) = cursor.fetchone()
+        return number or 0
+
+    def set_last_number(self, table: str, column: str, number: int) -> None:
+        if number:  # a sequence begins with 1
+            with self.cursor() as cursor:
+                cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, number])
 
     def _try_session_lock(self, cursor: Any) -> bool:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK])

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db.backends.sqlite3 import base, features
 
 from petservice.db.backend import Rows
-from petservice.db.sqlite import service_lock
+from petservice.db.sqlite import new_file, service_lock
 from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
 from petservice.db.waiting import waiter
@@ -137,3 +137,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with Path(f"{self.settings_dict['NAME']}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+    def filled_at_once(self) -> AbstractContextManager[None]:
+        return new_file.filled_at_once(self)
+
+    def exclude_services(self) -> AbstractContextManager[None]:
+        return service_lock.exclude_services(Path(self.settings_dict["NAME"]))
+
+    def retire(self) -> str:
+        return new_file.retire(self)
+
+    def last_number(self, table: str, column: str) -> int:
+        with self.cursor() as cursor:
+            row = cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table]).fetchone()
+        return row[0] if row else 0
+
+    def set_last_number(self, table: str, column: str, number: int) -> None:
+        with self.cursor() as cursor:
+            cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table])
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])

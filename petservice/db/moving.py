@@ -1,0 +1,153 @@
+"""The copy of all records from one database to another, and the comparison of both, in constant memory."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+from django.apps import apps
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import connections, transaction
+from django.db.models import AutoField, Model
+
+from petservice.db.backend import backend
+
+# Number of rows that are read and written together.
+_BATCH = 2000
+# Digests are added up modulo this number, because both databases return rows in an order of their own.
+_DIGESTS = 1 << 64
+_MODELS_OF_MIGRATIONS: tuple[type[Model], ...] = (ContentType, Permission, Group, Group.permissions.through)
+
+Row = tuple[Any, ...]
+
+
+class NotEmptyError(Exception):
+    """The target has records or tables that a move would mix with those of the source."""
+
+
+@dataclass
+class Summary:
+    """The number of rows of a table, and a digest of their values that is independent of their order."""
+
+    table: str
+    rows: int = 0
+    digest: int = 0
+
+    def add(self, row: Row) -> None:
+        """Add a row. Values that are equal have the same JSON on both databases."""
+        text = orjson.dumps(row, default=str, option=orjson.OPT_SORT_KEYS)
+        self.rows += 1
+        self.digest = (self.digest + int.from_bytes(blake2b(text, digest_size=8).digest())) % _DIGESTS
+
+
+def moved_models(computed: type[Model]) -> list[type[Model]]:
+    """Return the models of all tables. The rows of `computed` are left out, because triggers write them."""
+    models = apps.get_models(include_auto_created=True)
+    return [model for model in models if model._meta.managed and not model._meta.proxy and model is not computed]
+
+
+def count(alias: str, models: list[type[Model]]) -> int:
+    """Return the number of rows of all tables."""
+    return sum(_rows(alias, model).count() for model in models)
+
+
+def prepare(alias: str, models: list[type[Model]]) -> None:
+    """Create the tables in an empty database. Raises NotEmptyError if it has records or other tables."""
+    database = connections[alias]
+    ours = ("django_", *(f"{app.label}_" for app in apps.get_app_configs()))
+    with database.cursor() as cursor:
+        tables = database.introspection.table_names(cursor)
+    if others := [table for table in tables if not table.startswith(ours)]:
+        raise NotEmptyError(f"tables of another program, such as {others[0]}")
+    _require_no_records(alias, [model for model in models if model._meta.db_table in tables])
+    with backend(alias).migration_lock():
+        call_command("migrate", database=alias, verbosity=0)
+
+
+@contextmanager
+def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
+    """Run the block in a transaction, during which no one else writes to the tables."""
+    with transaction.atomic(using=alias):
+        for model in models:
+            backend(alias).lock_out_writers(model._meta.db_table)
+        yield
+
+
+def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:
+    """Copy all rows in the current transactions, and return a summary of each table of the source.
+
+    Raises NotEmptyError if the target has received records in the meantime.
+    """
+    _require_no_records(target, models)
+    for model in _MODELS_OF_MIGRATIONS:
+        _rows(target, model).delete()
+    summaries = []
+    for model in models:
+        summary = Summary(model._meta.db_table)
+        fields = model._meta.concrete_fields
+        columns = [str(field.column) for field in fields]
+        backend(target).copy_rows(summary.table, columns, _stored(source, target, model, summary, on_rows))
+        _continue_numbers(source, target, model)
+        summaries.append(summary)
+    return summaries
+
+
+def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:
+    """Read all rows, and return a summary of each table."""
+    summaries = []
+    for model in models:
+        summary = Summary(model._meta.db_table)
+        for batch in _batches(alias, model):
+            for row in batch:
+                summary.add(row)
+            on_rows(len(batch))
+        summaries.append(summary)
+    return summaries
+
+
+def _require_no_records(alias: str, models: list[type[Model]]) -> None:
+    for model in models:
+        if model not in _MODELS_OF_MIGRATIONS and _rows(alias, model).exists():
+            raise NotEmptyError(f"records in the table {model._meta.db_table}")
+
+
+def _rows(alias: str, model: type[Model]) -> Any:
+    return model._base_manager.using(alias).order_by()
+
+
+def _batches(alias: str, model: type[Model]) -> Iterator[list[Row]]:
+    rows = _rows(alias, model).values_list(*(field.attname for field in model._meta.concrete_fields))
+    batch: list[Row] = []
+    for row in rows.iterator(chunk_size=_BATCH):
+        batch.append(row)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _stored(
+    source: str, target: str, model: type[Model], summary: Summary, on_rows: Callable[[int], object]
+) -> Iterator[list[list[Any]]]:
+    """Yield batches of the rows as the target stores them."""
+    fields, database = model._meta.concrete_fields, connections[target]
+    for batch in _batches(source, model):
+        for row in batch:
+            summary.add(row)
+        yield [
+            [field.get_db_prep_save(value, database) for field, value in zip(fields, row, strict=True)] for row in batch
+        ]
+        on_rows(len(batch))
+
+
+def _continue_numbers(source: str, target: str, model: type[Model]) -> None:
+    """Let the target number new rows from where the source is, also if the latest rows have been deleted."""
+    key = model._meta.pk
+    if isinstance(key, AutoField):
+        number = backend(source).last_number(model._meta.db_table, str(key.column))
+        backend(target).set_last_number(model._meta.db_table, str(key.column), number)

@@ -1,0 +1,67 @@
+"""The file of a SQLite database that appears when it is complete, and the file of one whose data has moved."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from petservice.db.sqlite.service_lock import exclude_services
+
+# SQLite's files next to a database that it has not closed.
+_LOGS = ("-wal", "-shm", "-journal")
+
+
+@contextmanager
+def filled_at_once(database: Any) -> Iterator[None]:
+    """Let the connection fill another file, which gets the name of the database at the end without an error.
+
+    Raises FileExistsError if the database exists, and BlockingIOError if a service or another move uses it.
+    """
+    target = Path(database.settings_dict["NAME"]).resolve()
+    part = Path(f"{target}.moving")
+    with exclude_services(target):
+        _require_missing(target)
+        _remove(part)  # what a killed move has left
+        database.settings_dict["NAME"] = part
+        try:
+            os.close(os.open(part, os.O_CREAT | os.O_WRONLY, mode=0o600))  # it has digests of keys and passwords
+            yield
+            with database.cursor() as cursor:
+                cursor.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the file
+            database.close()
+            _require_missing(target)
+            os.link(part, target)  # unlike a rename, this replaces no existing file
+            _synchronize(target.parent)
+        finally:
+            database.close()
+            _remove(part)
+
+
+def retire(database: Any) -> str:
+    """Add `.moved` to the name of the database's file, and return the new name."""
+    with database.cursor() as cursor:
+        cursor.execute("PRAGMA journal_mode = DELETE")
+    database.close()
+    path = Path(database.settings_dict["NAME"]).resolve()
+    return str(path.rename(f"{path}.moved"))
+
+
+def _require_missing(target: Path) -> None:
+    for path in (target, *(Path(f"{target}{log}") for log in _LOGS)):
+        if path.exists():
+            raise FileExistsError(None, None, str(path))
+
+
+def _remove(part: Path) -> None:
+    for name in ("", *_LOGS, ".lock"):
+        with suppress(FileNotFoundError):
+            Path(f"{part}{name}").unlink()
+
+
+def _synchronize(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,125 @@
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db.models import Model, Sum
+from tqdm import tqdm
+
+from petservice.db import moving
+from petservice.db.backend import backend
+from petservice.db.commands import DatabaseCommand
+from petservice.db.url import database_settings
+from store.models import InventoryCounter
+
+_SOURCE, _TARGET = DEFAULT_DB_ALIAS, "move_database"
+# Seconds between two checks whether the service still runs.
+_INTERVAL = 0.2
+
+
+class Command(DatabaseCommand):
+    help = (
+        "Move all data to an empty database: from SQLite to PostgreSQL, or back. Writers are locked out until it ends. "
+        "A running service can go on reading; stop it when this command says so."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--to",
+            required=True,
+            metavar="URL",
+            help="The new database: postgres://user@host/name, which may be empty or migrated, or sqlite:////new/file.",
+        )
+
+    def handle(self, *args: Any, to: str, **options: Any) -> None:
+        started = time.monotonic()
+        self._connect(to)
+        with ExitStack() as services:
+            try:
+                self._move(moving.moved_models(computed=InventoryCounter), services)
+            except moving.NotEmptyError as error:
+                raise CommandError(f"The target has {error}. Nothing was moved: name an empty database.") from None
+            except FileExistsError as error:
+                raise CommandError(f"{error.filename} exists. Nothing was moved: name a file that does not.") from None
+            except BlockingIOError:
+                raise CommandError("Another process uses the target. Nothing was moved.") from None
+            except KeyboardInterrupt:
+                raise CommandError("Interrupted: nothing was moved.", returncode=130) from None
+            except (DatabaseError, OSError) as error:
+                raise CommandError(f"{str(error).strip()}. Nothing was moved.") from None
+            retired = backend(_SOURCE).retire()
+        seconds = time.monotonic() - started
+        if retired:
+            self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
+        self.stderr.write(f"Moved in {seconds:.1f} s. Start the service with the new DATABASE_URL.", self.style.SUCCESS)
+
+    def _connect(self, url: str) -> None:
+        try:
+            target = database_settings(url, data_dir=settings.DATA_DIR)
+        except ValueError as error:
+            raise CommandError(str(error).replace("DATABASE_URL", "--to")) from None
+        source = connections[_SOURCE].settings_dict
+        if all(source[name] == target.get(name, "") for name in ("NAME", "HOST", "PORT")):
+            raise CommandError("The target is the database of the service. Nothing was moved: name another one.")
+        both = {DEFAULT_DB_ALIAS: settings.DATABASES[DEFAULT_DB_ALIAS], _TARGET: target}
+        connections.databases[_TARGET] = connections.configure_settings(both)[_TARGET]
+
+    def _move(self, models: list[type[Model]], services: ExitStack) -> None:
+        """Copy all rows, and enter a context into `services` that keeps them from the source."""
+        with backend(_TARGET).filled_at_once():
+            moving.prepare(_TARGET, models)
+            with (
+                moving.writers_locked_out(_SOURCE, models),
+                moving.writers_locked_out(_TARGET, models),
+                _progress(moving.count(_SOURCE, models)) as bar,
+            ):
+                copied = moving.copy(_SOURCE, _TARGET, models, bar.update)
+                bar.set_description("Comparing")
+                bar.reset()
+                self._compare(copied, moving.summarise(_TARGET, models, bar.update))
+                bar.close()
+                self._wait_for_the_services(services)
+
+    def _compare(self, copied: list[moving.Summary], found: list[moving.Summary]) -> None:
+        """Print a line for each table. Raises CommandError if the copy differs."""
+        for one, other in zip(copied, found, strict=True):
+            _require_equal(one.table, one, other)
+            self.stderr.write(f"{one.table:40} {one.rows:>11,} rows, equal in both databases")
+        table = InventoryCounter._meta.db_table
+        _require_equal(table, _counts(_SOURCE), _counts(_TARGET))
+        self.stderr.write(f"{table:40} {'':>11} sums, equal in both databases")
+
+    def _wait_for_the_services(self, services: ExitStack) -> None:
+        """Wait until no service uses the source. Until then its writers are locked out, so that no write is lost."""
+        was_shown = False
+        while True:
+            try:
+                services.enter_context(backend(_SOURCE).exclude_services())
+                return
+            except BlockingIOError:
+                if not was_shown:
+                    self.stderr.write(
+                        "The copy is complete. Stop the service now; its writers are locked out until then."
+                    )
+                was_shown = True
+                time.sleep(_INTERVAL)
+
+
+def _require_equal(table: str, one: object, other: object) -> None:
+    if one != other:
+        raise CommandError(f"The table {table} differs after the copy. Nothing was moved.")
+
+
+def _counts(alias: str) -> dict[str, int]:
+    counters = InventoryCounter.objects.using(alias).values_list("status").annotate(Sum("count")).order_by("status")
+    return {status: number for status, number in counters if number}
+
+
+@contextmanager
+def _progress(total: int) -> Iterator["tqdm[Any]"]:
+    with closing(tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False)) as bar:
+        yield bar
