@@ -175,6 +175,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
+FORMAT_MODULE_PATH = "petservice.formats"
 
 STATIC_URL = "/static/"
 # Files are served from the installed packages, so that the first start needs no collectstatic.

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from pets import creator, history, undo
@@ -125,9 +126,9 @@ class PetPages(PetHistory, BulkActions):
     def status_badge(self, pet: Pet) -> str:
         return format_html('<span class="badge badge-{}">{}</span>', pet.status, pet.get_status_display())
 
-    @admin.display(description="created (UTC)")
+    @admin.display(description="created")
     def created(self, pet: Pet) -> str:
-        return f"{pet.created_at:%Y-%m-%d %H:%M}"
+        return date_format(pet.created_at, "DATETIME_FORMAT")
 
     @admin.display(description="created by")
     def created_by_api(self, pet: Pet) -> str:

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.accessibility import assert_accessible
 from tests.described import DOCUMENT
 from tests.service import Service
 
@@ -23,6 +25,25 @@ def execute(operation: Locator, status: int) -> Any:
     response = operation.locator(".live-responses-table tbody tr").first
     expect(response.locator(".response-col_status")).to_have_text(str(status))
     return json.loads(response.locator(".highlight-code code").first.inner_text())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 720, 390])
+def test_the_key_is_entered_on_the_first_screen_in_both_themes(page: Page, theme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/docs")
+
+    expect(page.get_by_role("button", name="Authorize")).to_be_in_viewport()
+    assert (luminance(page) < 0.2) == (theme == "dark")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert_accessible(page)
+
+
+def luminance(page: Page) -> float:
+    """Return about how light the background of the page is, from 0 to 1."""
+    channels = page.evaluate("getComputedStyle(document.querySelector('body')).backgroundColor.match(/[0-9]+/g)")
+    return sum(map(int, channels[:3])) / 3 / 255
 
 
 def test_a_developer_authorises_and_tries_every_operation(page: Page, site: Service) -> None:

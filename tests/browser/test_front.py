@@ -7,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 def test_it_links_to_the_documentation_and_to_the_login(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="Documentation").click()
+    page.get_by_role("main").get_by_role("link", name="Documentation").click()
     expect(page.get_by_role("button", name="Authorize")).to_be_visible()
 
     page.goto("/")
-    page.get_by_role("link", name="Admin").click()
+    page.get_by_role("main").get_by_role("link", name="Admin").click()
     expect(page.get_by_label("Password")).to_be_visible()
 
 
@@ -42,3 +42,20 @@ def test_it_follows_the_colour_scheme_of_the_visitor(page: Page) -> None:
         return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))))
 
     assert brightness("dark") < 200 < 600 < brightness("light")
+
+
+def test_the_theme_chosen_on_one_page_holds_on_all(staff_page: Page) -> None:
+    def theme() -> str:
+        return str(staff_page.evaluate("getComputedStyle(document.documentElement).colorScheme"))
+
+    staff_page.emulate_media(color_scheme="light")
+    staff_page.goto("/")
+    staff_page.get_by_role("button", name="Theme: auto").click()
+    for url in ("/", "/docs/api", "/docs", "/admin/", "/admin/help/"):
+        staff_page.goto(url)
+        assert theme() == "dark", url
+    staff_page.emulate_media(color_scheme="light")
+    staff_page.goto("/docs")
+    expect(staff_page.locator("html.dark-mode")).to_be_visible()
+    staff_page.get_by_role("button", name="Theme: dark").click()
+    expect(staff_page.locator("html.dark-mode")).to_have_count(0)

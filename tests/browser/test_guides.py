@@ -29,7 +29,7 @@ def test_guide_fits_the_width_of_a_phone(staff_page: Page, address: str) -> None
 
 def test_home_page_links_to_a_section_of_the_guide(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="Guide").click()
+    page.get_by_role("main").get_by_role("link", name="Guide").click()
     page.get_by_role("link", name="Idempotency").click()
 
     expect(page).to_have_url(re.compile("/docs/api#idempotency$"))

@@ -193,6 +193,6 @@ def test_the_chart_of_days_has_a_text_for_each_bar() -> None:
 
     shown = page(granted("view_pet"))
 
-    assert f"<title>2 pets on {day.day} {day:%B %Y}</title>" in shown
+    assert f"<title>2 pets on {day:%Y-%m-%d}</title>" in shown
     assert shown.count("<title>0 pets on ") == dashboard.DAYS - 1
     assert re.search(rf"2 pets</a> in the last {dashboard.DAYS} days", shown)

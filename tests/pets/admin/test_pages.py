@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
 from django.test import Client
@@ -37,6 +39,16 @@ def test_the_status_of_a_pet_is_a_badge_unless_it_can_be_changed_in_the_list(sta
 
     assert {badge for badge in badges if badge in shown[LIST]} == badges
     assert not any(badge in shown[INVENTORY] for badge in badges)
+
+
+def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
+    pet = Pet.objects.create(name="Rex", created_at=datetime(2026, 3, 10, 12, 5, tzinfo=UTC))
+    submit(staff, page_of(pet), "pet_form", {"tag": "dog"})
+    LogEntry.objects.update(action_time=pet.created_at)
+
+    history = reverse("admin:pets_pet_history", args=[pet.pk])
+    for url in (LIST, INVENTORY, page_of(pet), history, reverse("admin:index")):
+        assert "2026-03-10 12:05 UTC" in staff.get(url).content.decode(), url
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The formats for English, the language of the pages."""
