@@ -72,6 +72,9 @@ except ValueError as error:
 # Seconds for which /ready announces a stop before it begins.
 DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
 
+# Days for which the audit keeps entries, or 0 for ever.
+AUDIT_DAYS = env.int("PETSERVICE_AUDIT_DAYS", 730, validate=validate.Range(min=0, max=36_500))
+
 # `line` for people, `json` for programs. The JSON log also has a line for each request.
 LOG_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
 if LOG_FORMAT not in ("line", "json"):

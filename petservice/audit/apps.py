@@ -6,3 +6,8 @@ class AuditConfig(AppConfig):
 
     name = "petservice.audit"
     label = "audit"
+
+    def ready(self) -> None:
+        from petservice.audit import logins
+
+        logins.connect()

@@ -1,0 +1,121 @@
+"""The audit has one entry for each login and logout, and counts failed logins and lock-outs in few entries."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from petservice.audit import logins
+from petservice.audit.logins import record_failure
+from petservice.audit.models import AuditEntry
+from petservice.audit.retention import remove_old_entries
+from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, fail, log_in
+
+pytestmark = pytest.mark.django_db
+
+KIND = AuditEntry.Kind
+NOW = datetime(2026, 11, 24, 10, 7, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def ada(django_user_model: Any) -> Any:
+    return django_user_model.objects.create_user("ada", password=PASSWORD, is_staff=True)
+
+
+def entries() -> list[tuple[str, str, str | None, int]]:
+    return [*AuditEntry.objects.order_by("pk").values_list("kind", "account_name", "address", "count")]
+
+
+def test_a_login_and_a_logout_have_an_entry_each(ada: Any) -> None:
+    client = Client(REMOTE_ADDR=HERE)
+    client.post(f"{LOGIN}?next={INDEX}", {"username": "ada", "password": PASSWORD})
+    client.post(reverse("admin:logout"))
+
+    assert entries() == [("login", "ada", HERE, 1), ("logout", "ada", HERE, 1)]
+    assert {entry.account for entry in AuditEntry.objects.all()} == {ada}
+    Client().post(reverse("admin:logout"))  # without a session
+    assert len(entries()) == 2
+
+
+def test_a_lock_out_has_one_entry_however_often_the_login_is_tried_again() -> None:
+    fail(LIMIT + 3)
+    log_in()
+
+    assert sorted(entries()) == [("locked_out", "ada", HERE, 1), ("login_failed", "ada", HERE, LIMIT)]
+
+
+def test_a_failed_login_has_a_name_only_if_the_account_exists(caplog: pytest.LogCaptureFixture) -> None:
+    fail(2, name="my secret password")
+    fail(1, name="another secret", address="2001:db8::1")
+    fail(1, name="another secret", address="2001:db8::2")
+
+    # All addresses of an IPv6 network count together.
+    assert entries() == [("login_failed", "", HERE, 2), ("login_failed", "", "2001:db8::", 2)]
+    assert "secret" not in caplog.text + "".join(map(str, AuditEntry.objects.values()))
+
+
+def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "MAX_ENTRIES", 3)
+
+    def failure(name: str, address: str, minutes: int = 0) -> None:
+        request = RequestFactory().get("/", REMOTE_ADDR=address)
+        record_failure(request, KIND.LOGIN_FAILED, name, now=NOW + timedelta(minutes=minutes))
+
+    for name, address in (("ada", HERE), ("ada", HERE), ("ada", ELSEWHERE), ("x", HERE), ("y", HERE)):
+        failure(name, address, 7)
+    for address in ("192.0.2.20", "192.0.2.21", ELSEWHERE):  # more than the limit of entries
+        failure("ada", address, 7)
+    failure("ada", HERE, 8)
+
+    assert entries() == [
+        ("login_failed", "ada", HERE, 2),
+        ("login_failed", "ada", ELSEWHERE, 2),
+        ("login_failed", "", HERE, 2),
+        ("login_failed", "", None, 2),
+        ("login_failed", "ada", HERE, 1),
+    ]
+    first = AuditEntry.objects.earliest("pk")
+    assert (first.at, first.message) == (NOW + timedelta(minutes=7), "The last one was at 10:14:00 UTC.")
+
+
+def test_staff_can_log_in_and_out_while_the_audit_cannot_be_written(caplog: pytest.LogCaptureFixture, ada: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_auditentry RENAME TO unavailable")
+
+    assert fail(1).status_code == 200
+    client = Client(REMOTE_ADDR=HERE)
+    response = client.post(f"{LOGIN}?next={INDEX}", {"username": "ada", "password": PASSWORD})
+    assert (response.status_code, response["Location"]) == (302, INDEX)
+    assert client.get(INDEX).status_code == 200
+    assert client.post(reverse("admin:logout")).status_code == 200
+
+    logged = [entry.getMessage() for entry in caplog.records if entry.name == "petservice.audit.logins"]
+    assert [
+        f": {kind}, account" in line for kind, line in zip(("Failed login", "Login", "Logout"), logged, strict=True)
+    ]
+    assert f"Login, account {ada.pk}, address {HERE}" in logged[1]
+
+
+@pytest.mark.parametrize(("days", "kept"), [(730, ["new"]), (0, ["new", "old"])])
+def test_a_login_removes_entries_that_are_too_old(ada: Any, settings: Any, days: int, kept: list[str]) -> None:
+    settings.AUDIT_DAYS = days
+    AuditEntry.objects.create(kind=KIND.CHANGED, message="old", at=NOW - timedelta(days=4000))
+    AuditEntry.objects.create(kind=KIND.CHANGED, message="new", at=NOW)
+
+    log_in()
+
+    found = AuditEntry.objects.filter(kind=KIND.CHANGED).values_list("message", flat=True)
+    assert sorted(found) == kept
+
+
+def test_only_some_old_entries_are_removed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("petservice.audit.retention.MAX_REMOVED", 2)
+    for days in (3, 1, 2):
+        AuditEntry.objects.create(kind=KIND.CHANGED, count=days, at=NOW - timedelta(days=1000 + days))
+
+    remove_old_entries(NOW)
+
+    assert [entry.count for entry in AuditEntry.objects.all()] == [1]
