@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from petservice.apikeys import keys
@@ -21,38 +22,46 @@ from petservice.change_message import change_message
 
 
 def _day(time: datetime | None) -> str:
-    return f"{time:%Y-%m-%d}" if time else "never"
+    return date_format(time) if time else "never"
 
 
 @admin.register(APIKey)
 class APIKeyAdmin(LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
-    # The prefix shows the environment.
-    list_display = ("name", "prefix", "access", "state", "created", "expires", "last_used")
+    list_display = ("key", "state", "access", "created", "expires", "last_used")
     list_filter = (StateFilter, UseFilter, "environment", "access")
     search_fields = ("name", "prefix__startswith")
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     show_full_result_count = False
     list_select_related = ("created_by",)
-    readonly_fields = (
-        "prefix",
+    readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
+    add_fields = (
+        "name",
         "environment",
         "access",
-        "state",
-        "creator",
-        "created_at",
-        "revoked_at",
-        "last_used_at",
+        "lifetime",
+        "expires_at",
+        "requests_per_minute",
+        "form_token",
+        "replaces",
     )
-    add_fields = ("name", "environment", "access", "expires_at", "requests_per_minute", "form_token")
     form = KeyForm
     change_form_template = "admin/apikeys/apikey/change_form.html"
 
+    class Media:
+        css = {"all": ("apikeys/keys.css",)}
+
+    @admin.display(description="name", ordering="name")
+    def key(self, api_key: APIKey) -> str:
+        """Return the name with the prefix, because several keys may have one name. It also shows the environment."""
+        return format_html('{} <span class="key-prefix">{}…</span>', api_key.name, api_key.prefix)
+
     @admin.display(description="state")
     def state(self, api_key: APIKey) -> str:
-        return str(api_key.state(timezone.now()).label)
+        state = api_key.state(timezone.now())
+        return format_html('<span class="badge badge-{}">{}</span>', state.value, state.label)
 
     @admin.display(description="replaces")
     def old_key(self, api_key: APIKey) -> str:
@@ -121,7 +130,22 @@ class APIKeyAdmin(LifeCycleViews):
         return field
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"environment": settings.ENVIRONMENT}  # the URL sets no other field
+        # The URL sets no other field than the replaced key.
+        return {"environment": settings.ENVIRONMENT, "access": APIKey.Access.READ_ONLY} | self._replaced(request)
+
+    def _replaced(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the settings of the key that the new key is to replace, if the user may view it."""
+        pk = request.GET.get("replaces", "")
+        old_key: APIKey | None = self.get_object(request, pk) if pk else None
+        if old_key is None or not self.has_view_permission(request) or not old_key.can_get_replacement(timezone.now()):
+            return {}
+        return {
+            "name": old_key.name,
+            "environment": old_key.environment,
+            "access": old_key.access,
+            "requests_per_minute": old_key.requests_per_minute,
+            "replaces": old_key.pk,
+        }
 
     # Searching by a pasted key.
 

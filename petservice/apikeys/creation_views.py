@@ -18,6 +18,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+from petservice.change_message import change_message
 
 
 class CreationViews(admin.ModelAdmin):
@@ -32,6 +35,17 @@ class CreationViews(admin.ModelAdmin):
             # For the response to this request. Django's messages would store the key in a readable cookie.
             request.plain_key = plain  # type: ignore[attr-defined]  # our own attribute
         super().save_model(request, obj, form, change)
+        if change:
+            if form.changed_data:
+                record(request, AuditEntry.Kind.KEY_CHANGED, target=obj, message=change_message(form))
+            return
+        record(request, AuditEntry.Kind.KEY_CREATED, target=obj, message=obj.summary())
+        old_key: APIKey | None = form.cleaned_data["replaces"]
+        if old_key is not None:
+            old_key.replaced_by = obj
+            old_key.save(update_fields=["replaced_by"])
+            self.log_change(request, old_key, f"Replaced by {obj}.")
+            record(request, AuditEntry.Kind.KEY_CHANGED, target=old_key, message=f"Replaced by {obj}.")
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         if not self.has_add_permission(request):  # checked before the message that names the created key

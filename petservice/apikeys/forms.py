@@ -8,8 +8,13 @@ from django import forms
 from django.conf import settings
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from petservice.apikeys.models import APIKey
+
+# The lifetimes that the forms offer, by their values there, and the values of the other two choices.
+LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
+NEVER, OWN_DAY = "never", "own"
 
 
 class ExpiryField(forms.SplitDateTimeField):
@@ -47,9 +52,7 @@ class KeyForm(forms.ModelForm):
     def _expiry_error(self, expires_at: datetime | None, now: datetime) -> str | None:
         is_past = expires_at is not None and expires_at <= now
         if self.instance.pk is None:
-            past = (
-                "This time is in the past, so the key would not work. Choose a later time, or leave the fields empty."
-            )
+            past = "This time is in the past, so the key would not work. Choose a later time."
             return past if is_past else None
         if self.instance.is_expired(now):
             return "This key has expired. Its expiry cannot be changed any more. Create a new key instead."
@@ -69,13 +72,76 @@ class KeyForm(forms.ModelForm):
         return limit
 
 
-class NewKeyForm(KeyForm):
+class ExpiryChoice(forms.Form):
+    """A part of a form that offers usual lifetimes of a key next to a day of one's own."""
+
+    lifetime = forms.ChoiceField(label="Expires")
+
+    def offer_lifetimes(self, now: datetime, old_lifetime: timedelta | None = None) -> None:
+        """Fill in the choices. The lifetime of an old key is the first one, if there is an old key that expires."""
+        self.now = now
+        self._lifetimes = LIFETIMES if old_lifetime is None else {"same": old_lifetime} | LIFETIMES
+        labels = [(value, self._label(value, lifetime)) for value, lifetime in self._lifetimes.items()]
+        field: Any = self.fields["lifetime"]
+        field.choices = [*labels, (NEVER, "Never"), (OWN_DAY, "On the day below")]
+
+    def _label(self, value: str, lifetime: timedelta) -> str:
+        like = ", like the old key" if value == "same" else ""
+        return f"After {_length(lifetime)}{like} (on {date_format(self.now + lifetime)})"
+
+    def clean(self) -> dict[str, Any]:
+        """Put the chosen time into `expires_at`, which holds the day of one's own until then."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        choice, own_day = cleaned.get("lifetime"), cleaned.get("expires_at")
+        if choice == OWN_DAY:
+            if own_day is None and "expires_at" not in self.errors:
+                self.add_error("expires_at", "Choose the day on which the key expires.")
+        elif choice is not None and own_day is not None:
+            self.add_error(
+                "lifetime", "You also entered a day. Choose “On the day below” to use it, or leave the day empty."
+            )
+        elif choice is not None:
+            cleaned["expires_at"] = None if choice == NEVER else self.now + self._lifetimes[choice]
+        return cleaned
+
+
+class NewKeyForm(ExpiryChoice, KeyForm):
     """A form for a new API key, with a token that lets the form create only one key.
 
     A double click, a reload or the Back button can send the same form again.
     """
 
+    lifetime = forms.ChoiceField(label="Expires", initial="90")
     form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+    # A revoked or expired key that the new key replaces.
+    replaces = forms.ModelChoiceField(APIKey.objects.all(), required=False, widget=forms.HiddenInput)
+
+    class Meta:
+        labels = {"expires_at": "Day of expiry"}
+        help_texts = {
+            "expires_at": "Only for “On the day below”. A day without a time means the end of that day (UTC).",
+            "access": "Choose “Read and write” only if the client adds pets.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.offer_lifetimes(timezone.now())
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("replaces") is not None:
+            cleaned["replaces"] = self._locked(cleaned["replaces"])
+        return cleaned
+
+    def _locked(self, replaced: APIKey) -> APIKey:
+        """Lock the replaced key, so that no other form replaces it at the same time."""
+        old_key = APIKey.objects.select_for_update().get(pk=replaced.pk)
+        # The errors belong to no field, because that of the replaced key is hidden.
+        if old_key.replaced_by is not None:
+            self.add_error(None, f"{old_key} was already replaced by {old_key.replaced_by}. No key was created.")
+        elif not old_key.can_get_replacement(self.now):
+            self.add_error(None, f"{old_key} still works. Rotate it instead. No key was created.")
+        return old_key
 
     def validate_unique(self) -> None:
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
@@ -86,7 +152,19 @@ def _length(lifetime: timedelta) -> str:
     return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
 
 
-class RotateForm(forms.Form):
+def own_day_field(**options: Any) -> ExpiryField:
+    """Return a field for a day of one's own, with the date and time pickers of the browser."""
+    field = ExpiryField(required=False, **options)
+    field.widget = forms.SplitDateTimeWidget(
+        date_attrs={"type": "date", "aria-label": "Day of expiry"},
+        date_format="%Y-%m-%d",
+        time_attrs={"type": "time", "aria-label": "Time of expiry"},
+        time_format="%H:%M",
+    )
+    return field
+
+
+class RotateForm(ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
     form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
@@ -102,18 +180,32 @@ class RotateForm(forms.Form):
         ],
         initial=24,
     )
-    lifetime = forms.TypedChoiceField(label="The new key expires", required=False, empty_value=None)
+    field_order = ("lifetime", "expires_at", "grace_period")
+    lifetime = forms.ChoiceField(label="The new key expires")
+    expires_at = own_day_field(
+        label="Day of expiry",
+        help_text="Only for “On the day below”. A day without a time means the end of that day (UTC).",
+    )
 
     def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:
         super().__init__(data)
-        lifetimes = {str(days): timedelta(days=days) for days in (30, 90, 365)}
-        labels = {value: f"After {_length(lifetime)}" for value, lifetime in lifetimes.items()}
-        field: Any = self.fields["lifetime"]
-        if api_key.lifetime is not None:
-            field.initial = "same"
-            lifetimes["same"] = api_key.lifetime
-            expires_at = now + api_key.lifetime
-            same = f"After {_length(api_key.lifetime)}, like the old key ({expires_at:%Y-%m-%d %H:%M} UTC)"
-            labels = {"same": same} | labels
-        field.choices = [*labels.items(), ("", "Never")]
-        field.coerce = lifetimes.__getitem__
+        self.offer_lifetimes(now, api_key.lifetime)
+        self.fields["lifetime"].initial = NEVER if api_key.lifetime is None else "same"
+
+    def clean_expires_at(self) -> datetime | None:
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at is not None and expires_at <= self.now:
+            raise forms.ValidationError("This time is in the past. Choose a later time.")
+        return expires_at
+
+    @property
+    def rotation(self) -> dict[str, Any]:
+        """The arguments of APIKey.rotate."""
+        cleaned = self.cleaned_data
+        expires_at = cleaned["expires_at"]
+        return {
+            "grace_period": cleaned["grace_period"],
+            "lifetime": None if expires_at is None else expires_at - self.now,
+            "form_token": cleaned["form_token"],
+            "now": self.now,
+        }

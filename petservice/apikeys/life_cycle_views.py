@@ -5,15 +5,22 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from petservice.apikeys import usage_display
 from petservice.apikeys.creation_views import CreationViews
 from petservice.apikeys.forms import RotateForm
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+
+# Maximum number of keys that one entry in the audit names.
+MAX_NAMED = 20
 
 
 def _count_of_keys(number: int) -> str:
@@ -35,14 +42,23 @@ class LifeCycleViews(CreationViews):
             return None
         if "confirmed" not in request.POST:
             return self._confirmation(request, unrevoked, "revoke", form=None)
-        for api_key in unrevoked:
-            self._revoke(request, api_key)
-        self.message_user(request, f"Revoked {_count_of_keys(len(unrevoked))}.", messages.SUCCESS)
+        revoked = self._revoke(request, unrevoked)
+        self.message_user(request, f"Revoked {_count_of_keys(len(revoked))}.", messages.SUCCESS)
         return None
 
-    def _revoke(self, request: HttpRequest, api_key: APIKey) -> None:
-        api_key.revoke()
-        self.log_change(request, api_key, "Revoked.")
+    @transaction.atomic
+    def _revoke(self, request: HttpRequest, api_keys: list[APIKey]) -> list[APIKey]:
+        """Revoke keys, record it, and return those that no one else has revoked at the same time."""
+        # In the order of ids, as all writers that lock several keys.
+        revoked = [api_key for api_key in sorted(api_keys, key=lambda one: one.pk) if api_key.revoke()]
+        for api_key in revoked:
+            self.log_change(request, api_key, "Revoked.")
+        if revoked:
+            target = revoked[0] if len(revoked) == 1 else None
+            names = ", ".join(map(str, revoked[:MAX_NAMED])) + ("…" if len(revoked) > MAX_NAMED else "")
+            message = "" if target else f"{names}."
+            record(request, AuditEntry.Kind.KEY_REVOKED, target=target, message=message, count=len(revoked))
+        return revoked
 
     def get_urls(self) -> list[URLPattern]:
         return [
@@ -60,16 +76,20 @@ class LifeCycleViews(CreationViews):
         form_url: str = "",
         obj: APIKey | None = None,
     ) -> Any:
-        may_rotate = self.has_add_permission(request)
-        context["can_rotate"] = may_rotate and obj is not None and obj.can_be_rotated(timezone.now())
+        if obj is not None:
+            now, may_add = timezone.now(), self.has_add_permission(request)
+            context["can_rotate"] = may_add and obj.can_be_rotated(now)
+            if may_add and obj.can_get_replacement(now):
+                context["replacement_url"] = f"{reverse('admin:apikeys_apikey_add')}?replaces={obj.pk}"
+            context["usage"] = usage_display.read(obj, now.date())
+            context["last_use"] = usage_display.last_use(obj, now)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for confirmation, then revoke one key."""
         api_key = self._changeable(request, pk)
         if api_key is None or request.method == "POST":
-            if api_key is not None:
-                self._revoke(request, api_key)
+            if api_key is not None and self._revoke(request, [api_key]):
                 self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         return self._confirmation(request, [api_key], "revoke", form=None)
@@ -86,14 +106,17 @@ class LifeCycleViews(CreationViews):
             return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)
 
-    def _rotate(self, request: HttpRequest, api_key: APIKey, form: forms.Form) -> HttpResponse:
+    def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
         try:
-            replacement, plain = api_key.rotate(created_by=request.user, **form.cleaned_data)
+            replacement, plain = api_key.rotate(created_by=request.user, **form.rotation)
         except ValueError as error:
             form.add_error(None, str(error))
             return self._confirmation(request, [api_key], "rotate", form=form)
         self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
         self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
+        end = f"The old key works until {usage_display.moment(api_key.expires_at)}."  # type: ignore[arg-type]  # it has a grace period
+        message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
+        record(request, AuditEntry.Kind.KEY_ROTATED, target=api_key, message=message)
         return self.show_once(request, replacement, plain, old_key=api_key)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
@@ -115,6 +138,7 @@ class LifeCycleViews(CreationViews):
             "opts": self.opts,
             "api_key": api_keys[0],
             "api_keys": api_keys,
+            "uses": [(one, usage_display.last_use(one, timezone.now())) for one in api_keys],
             "is_selection": "action" in request.POST,
             "verb": verb,
             "form": form,

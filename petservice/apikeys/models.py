@@ -138,6 +138,16 @@ class APIKey(models.Model):
     def can_be_rotated(self, now: datetime) -> bool:
         return not (self.is_revoked or self.is_expired(now) or self.replaced_by_id is not None)
 
+    def can_get_replacement(self, now: datetime) -> bool:
+        """Return whether the key does not work any more, and no other key has replaced it."""
+        return self.replaced_by_id is None and (self.is_revoked or self.is_expired(now))
+
+    def summary(self) -> str:
+        """Return the settings of the key in words."""
+        limit = f"{self.requests_per_minute:,} requests per minute" if self.requests_per_minute else "no limit"
+        expiry = f"expires on {self.expires_at:%Y-%m-%d %H:%M} UTC" if self.expires_at else "does not expire"
+        return f"{self.get_access_display()}, {limit}, {expiry}."
+
     @classmethod
     def in_state(cls, state: State, now: datetime) -> models.Q:
         """Return the query condition for keys in a state at a time."""
@@ -175,11 +185,11 @@ class APIKey(models.Model):
     def may_write(self) -> bool:
         return self.access == self.Access.READ_AND_WRITE
 
-    def revoke(self, *, now: datetime | None = None) -> None:
-        """Revoke the key immediately; a key that is already revoked keeps its time of revocation."""
+    def revoke(self, *, now: datetime | None = None) -> bool:
+        """Revoke the key immediately, and return whether it was not revoked before."""
         revoked = APIKey.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=now or timezone.now())
-        if revoked:
-            self.refresh_from_db(fields=["revoked_at"])
+        self.refresh_from_db(fields=["revoked_at"])
+        return bool(revoked)
 
     @transaction.atomic
     def rotate(

@@ -11,11 +11,12 @@ FORM = {
     "name": "Acme",
     "environment": "test",
     "access": "write",
+    "lifetime": "never",
     "expires_at_0": "",
     "expires_at_1": "",
     "form_token": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
-ROTATE = {"grace_period": "24", "lifetime": "", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+ROTATE = {"grace_period": "24", "lifetime": "never", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
 
 
 def shown_key(response: object) -> str:

@@ -116,7 +116,9 @@ def test_the_list_shows_the_state_and_is_filtered_by_it(
     (found,) = (label for label, response in lists.items() if response.context["cl"].result_list)
 
     assert found.lower() == state
-    assert f'<td class="field-state">{found}</td>' in lists[found].content.decode()
+    (value,) = (value for value, label in APIKey.State.choices if label == found)
+    badge = f'<span class="badge badge-{value}">{found}</span>'
+    assert f'<td class="field-state">{badge}</td>' in lists[found].content.decode()
 
 
 def test_the_list_is_filtered_by_use(admin_client: Client) -> None:

@@ -16,7 +16,11 @@ DAY = timedelta(days=1)
 
 def expiry(time: datetime | None) -> dict[str, str]:
     """Return the fields of the form for this expiry."""
-    return {"expires_at_0": f"{time:%Y-%m-%d}" if time else "", "expires_at_1": f"{time:%H:%M:%S}" if time else ""}
+    return {
+        "lifetime": "own",
+        "expires_at_0": f"{time:%Y-%m-%d}" if time else "",
+        "expires_at_1": f"{time:%H:%M:%S}" if time else "",
+    }
 
 
 def change(client: Client, record: APIKey, **fields: str) -> Any:
@@ -33,19 +37,19 @@ def test_a_new_key_with_an_expiry_in_the_past_is_rejected(admin_client: Client) 
 def test_a_day_without_a_time_means_the_end_of_that_day(admin_client: Client) -> None:
     assert "A day without a time means the end of that day" in admin_client.get(ADD).content.decode()
 
-    admin_client.post(ADD, FORM | {"expires_at_0": "2099-12-24", "expires_at_1": ""})
+    admin_client.post(ADD, FORM | {"lifetime": "own", "expires_at_0": "2099-12-24", "expires_at_1": ""})
 
     assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
 
 
 def test_midnight_is_not_the_end_of_a_day(admin_client: Client) -> None:
-    admin_client.post(ADD, FORM | {"expires_at_0": "2099-12-24", "expires_at_1": "00:00:00"})
+    admin_client.post(ADD, FORM | {"lifetime": "own", "expires_at_0": "2099-12-24", "expires_at_1": "00:00:00"})
 
     assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, tzinfo=UTC)
 
 
 def test_a_time_without_a_day_is_rejected(admin_client: Client) -> None:
-    response = admin_client.post(ADD, FORM | {"expires_at_0": "", "expires_at_1": "12:00:00"})
+    response = admin_client.post(ADD, FORM | {"lifetime": "own", "expires_at_0": "", "expires_at_1": "12:00:00"})
 
     assert "Enter a valid date." in response.content.decode()
 

@@ -160,6 +160,7 @@ def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: S
             name="Web shop",
             environment="test",
             access="write",
+            lifetime="own",
             expires_at_0=expires.strftime("%Y-%m-%d"),
             expires_at_1="12:00:00",
         )
@@ -170,6 +171,7 @@ def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: S
             name="Report",
             environment="test",
             access="read",
+            lifetime="never",
             expires_at_0="",
             expires_at_1="",
         )
@@ -207,7 +209,7 @@ def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: S
         key_pages[name] = re.search(r"/admin/apikeys/apikey/(\d+)/change/", found)[0]
     staff.submit(key_pages["Report"], name="Reports", expires_at_0="", expires_at_1="")
     replacement = shown_key(
-        staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24", lifetime="")
+        staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24", lifetime="never")
     )
     staff.submit(key_pages["Web shop"].replace("change", "revoke"))
     service.manage("revoke_api_key", replacement)

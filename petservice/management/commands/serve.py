@@ -10,6 +10,8 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
 from petservice.server import checks  # noqa: F401  # registers them
@@ -63,7 +65,9 @@ class Command(BaseCommand):
             return
         password = get_random_string(20)
         users.create_superuser("admin", password=password)
-        _, plain = APIKey.objects.create_key(name="First key")
+        api_key, plain = APIKey.objects.create_key(name="First key")
+        message = f"Created by the first start of the service. {api_key.summary()}"
+        record(None, AuditEntry.Kind.KEY_CREATED, target=api_key, message=message)
         address = _address(bind)
         curl = (
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "

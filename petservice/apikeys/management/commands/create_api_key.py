@@ -5,10 +5,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -29,12 +32,20 @@ def requests(text: str) -> int:
     return int(text)
 
 
+@transaction.atomic
+def _create(**fields: Any) -> tuple[APIKey, str]:
+    api_key, plain = APIKey.objects.create_key(**fields)
+    message = f"Created by the command create_api_key. {api_key.summary()}"
+    record(None, AuditEntry.Kind.KEY_CREATED, target=api_key, message=message)
+    return api_key, plain
+
+
 class Command(DatabaseCommand):
     help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="who uses the key")
-        parser.add_argument("--read-only", action="store_true", help="the key may not create pets")
+        parser.add_argument("--read-only", action="store_true", help="the key may not create pets (default: it may)")
         parser.add_argument("--expires-in", type=duration, metavar="SPAN", help="for example 90d, 12h or 30m")
         parser.add_argument(
             "--requests-per-minute", type=requests, metavar="N", help="maximum requests per minute; needs REDIS_URL"
@@ -48,7 +59,7 @@ class Command(DatabaseCommand):
         span, limit = options["expires_in"], options["requests_per_minute"]
         if limit is not None and not settings.REDIS_URL:
             raise CommandError("--requests-per-minute needs Redis: set REDIS_URL.")
-        api_key, plain = APIKey.objects.create_key(
+        api_key, plain = _create(
             name=name,
             environment=options["environment"],
             access=APIKey.Access.READ_ONLY if options["read_only"] else APIKey.Access.READ_AND_WRITE,

@@ -2,9 +2,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
 
 
@@ -22,8 +25,15 @@ class Command(DatabaseCommand):
         if not found:
             raise CommandError(f"No API key begins with {shown!r}.")
         for api_key in found:
-            if api_key.is_revoked:
+            if not self._revoke(api_key):
                 self.stdout.write(f"{api_key} is already revoked, since {api_key.revoked_at:%Y-%m-%d %H:%M:%S %Z}.")
             else:
-                api_key.revoke()
                 self.stdout.write(f"Revoked {api_key}.")
+
+    @transaction.atomic
+    def _revoke(self, api_key: APIKey) -> bool:
+        is_changed = api_key.revoke()
+        if is_changed:
+            message = "Revoked by the command revoke_api_key."
+            record(None, AuditEntry.Kind.KEY_REVOKED, target=api_key, message=message)
+        return is_changed

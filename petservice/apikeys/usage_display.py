@@ -1,0 +1,83 @@
+"""The use of an API key as its pages show it: a chart of the last days, and the last use in words."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.utils.formats import date_format
+from django.utils.timesince import timesince
+from django.utils.timezone import localtime
+
+from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
+from petservice.charts import COLUMN, DayBar, day_bars
+
+
+@dataclass(frozen=True)
+class Day:
+    """The requests of one day, those that were rejected (4xx), and those that failed in the service (5xx)."""
+
+    day: date
+    requests: int
+    client_errors: int
+    server_errors: int
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The use of one key on each of the last days, oldest first, as numbers and as a chart."""
+
+    days: list[Day]
+    bars: list[DayBar]
+    best: DayBar
+    width: int
+
+    @property
+    def requests(self) -> int:
+        return sum(day.requests for day in self.days)
+
+    @property
+    def client_errors(self) -> int:
+        return sum(day.client_errors for day in self.days)
+
+    @property
+    def server_errors(self) -> int:
+        return sum(day.server_errors for day in self.days)
+
+
+def read(api_key: APIKey, today: date) -> Usage:
+    """Return the use of a key on the last days, including today."""
+    first = today - timedelta(days=USAGE_DAYS - 1)
+    stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
+    days = [_day(first + timedelta(days=number), stored) for number in range(USAGE_DAYS)]
+    bars = day_bars(
+        {one.day: one.requests for one in days},
+        {one.day: _text(one) for one in days},
+        parts={one.day: one.client_errors + one.server_errors for one in days},
+    )
+    return Usage(days, bars, max(bars, key=lambda bar: (bar.count, bar.day)), USAGE_DAYS * COLUMN)
+
+
+def _day(day: date, stored: dict[date, KeyDay]) -> Day:
+    row = stored.get(day)
+    return Day(day, row.requests, row.client_errors, row.server_errors) if row else Day(day, 0, 0, 0)
+
+
+def _text(day: Day) -> str:
+    requests = "1 request" if day.requests == 1 else f"{day.requests:,} requests"
+    rejected = f", {day.client_errors:,} rejected" if day.client_errors else ""
+    failed = f", {day.server_errors:,} failed" if day.server_errors else ""
+    return f"{requests}{rejected}{failed}"
+
+
+def last_use(api_key: APIKey, now: datetime) -> str:
+    """Return in words when a key was last used, and from which address."""
+    used_at = api_key.last_used_at
+    if used_at is None:
+        return "Never used."
+    ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
+    origin = f" from {api_key.last_used_address}" if api_key.last_used_address else ""
+    return f"Last used {ago} ago{origin}, on {moment(used_at)}."
+
+
+def moment(time: datetime) -> str:
+    """Return a time as a text with its time zone."""
+    return date_format(localtime(time), "DATETIME_FORMAT")

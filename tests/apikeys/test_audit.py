@@ -1,0 +1,99 @@
+"""The entries about API keys in the audit."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from tests.apikeys.forms import ADD, FORM, LIST, ROTATE
+
+Kind = AuditEntry.Kind
+
+
+def entries() -> list[tuple[str, str, str, int]]:
+    """Return kind, account, name of the record and number of each entry about keys, oldest first, and forget them."""
+    found = AuditEntry.objects.filter(kind__startswith="key_").order_by("pk")
+    rows = [*found.values_list("kind", "account_name", "record_name", "count")]
+    found.delete()
+    return rows
+
+
+def message() -> str:
+    return str(AuditEntry.objects.filter(kind__startswith="key_").latest("pk").message)
+
+
+def url(name: str, api_key: APIKey) -> str:
+    return reverse(f"admin:apikeys_apikey_{name}", args=[api_key.pk])
+
+
+def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Client) -> None:
+    admin_client.post(ADD, FORM | {"access": "read"})
+    key = APIKey.objects.get()
+    assert message() == "Read only, no limit, does not expire."
+    assert entries() == [(Kind.KEY_CREATED, "admin", str(key), 1)]
+
+    admin_client.post(url("change", key), FORM | {"name": "Acme Ltd"})
+    assert message() == "Name changed from “Acme” to “Acme Ltd”."
+    key.refresh_from_db()
+    assert entries() == [(Kind.KEY_CHANGED, "admin", str(key), 1)]
+    admin_client.post(url("change", key), FORM | {"name": "Acme Ltd"})
+    assert entries() == [], "nothing was changed"
+
+    admin_client.post(url("rotate", key), ROTATE)
+    replacement = APIKey.objects.get(replaces=key)
+    assert message().startswith(f"Replaced by {replacement}. The old key works until ")
+    assert entries() == [(Kind.KEY_ROTATED, "admin", str(key), 1)]
+
+    admin_client.post(url("revoke", key))
+    assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
+    admin_client.post(url("revoke", key))
+    assert entries() == [], "it was revoked already"
+
+
+def test_a_replacement_is_recorded_for_both_keys(admin_client: Client) -> None:
+    old, _ = APIKey.objects.create_key(name="Old")
+    old.revoke()
+
+    admin_client.post(ADD, FORM | {"replaces": old.pk})
+
+    new = APIKey.objects.get(replaces=old)
+    assert message() == f"Replaced by {new}."
+    assert entries() == [(Kind.KEY_CREATED, "admin", str(new), 1), (Kind.KEY_CHANGED, "admin", str(old), 1)]
+
+
+def test_revoking_in_bulk_is_one_entry(admin_client: Client) -> None:
+    keys = [APIKey.objects.create_key(name=f"Acme {number}")[0] for number in range(3)]
+    keys[2].revoke()
+
+    chosen = {"action": "revoke_selected", "index": 0, "confirmed": "yes", "_selected_action": [key.pk for key in keys]}
+    admin_client.post(LIST, chosen)
+
+    assert message() == f"{keys[0]}, {keys[1]}."
+    assert entries() == [(Kind.KEY_REVOKED, "admin", "", 2)]
+
+
+@pytest.mark.django_db
+def test_commands_are_recorded_as_such() -> None:
+    call_command("create_api_key", "Acme", "--read-only", "--expires-in", "90d")
+    key = APIKey.objects.get()
+    assert message().startswith("Created by the command create_api_key. Read only, no limit, expires on ")
+    assert entries() == [(Kind.KEY_CREATED, "command", str(key), 1)]
+
+    for _ in range(2):
+        call_command("revoke_api_key", key.prefix)
+    assert message() == "Revoked by the command revoke_api_key."
+    assert entries() == [(Kind.KEY_REVOKED, "command", str(key), 1)]
+
+
+def test_a_rejected_form_is_not_recorded(admin_client: Client) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    key.rotate(grace_period=timedelta(days=1), lifetime=None)
+
+    admin_client.post(url("rotate", key), ROTATE)
+    admin_client.post(ADD, FORM | {"name": ""})
+
+    assert entries() == []

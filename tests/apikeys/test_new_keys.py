@@ -1,0 +1,129 @@
+"""The form of a new API key: its defaults, the usual lifetimes, and replacements of keys that do not work any more."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from petservice.apikeys.models import APIKey
+from tests.apikeys.forms import ADD, FORM, shown_key, status_with
+
+DAY = timedelta(days=1)
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def errors(response: Any) -> str:
+    form = response.context["adminform"].form
+    return " ".join(str(error) for messages in form.errors.values() for error in messages)
+
+
+def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_otherwise(admin_client: Client) -> None:
+    form = admin_client.get(ADD).context["adminform"].form
+
+    assert (form.get_initial_for_field(form.fields["access"], "access"), form["lifetime"].initial) == ("read", "90")
+    labels = dict(form.fields["lifetime"].choices)
+    assert labels["90"] == f"After 90 days (on {timezone.now() + 90 * DAY:%Y-%m-%d})"
+    assert list(labels) == ["30", "90", "365", "never", "own"]
+
+
+@pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("never", None)])
+def test_staff_choose_a_usual_lifetime(admin_client: Client, lifetime: str, days: int | None) -> None:
+    before = timezone.now()
+    response = admin_client.post(ADD, FORM | {"lifetime": lifetime})
+
+    expires_at = APIKey.objects.get().expires_at
+    assert status_with(shown_key(response)) == 200
+    if days is None:
+        assert expires_at is None
+    else:
+        assert before + days * DAY <= expires_at <= timezone.now() + days * DAY
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"lifetime": "own"}, "Choose the day on which the key expires."),
+        ({"lifetime": "90", "expires_at_0": "2099-12-24"}, "You also entered a day."),
+        ({"lifetime": "own", "expires_at_0": "2020-01-01"}, "This time is in the past"),
+        ({"lifetime": "90", "expires_at_0": "x"}, "Enter a valid date."),
+        ({"lifetime": "7"}, "Select a valid choice."),
+        ({"lifetime": ""}, "This field is required."),
+        ({"access": ""}, "This field is required."),
+    ],
+)
+def test_an_unclear_or_impossible_choice_creates_no_key(
+    admin_client: Client, fields: dict[str, str], error: str
+) -> None:
+    response = admin_client.post(ADD, FORM | fields)
+
+    assert error in errors(response)
+    assert not APIKey.objects.exists()
+
+
+@pytest.mark.parametrize("fields", [{"revoked_at": PAST}, {"expires_at": PAST}], ids=["revoked", "expired"])
+def test_a_key_that_does_not_work_offers_a_replacement_with_its_settings(
+    admin_client: Client, fields: dict[str, Any]
+) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme", access="write", requests_per_minute=60, **fields)
+    old_page = reverse("admin:apikeys_apikey_change", args=[old.pk])
+    url = f"{ADD}?replaces={old.pk}"
+
+    assert f'<a href="{url}">Create a replacement</a>' in admin_client.get(old_page).content.decode()
+    initial = admin_client.get(url).context["adminform"].form.initial
+    assert {name: initial[name] for name in ("name", "environment", "access", "requests_per_minute")} == {
+        "name": "Acme",
+        "environment": "test",
+        "access": "write",
+        "requests_per_minute": 60,
+    }
+    response = admin_client.post(url, FORM | {"replaces": old.pk})
+
+    new = APIKey.objects.get(replaces=old)
+    assert status_with(shown_key(response)) == 200
+    page = admin_client.get(old_page).content.decode()
+    assert f'<a href="{reverse("admin:apikeys_apikey_change", args=[new.pk])}">{new}</a>' in page
+    assert "Create a replacement" not in page
+    state = "revoked" if "revoked_at" in fields else "replaced"
+    assert APIKey.objects.get(pk=old.pk).state(timezone.now()) == state
+
+
+@pytest.mark.parametrize("state", ["active", "replaced"])
+def test_only_a_key_without_a_replacement_that_does_not_work_gets_one(admin_client: Client, state: str) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme", revoked_at=PAST if state == "replaced" else None)
+    if state == "replaced":
+        old.replaced_by = APIKey.objects.create_key(name="Acme 2")[0]
+        old.save()
+    count = APIKey.objects.count()
+
+    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[old.pk])).content.decode()
+    assert "Create a replacement" not in page
+    assert "name" not in admin_client.get(f"{ADD}?replaces={old.pk}").context["adminform"].form.initial
+    response = admin_client.post(ADD, FORM | {"replaces": old.pk})
+
+    expected = "was already replaced by Acme 2" if state == "replaced" else "still works. Rotate it instead."
+    assert expected in errors(response)
+    assert expected in response.content.decode()
+    assert APIKey.objects.count() == count
+
+
+@pytest.mark.parametrize("pk", ["999", "x", "%00", "9" * 30])
+def test_a_replacement_of_an_unknown_key_is_an_ordinary_new_key(admin_client: Client, pk: str) -> None:
+    response = admin_client.get(f"{ADD}?replaces={pk}")
+
+    assert response.status_code == 200
+    assert response.context["adminform"].form.initial.keys() == {"environment", "access"}
+
+
+@pytest.mark.django_db
+def test_staff_who_may_not_view_keys_learn_nothing_from_a_replacement(client: Client) -> None:
+    user = get_user_model().objects.create_user("adder", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="add_apikey"))
+    client.force_login(user)
+    old, _ = APIKey.objects.create_key(name="Secret project", revoked_at=PAST)
+
+    assert "Secret project" not in client.get(f"{ADD}?replaces={old.pk}").content.decode()

@@ -1,0 +1,87 @@
+"""The use of API keys on the admin's pages: the chart of a key, and the last use before a key is revoked."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from petservice.apikeys import usage_display
+from petservice.apikeys.models import APIKey, KeyDay
+from tests.apikeys.forms import LIST
+
+DAY = timedelta(days=1)
+
+
+def page(client: Client, name: str, api_key: APIKey) -> str:
+    return client.get(reverse(f"admin:apikeys_apikey_{name}", args=[api_key.pk])).content.decode()
+
+
+def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: Client) -> None:
+    now = timezone.now()
+    used = {"last_used_at": now - timedelta(minutes=3), "last_used_address": "2001:db8::7"}
+    api_key, _ = APIKey.objects.create_key(name="Acme", **used)
+    other, _ = APIKey.objects.create_key(name="Other")
+    for ago, requests, client_errors, server_errors in ((0, 10, 2, 0), (29, 1990, 0, 5), (30, 7, 7, 7)):
+        numbers = {"requests": requests, "client_errors": client_errors, "server_errors": server_errors}
+        KeyDay.objects.create(api_key=api_key, day=now.date() - ago * DAY, **numbers)
+
+    shown = page(admin_client, "change", api_key)
+
+    assert "Last used 3\N{NO-BREAK SPACE}minutes ago from 2001:db8::7, on " in shown
+    assert "2,000 requests in the last 30 days (UTC)" in shown
+    assert "2 were rejected (status 4xx, an error of the client)" in shown
+    assert "5 failed (status 5xx, an error of the service)" in shown
+    assert f"<title>1,990 requests, 5 failed on {now - 29 * DAY:%Y-%m-%d}</title>" in shown
+    row = f'<tr><th scope="row">{now:%Y-%m-%d}</th><td>10</td><td>2</td><td>0</td></tr>'
+    assert row in shown
+    assert shown.count('<tr><th scope="row">') == 30
+    assert "No requests in the last 30 days." in page(admin_client, "change", other)
+    assert "Never used." in page(admin_client, "change", other)
+
+
+@pytest.mark.django_db
+def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
+    today = timezone.now().date()
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    KeyDay.objects.create(api_key=api_key, day=today, requests=100, client_errors=20, server_errors=5)
+    KeyDay.objects.create(api_key=api_key, day=today - DAY, requests=50)
+
+    usage = usage_display.read(api_key, today)
+
+    bars = [(bar.height, bar.part_height, bar.part_y) for bar in usage.bars[-3:]]
+    assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
+
+
+def test_the_page_of_a_revoked_key_shows_its_use(admin_client: Client) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", revoked_at=timezone.now())
+    KeyDay.objects.create(api_key=api_key, day=timezone.now().date(), requests=1, client_errors=1)
+
+    assert "1 request in the last 30 days (UTC).\n1 was rejected" in page(admin_client, "change", api_key)
+
+
+def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
+    now = timezone.now()
+    used, _ = APIKey.objects.create_key(name="Acme", last_used_at=now, last_used_address="192.0.2.7")
+    unused, _ = APIKey.objects.create_key(name="Zoo")
+    last_use = "Last used less than a minute ago from 192.0.2.7, on "
+
+    question = page(admin_client, "revoke", used)
+    selection = {"action": "revoke_selected", "index": 0, "_selected_action": [used.pk, unused.pk]}
+    bulk_question = admin_client.post(LIST, selection).content.decode()
+
+    assert last_use in question
+    assert f"<strong>{used}</strong>: {last_use}" in bulk_question
+    assert f"<strong>{unused}</strong>: Never used." in bulk_question
+    for shown in (question, bulk_question):
+        assert "delete-confirmation" in shown, "the button is not red"
+
+
+def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Client) -> None:
+    first, second = (APIKey.objects.create_key(name="Acme")[0] for _ in range(2))
+
+    shown = admin_client.get(LIST).content.decode()
+
+    for api_key in (first, second):
+        assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
