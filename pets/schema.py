@@ -9,6 +9,7 @@ from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.schema import example, failures, response_header, retry_after, standard_headers
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
+EXAMPLE_BODY = {field: REX[field] for field in ("name", *OPTIONAL_TEXTS)}
 # The error messages for an Idempotency-Key that cannot be used.
 KEY_IN_USE = (
     "A request with this Idempotency-Key is still running. Retry after the number of seconds in the Retry-After header."
@@ -116,7 +117,7 @@ pets = extend_schema_view(
                 },
             ),
         },
-        examples=[example({field: REX[field] for field in ("name", *OPTIONAL_TEXTS)}), example(REX, 201)],
+        examples=[example(EXAMPLE_BODY), example(REX, 201)],
     ),
     retrieve=extend_schema(
         operation_id="getPet",

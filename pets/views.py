@@ -34,6 +34,7 @@ class PetViewSet(APIViewSet):
 
     queryset = Pet.objects.all()  # for the names in the OpenAPI document, and the permissions that staff need
     insert_actions = frozenset({"create"})
+    example_body = schema.EXAMPLE_BODY
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
         return CreatePetRequestSerializer if self.action == "create" else PetSerializer

@@ -267,7 +267,7 @@ if DEBUG:
         "DEFAULT_METADATA_CLASS": "rest_framework.metadata.SimpleMetadata",
         "DEFAULT_RENDERER_CLASSES": [
             "petservice.api.renderers.JSONRenderer",
-            "rest_framework.renderers.BrowsableAPIRenderer",
+            "petservice.api.renderers.BrowsableAPIRenderer",
         ],
     }
 

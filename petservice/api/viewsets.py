@@ -57,6 +57,8 @@ class APIViewSet(GenericViewSet[Any]):
     # Actions that write only by the inserts of petservice.db.compiled and by Backend.run_blocking. On SQLite, all
     # others except GET run on a thread, where they may block.
     insert_actions: frozenset[str] = frozenset()
+    # The body of a POST that the browsable API suggests.
+    example_body: dict[str, Any] | None = None
     # No Allow header, because it would offer OPTIONS, and no response of the API is a 405.
     default_response_headers: dict[str, str] = {}
 

@@ -3,6 +3,8 @@
 The setting is read at the start, so these tests run a service of their own.
 """
 
+import html
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -52,6 +54,18 @@ def test_staff_browse_the_api(staff: httpx.Client) -> None:
 
         assert page.status_code == 200, page.text
         assert page.headers["Content-Type"].startswith("text/html")
+
+
+def test_pages_have_indented_json_an_example_of_a_body_and_a_logout(staff: httpx.Client) -> None:
+    created = staff.post("/v1/pets", json={"name": "Rex"}, headers={"X-CSRFToken": staff.cookies["csrftoken"]}).json()
+
+    page = html.unescape(staff.get("/v1/pets", headers=HTML).text)
+    text = re.sub("<[^>]*>", "", page)
+
+    assert f'    "id": "{created["id"]}",\n    "name": "Rex"' in text
+    assert '{\n  "name": "Rex",\n  "tag": "dog"\n}' in text
+    assert 'action="/admin/logout/"' in page
+    assert "name" in staff.get("/v1/pets", headers={"Accept": "application/json"}).json()[0]
 
 
 @pytest.mark.parametrize(
