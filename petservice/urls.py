@@ -3,6 +3,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import pets.urls
+import petservice.accounts.urls
 import store.urls
 from petservice.health import HealthViewSet, ready
 from petservice.openapi import docs, document
@@ -20,6 +21,7 @@ urlpatterns = [
     path("docs/api", api_guide, name="api-guide"),
     # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    *petservice.accounts.urls.urlpatterns,
     path("admin/", admin.site.urls),
 ]
 

@@ -1,98 +1,120 @@
-"""The admin pages of staff accounts: those of Django, except that an account with a change history is not deleted."""
+"""The pages with which administrators list, add and change staff accounts."""
 
 from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
-from django.contrib.auth.admin import UserAdmin
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
 
-from petservice.change_message import change_message
+from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
+from petservice.accounts.filters import StateFilter
+from petservice.accounts.forms import AccountForm, NewAccountForm
+from petservice.accounts.life_cycle_views import LifeCycleViews
+from petservice.accounts.link_views import LinkViews
+from petservice.accounts.models import Account, PasswordLink, Role
 from petservice.sign_in import logins
 
-admin.site.unregister(get_user_model())
 
+@admin.register(Account)
+class AccountAdmin(LinkViews, LifeCycleViews):
+    """The pages of staff accounts, which delete no account and set no password."""
 
-@admin.register(get_user_model())
-class AccountAdmin(UserAdmin):
-    """The admin pages of accounts, which protect the change history.
+    list_display = ("user_name", "name", "role_label", "state", "last_login_text")
+    list_filter = (StateFilter,)
+    search_fields = ("username", "first_name", "last_name")
+    ordering = ("username",)
+    sortable_by = ()
+    show_facets = admin.ShowFacets.NEVER
+    show_full_result_count = False
+    change_form_template = "admin/accounts/account/change_form.html"
+    add_fields = ("username", "full_name", "role", "form_token")
+    shown_fields = ("state", "link", "last_login_text", "added")
+    readonly_fields = (*shown_fields, "given_by_hand")
+    actions = None
 
-    Django would delete the history of an account together with the account.
-    """
+    class Media:
+        css = {"all": ["accounts/accounts.css"]}
 
-    change_form_template = "admin/auth/user/change_form.html"
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
-    def get_urls(self) -> list[URLPattern]:
-        unlock = self.admin_site.admin_view(self.unlock_view)
-        return [path("<int:pk>/unlock/", unlock, name="auth_user_unlock"), *super().get_urls()]
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
+        is_locked = Exists(logins.lockouts().filter(username=OuterRef("username")))
+        accounts: QuerySet[Account] = super().get_queryset(request)
+        return accounts.annotate(is_locked=is_locked).prefetch_related("groups", "user_permissions")
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: Any,
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Any = None,
-    ) -> Any:
-        context["is_locked"] = obj is not None and logins.is_locked(obj.get_username())
-        return super().render_change_form(request, context, add, change, form_url, obj)
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": "Staff accounts"} | (extra_context or {}))
 
-    def unlock_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ask for confirmation, then unlock an account that is locked after failed logins."""
-        user = self.get_object(request, str(pk))
-        if not self.has_change_permission(request, user):
-            raise PermissionDenied
-        if user is None:
-            raise Http404
-        if request.method != "POST" and logins.is_locked(user.get_username()):
-            context = self.admin_site.each_context(request) | {
-                "title": f"Unlock {user}?",
-                "opts": self.opts,
-                "original": user,
-            }
-            return TemplateResponse(request, "admin/auth/user/unlock.html", context)
-        if request.method == "POST" and self._unlock(request, user):
-            self.message_user(request, f"{user} is unlocked and can log in again.", messages.SUCCESS)
-        else:
-            self.message_user(request, f"{user} is not locked.", messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:auth_user_change", args=[pk]))
+    # Columns and fields.
 
-    def _unlock(self, request: HttpRequest, user: Any) -> bool:
-        was_locked = logins.unlock(user.get_username())
-        if was_locked:
-            self.log_change(request, user, "Unlocked.")
-        return was_locked
+    @admin.display(description="user name")
+    def user_name(self, account: Account) -> str:
+        return account.get_username()
 
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Change the password of an account, and unlock the account, so that the new password works immediately."""
-        response: HttpResponse = super().user_change_password(request, id, form_url)
-        saved_url = reverse("admin:auth_user_change", args=[id])
-        if isinstance(response, HttpResponseRedirect) and response.url == saved_url:
-            self._unlock(request, self.get_object(request, id))
-        return response
+    @admin.display(description="full name")
+    def name(self, account: Account) -> str:
+        return account.full_name
+
+    @admin.display(description="role")
+    def role_label(self, account: Account) -> str:
+        return str(account.role.label)
+
+    @admin.display(description="state")
+    def state(self, account: Account) -> str:
+        state = account.state(is_locked=account.is_locked)  # type: ignore[attr-defined]  # see get_queryset
+        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
+
+    @admin.display(description="last login (UTC)")
+    def last_login_text(self, account: Account) -> str:
+        return f"{account.last_login:%Y-%m-%d %H:%M}" if account.last_login else "never"
+
+    @admin.display(description="added (UTC)")
+    def added(self, account: Account) -> str:
+        return f"{account.date_joined:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="password link")
+    def link(self, account: Account) -> str:
+        """Describe the last link of the account."""
+        link = PasswordLink.objects.filter(account=account).select_related("created_by").order_by("-pk").first()
+        return "none" if link is None else link.description(timezone.now())
+
+    @admin.display(description="set by hand")
+    def given_by_hand(self, account: Account) -> str:
+        url = reverse("admin:auth_user_change", args=[account.pk])
+        return format_html('{}. <a href="{}">Change them</a>', services.role_text(account), url)
+
+    def get_fields(self, request: HttpRequest, obj: Account | None = None) -> Any:
+        if obj is None:
+            return self.add_fields
+        by_hand = ("given_by_hand",) if obj.role == Role.CUSTOM else ()
+        return ("username", "full_name", "role", *by_hand, *self.shown_fields)
+
+    # Changes.
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **{"form": AccountForm if change else NewAccountForm} | kwargs)
+        form.actor = request.user  # type: ignore[attr-defined]  # Django makes a class for each request
+        return form
+
+    def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
+        request.change_texts = form.change_texts() if change else []  # type: ignore[attr-defined]  # our own attribute
+        obj.is_staff = True
+        if not change:
+            obj.set_unusable_password()
+        if "full_name" in form.changed_data:
+            obj.first_name, obj.last_name = form.cleaned_data["full_name"], ""
+        super().save_model(request, obj, form, change)
+        if "role" in form.changed_data:
+            services.assign_role(obj, Role(form.cleaned_data["role"]))
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
+        if add:
+            return f"Added. Role: {form.cleaned_data['role']}."
+        return " ".join(request.change_texts)  # type: ignore[attr-defined]  # set by save_model
 
-    def get_deleted_objects(
-        self, objs: Any, request: HttpRequest
-    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Return what a deletion would delete, with one line for each protected change history.
-
-        The entries of the history are left out, because they can name API keys that the viewer may not see.
-        """
-        changed_by = LogEntry.objects.filter(user__in=[user.pk for user in objs]).order_by("user__username")
-        names = changed_by.values_list("user__username", flat=True).distinct()
-        protected = [
-            f"Change history of {name}. Accounts with a change history cannot be deleted. "
-            "Clear “Active” on the account's page instead."
-            for name in names
-        ]
-        if protected:
-            return [], {}, set(), protected
-        return super().get_deleted_objects(objs, request)
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return super().log_change(request, obj, message) if message else None

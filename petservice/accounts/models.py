@@ -3,19 +3,23 @@
 import hashlib
 import secrets
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from petservice.accounts.groups import GROUPS, PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
 
 # The log recognises tokens by this prefix, and removes them.
 TOKEN_PREFIX = "pets_link_"  # noqa: S105  # not a secret
+# Django marks a password that no login matches by this character.
+UNUSABLE_PASSWORD = Q(password="") | Q(password__startswith="!")  # noqa: S106  # not a password
+_TIME = "%Y-%m-%d %H:%M UTC"
 
 
 class Role(models.TextChoices):
@@ -35,7 +39,7 @@ class State(models.TextChoices):
     INVITED = "invited", "Invited"
     LOCKED = "locked", "Locked"
     DEACTIVATED = "deactivated", "Deactivated"
-    NOT_STAFF = "not staff", "Not staff"
+    NOT_STAFF = "other", "Not staff"
 
 
 class Account(User):
@@ -103,6 +107,14 @@ class SessionVersion(models.Model):
 class PasswordLink(models.Model):
     """A link with which a person sets the password of an account, once. Only a digest of its token is stored."""
 
+    class State(models.TextChoices):
+        """A state of a link; only an open link can set a password."""
+
+        OPEN = "open"
+        USED = "used"
+        WITHDRAWN = "withdrawn"
+        EXPIRED = "expired"
+
     LIFETIME = timedelta(days=3)
 
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="password_links")
@@ -149,6 +161,20 @@ class PasswordLink(models.Model):
         """Make the open links of an account useless."""
         cls.objects.filter(account=account, used_at=None, withdrawn_at=None).update(withdrawn_at=timezone.now())
 
-    def is_open(self) -> bool:
-        """Return whether the link can set a password now."""
-        return self.used_at is None and self.withdrawn_at is None and timezone.now() < self.expires_at
+    def state(self, now: datetime) -> "PasswordLink.State":
+        if self.used_at is not None:
+            return self.State.USED
+        if self.withdrawn_at is not None:
+            return self.State.WITHDRAWN
+        return self.State.OPEN if now < self.expires_at else self.State.EXPIRED
+
+    def description(self, now: datetime) -> str:
+        """Return in words who created the link, and whether it still works."""
+        state = self.state(now)
+        times = {
+            self.State.OPEN: f"works until {self.expires_at:{_TIME}}",
+            self.State.USED: f"used at {self.used_at:{_TIME}}" if self.used_at else "",
+            self.State.WITHDRAWN: f"withdrawn at {self.withdrawn_at:{_TIME}}" if self.withdrawn_at else "",
+            self.State.EXPIRED: f"expired at {self.expires_at:{_TIME}}",
+        }
+        return f"Created by {self.created_by or 'a deleted account'}, {times[state]}"

@@ -1,5 +1,8 @@
 """API keys and locked accounts in a real browser."""
 
+import re
+import time
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -73,7 +76,7 @@ def test_an_administrator_unlocks_an_account(staff_page: Page, browser: Browser,
     log_in("a long one")
     expect(other.get_by_role("heading", name="Too many failed logins")).to_be_visible()
 
-    staff_page.goto("/admin/auth/user/?q=locked")
+    staff_page.goto("/admin/accounts/account/?q=locked")
     staff_page.get_by_role("link", name="locked", exact=True).click()
     staff_page.get_by_role("link", name="Unlock").click()
     assert_accessible(staff_page)
@@ -84,3 +87,38 @@ def test_an_administrator_unlocks_an_account(staff_page: Page, browser: Browser,
     log_in("a long one")
     expect(other.get_by_role("heading", name="Admin", exact=True)).to_be_visible()
     context.close()
+
+
+@pytest.mark.usefixtures("scheme")
+def test_a_new_colleague_sets_a_password_with_a_link(staff_page: Page, browser: Browser, site: Service) -> None:
+    staff_page.set_viewport_size({"width": 390, "height": 844})
+    name = f"colleague-{time.monotonic_ns()}"
+    staff_page.goto("/admin/accounts/account/add/")
+    staff_page.get_by_label("User name").fill(name)
+    staff_page.get_by_label("Pets and inventory").check()
+    assert_accessible(staff_page)
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    link = staff_page.get_by_label("Password link").input_value()
+    staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    staff_page.get_by_role("button", name="Copy link").click()
+    expect(staff_page.get_by_text("Copied.")).to_be_visible()
+    assert staff_page.evaluate("navigator.clipboard.readText()") == link
+    assert staff_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert_accessible(staff_page)
+    staff_page.reload()
+    expect(staff_page.get_by_text("A link is shown only once")).to_be_visible()
+    assert link not in staff_page.content()
+    assert_accessible(staff_page)
+
+    staff_page.context.clear_cookies()
+    staff_page.goto(link)
+    expect(staff_page).to_have_url(re.compile("/admin/set-password/$"))
+    assert_accessible(staff_page)
+    staff_page.get_by_label("New password:").fill("another long one")
+    staff_page.get_by_label("New password confirmation:").fill("another long one")
+    staff_page.get_by_role("button", name="Set password").click()
+    expect(staff_page.get_by_text(f"The password of {name} is set.")).to_be_visible()
+    staff_page.get_by_label("Username").fill(name)
+    staff_page.get_by_label("Password").fill("another long one")
+    staff_page.get_by_role("button", name="Log in").click()
+    expect(staff_page.get_by_role("heading", name="Admin", exact=True)).to_be_visible()

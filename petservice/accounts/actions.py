@@ -1,0 +1,102 @@
+"""The actions on one staff account, each with the texts of its confirmation page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from petservice.accounts import services, sessions
+from petservice.accounts.models import Account
+from petservice.sign_in import logins
+
+
+def _nothing(account: Account) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action on an account. The texts contain {account} and {role}."""
+
+    verb: str  # the last part of its URL
+    label: str
+    explanation: str
+    is_available: Callable[[Account], bool]
+    # The reason if it is not available.
+    unavailable: str
+    perform: Callable[[Account], object] = _nothing
+    # The texts for the history and for the message afterwards.
+    entry: str = ""
+    done: str = ""
+    is_dangerous: bool = False
+
+
+def _is_active(account: Account) -> bool:
+    return account.is_active
+
+
+def _is_deactivated(account: Account) -> bool:
+    return not account.is_active
+
+
+def _is_locked(account: Account) -> bool:
+    return logins.is_locked(account.get_username())
+
+
+def _unlock(account: Account) -> None:
+    logins.unlock(account.get_username())
+
+
+LINK = Action(
+    "link",
+    "New password link",
+    "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
+    "of the account stop working. The present password, if there is one, works until a new one is set.",
+    _is_active,
+    "{account} is deactivated, so no link was created. Reactivate the account first.",
+)
+UNLOCK = Action(
+    "unlock",
+    "Unlock",
+    "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
+    "instead. The account is unlocked when the link is used.",
+    _is_locked,
+    "{account} is not locked. Nothing was changed.",
+    _unlock,
+    "Unlocked.",
+    "{account} is unlocked and can log in again.",
+)
+END_SESSIONS = Action(
+    "end-sessions",
+    "End all sessions",
+    "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
+    "saved is lost.",
+    _is_active,
+    "{account} is deactivated and has no sessions. Nothing was changed.",
+    sessions.end_all,
+    "All sessions ended.",
+    "All sessions of {account} have ended.",
+)
+DEACTIVATE = Action(
+    "deactivate",
+    "Deactivate",
+    "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
+    "account keeps its name, its role and its history, and you can reactivate it later.",
+    _is_active,
+    "{account} is already deactivated. Nothing was changed.",
+    services.deactivate,
+    "Deactivated. All sessions ended.",
+    "{account} is deactivated. All sessions of the account have ended.",
+    is_dangerous=True,
+)
+REACTIVATE = Action(
+    "reactivate",
+    "Reactivate",
+    "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
+    "never set, create a password link afterwards.",
+    _is_deactivated,
+    "{account} is already active. Nothing was changed.",
+    services.reactivate,
+    "Reactivated.",
+    "{account} is active again.",
+)
+# In the order of the buttons.
+ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE)

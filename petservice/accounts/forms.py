@@ -1,0 +1,98 @@
+"""The forms with which administrators add and change staff accounts."""
+
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.contrib.auth.models import Group
+
+from petservice.accounts import services
+from petservice.accounts.models import Account, Role
+from petservice.merging_form import MergingForm
+
+_DESCRIPTIONS = {
+    Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",
+    Role.KEYS: "Pets, inventory and API keys: the same, and create, rotate and revoke API keys",
+    Role.ADMINISTRATOR: "Administrator: everything, including staff accounts",
+    Role.CUSTOM: "Custom: keep the groups and permissions that were set by hand",
+}
+
+
+class AccountForm(MergingForm):
+    """A form of the name and the role of an account."""
+
+    # Set for each request.
+    actor: Any
+
+    full_name = forms.CharField(
+        max_length=150, label="Full name", required=False, help_text="Optional.", widget=AdminTextInputWidget
+    )
+    role = forms.ChoiceField(widget=forms.RadioSelect)
+
+    class Meta:
+        model = Account
+        fields = ("username",)
+        labels = {"username": "User name"}
+        help_texts = {"username": "The name to log in with: letters, digits and @ . + - _ only."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        instance: Account | None = kwargs.get("instance")
+        if instance is not None:
+            current = {"full_name": instance.full_name, "role": str(instance.role)}
+            kwargs["initial"] = current | kwargs.get("initial", {})
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["role"]
+        field.choices = [(role.value, _DESCRIPTIONS[role]) for role in self._offered_roles()]
+
+    def _offered_roles(self) -> list[Role]:
+        """Return the roles whose group exists, and the custom role if the account has or had it."""
+        groups = set(Group.objects.filter(name__in=Role.values).values_list("name", flat=True))
+        roles = [role for role in (Role.PETS, Role.KEYS) if role in groups] + [Role.ADMINISTRATOR]
+        shown = self.data.get(self["role"].html_initial_name) if self.is_bound else None
+        return [*roles, Role.CUSTOM] if Role.CUSTOM in (self.initial.get("role"), shown) else roles
+
+    def clean_username(self) -> str:
+        """Refuse a name that differs from another one only in case, because people would confuse the accounts."""
+        name: str = Account.normalize_username(self.cleaned_data["username"])
+        other = Account.objects.filter(username__iexact=name).exclude(pk=self.instance.pk).first()
+        if other is not None and name != self.initial.get("username"):
+            raise forms.ValidationError(f"There is already an account with the name “{other}”. Choose another name.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.initial.get("role") == Role.ADMINISTRATOR and cleaned.get("role") not in (None, Role.ADMINISTRATOR):
+            reason = services.reason_to_stay_administrator(self.instance, self.actor)
+            if reason:
+                self.add_error("role", f"The role was not changed. {reason}")
+        return cleaned
+
+    def change_texts(self) -> list[str]:
+        """Describe the changes, before they are saved."""
+        texts = [
+            f"{label} changed from {_quoted(self.initial[name])} to {_quoted(self.cleaned_data[name])}."
+            for name, label in (("username", "User name"), ("full_name", "Full name"))
+            if name in self.changed_data
+        ]
+        if "role" in self.changed_data:
+            texts.append(f"Role changed from {services.role_text(self.instance)} to {self.cleaned_data['role']}.")
+        if not self.instance.is_staff:
+            texts.append("Staff status given.")
+        return texts
+
+
+def _quoted(text: str) -> str:
+    return f"“{text}”" if text else "nothing"
+
+
+class NewAccountForm(AccountForm):
+    """A form of a new account, with a token that lets the form create only one account."""
+
+    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+
+
+class LinkForm(forms.Form):
+    """A form that creates one link, even if it is sent twice."""
+
+    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)

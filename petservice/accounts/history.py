@@ -1,0 +1,70 @@
+"""The history of accounts: entries in the admin's history and in the audit, whichever page changed the account."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.http import HttpRequest, HttpResponse
+
+from petservice.accounts.models import Account
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+
+
+class AccountHistory(admin.ModelAdmin):
+    """A part of the pages of accounts that records their changes, and shows those of all pages together."""
+
+    def log_addition(self, request: HttpRequest, obj: User, message: Any) -> Any:
+        entry: LogEntry = super().log_addition(request, obj, message)
+        record(request, AuditEntry.Kind.ACCOUNT_ADDED, target=obj, message=entry.get_change_message())
+        return entry
+
+    def log_change(self, request: HttpRequest, obj: User, message: Any) -> Any:
+        entry: LogEntry = super().log_change(request, obj, message)
+        record(request, AuditEntry.Kind.ACCOUNT_CHANGED, target=obj, message=entry.get_change_message())
+        return entry
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for account in queryset:
+            record(request, AuditEntry.Kind.DELETED, target=account, message="Account deleted.")
+        return super().log_deletions(request, queryset)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        types: Sequence[ContentType] = [
+            ContentType.objects.get_for_model(model, for_concrete_model=False) for model in (User, Account)
+        ]
+        entries = LogEntry.objects.filter(object_id=object_id, content_type__in=types)
+        pages = self.get_paginator(request, entries.select_related("user").order_by("pk"), 100)
+        page = pages.get_page(request.GET.get("p", 1))
+        context = {
+            "action_list": page,
+            "page_range": pages.get_elided_page_range(page.number),
+            "pagination_required": pages.num_pages > 1,
+        }
+        return super().history_view(request, object_id, context | (extra_context or {}))
+
+
+class AdministratorsOnly(admin.ModelAdmin):
+    """A part of the pages that only administrators may use."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return _is_administrator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_administrator(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_administrator(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_administrator(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_administrator(request)
+
+
+def _is_administrator(request: HttpRequest) -> bool:
+    return request.user.is_active and request.user.is_superuser

@@ -1,0 +1,66 @@
+"""The pages of staff accounts, as administrators and the holders of links use them."""
+
+import re
+from html import unescape
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from petservice.accounts.groups import PETS_AND_INVENTORY
+from petservice.audit.models import AuditEntry
+from tests.backoffice.pages import fields_of, read
+
+LIST = reverse("admin:accounts_account_changelist")
+ADD = reverse("admin:accounts_account_add")
+SET_PASSWORD = reverse("set-password")
+NEW_PASSWORD = "another long one"
+PASSWORDS = {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+NEW = {"username": "eve", "full_name": "Eve Adams", "role": PETS_AND_INVENTORY}
+
+
+def page_of(account: User, verb: str = "change") -> str:
+    return reverse(f"admin:accounts_account_{verb}", args=[account.pk])
+
+
+def form_of(client: Client, url: str) -> dict[str, str]:
+    """Return the fields of a form with its chosen role, because a radio button sends its value only when it is on."""
+    response = client.get(url)
+    page = response.content.decode()
+    chosen = re.search(r'name="role" value="([^"]*)"[^>]* checked', page)
+    return fields_of(response, "account_form") | {"role": unescape(chosen[1]) if chosen else ""}
+
+
+def link_in(response: Any) -> str:
+    """Return the path of the link that a page shows."""
+    (path,) = re.findall(r'value="http://testserver(/admin/set-password/\w+/)"', response.content.decode())
+    return path
+
+
+def new_account(client: Client, **changes: str) -> tuple[User, str]:
+    """Add an account, and return it with the path of its link."""
+    fields = read(client, ADD, "account_form") | NEW | changes
+    response = client.post(ADD, fields)
+    return User.objects.get(username=fields["username"]), link_in(response)
+
+
+def new_link(client: Client, account: User) -> str:
+    """Create a link for an account, and return its path."""
+    token = re.search(r'name="form_token" value="([^"]*)"', client.get(page_of(account, "link")).content.decode())[1]
+    return link_in(client.post(page_of(account, "link"), {"form_token": token}))
+
+
+def use(link: str, **changes: str) -> Any:
+    """Open a link in a new browser, send the form if there is one, and return the final response."""
+    browser = Client()
+    opened = browser.get(link)
+    if opened.status_code != 302:
+        return opened
+    return browser.post(SET_PASSWORD, PASSWORDS | changes, follow=True)
+
+
+def audit_of(account: User) -> list[tuple[str, str, str]]:
+    """Return who did what to an account, from the audit."""
+    entries = AuditEntry.objects.filter(record_type="auth.user", record_id=str(account.pk)).order_by("pk")
+    return list(entries.values_list("account_name", "kind", "message"))

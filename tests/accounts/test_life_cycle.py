@@ -1,0 +1,185 @@
+"""Administrators unlock, deactivate and reactivate accounts, and end their sessions."""
+
+import threading
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+
+from petservice.accounts.models import Account, PasswordLink
+from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
+from tests.backoffice.login import ELSEWHERE, INDEX, fail, log_in
+from tests.backoffice.pages import messages
+from tests.backoffice.staff import staff
+
+pytestmark = pytest.mark.django_db
+
+
+def history_of(account: User) -> list[str]:
+    return [entry.get_change_message() for entry in LogEntry.objects.filter(object_id=account.pk).order_by("pk")]
+
+
+def is_logged_in(client: Client) -> bool:
+    return client.get(INDEX).status_code == 200
+
+
+def logged_in(account: User) -> Client:
+    client = Client()
+    client.force_login(account)
+    return client
+
+
+def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Client, ada: User) -> None:
+    unlock = page_of(ada, "unlock")
+    fail()
+    fail(address=ELSEWHERE)
+    fail(name="bob")
+    assert f'href="{unlock}"' in admin_client.get(page_of(ada)).content.decode()
+
+    assert "is locked after too many failed logins" in admin_client.get(unlock).content.decode()
+    assert log_in().status_code == 429, "the question alone unlocks the account"
+    response = admin_client.post(unlock, follow=True)
+
+    assert messages(response) == ["ada is unlocked and can log in again."]
+    assert unlock not in response.content.decode()
+    assert [log_in().status_code, log_in(address=ELSEWHERE).status_code] == [302, 302]
+    assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
+    assert messages(admin_client.post(unlock, follow=True)) == ["ada is not locked. Nothing was changed."]
+    assert history_of(ada) == ["Unlocked."]
+    assert audit_of(ada) == [("admin", "account_changed", "Unlocked.")]
+
+
+def test_an_account_that_is_not_locked_has_no_button(admin_client: Client, ada: User) -> None:
+    fail(4)
+
+    assert page_of(ada, "unlock") not in admin_client.get(page_of(ada)).content.decode()
+    assert messages(admin_client.get(page_of(ada, "unlock"), follow=True)) == [
+        "ada is not locked. Nothing was changed."
+    ]
+
+
+def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_active_again(
+    admin_client: Client, ada: User
+) -> None:
+    session, link = logged_in(ada), new_link(admin_client, ada)
+
+    assert "cannot log in any more" in admin_client.get(page_of(ada, "deactivate")).content.decode()
+    assert is_logged_in(session), "the question alone deactivates the account"
+    response = admin_client.post(page_of(ada, "deactivate"), follow=True)
+
+    assert messages(response) == ["ada is deactivated. All sessions of the account have ended."]
+    assert not is_logged_in(session)
+    assert log_in().status_code == 200
+    assert "is deactivated" in use(link).content.decode()
+    again = admin_client.post(page_of(ada, "deactivate"), follow=True)
+    assert messages(again) == ["ada is already deactivated. Nothing was changed."]
+    for verb in ("end-sessions", "link"):
+        assert "ada is deactivated" in messages(admin_client.post(page_of(ada, verb), follow=True))[0]
+
+    late = logged_in(ada)  # a login that was in progress
+    assert messages(admin_client.post(page_of(ada, "reactivate"), follow=True)) == ["ada is active again."]
+    assert [is_logged_in(session), is_logged_in(late)] == [False, False]
+    assert use(link).status_code == 410
+    assert log_in().status_code == 302
+    again = admin_client.post(page_of(ada, "reactivate"), follow=True)
+    assert messages(again) == ["ada is already active. Nothing was changed."]
+    assert history_of(ada)[1:] == ["Deactivated. All sessions ended.", "Reactivated."]
+    assert [message for _, _, message in audit_of(ada)] == history_of(ada)
+
+
+def test_the_sessions_of_an_account_end_once(admin_client: Client, ada: User) -> None:
+    url = page_of(ada, "end-sessions")
+    first, second = logged_in(ada), logged_in(ada)
+    form = {"version": "0"}
+    assert 'name="version" value="0"' in admin_client.get(url).content.decode()
+
+    assert messages(admin_client.post(url, form, follow=True)) == ["All sessions of ada have ended."]
+    assert [is_logged_in(first), is_logged_in(second), is_logged_in(admin_client)] == [False, False, True]
+
+    later = logged_in(User.objects.get(pk=ada.pk))
+    assert "were ended after your page was opened" in messages(admin_client.post(url, form, follow=True))[0]
+    assert is_logged_in(later)
+    assert audit_of(ada) == [("admin", "account_changed", "All sessions ended.")]
+
+
+def test_an_administrator_ends_the_own_sessions_after_a_warning(admin_client: Client, admin_user: User) -> None:
+    url = page_of(admin_user, "end-sessions")
+    assert "you must log in again, too" in admin_client.get(url).content.decode()
+
+    admin_client.post(url, {"version": "0"})
+
+    assert not is_logged_in(admin_client)
+
+
+def test_the_own_account_and_the_last_administrator_are_not_deactivated(admin_client: Client, admin_user: User) -> None:
+    url = page_of(admin_user, "deactivate")
+    assert url not in admin_client.get(page_of(admin_user)).content.decode()
+
+    assert "This is your own account" in messages(admin_client.post(url, follow=True))[0]
+    # An administrator without a password cannot log in, and so does not count.
+    invited = User.objects.create_superuser("invited")
+    response = logged_in(invited).post(url, follow=True)
+
+    assert "admin is the only administrator who can log in" in messages(response)[0]
+    assert User.objects.get(pk=admin_user.pk).is_active
+    assert history_of(admin_user) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_administrators_cannot_deactivate_each_other(db: None) -> None:
+    names = ("one", "two")
+    accounts = [User.objects.create_superuser(name, password="a long one") for name in names]
+    clients = [logged_in(account) for account in accounts]
+    start = threading.Barrier(2)
+
+    def deactivate_the_other(number: int) -> None:
+        start.wait()
+        try:
+            clients[number].post(page_of(accounts[1 - number], "deactivate"))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=deactivate_the_other, args=[number]) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert User.objects.filter(is_active=True).count() == 1
+
+
+@pytest.mark.parametrize("verb", ["unlock", "end-sessions", "deactivate", "reactivate", "link"])
+def test_a_deleted_account_is_named_as_such(admin_client: Client, ada: User, verb: str) -> None:
+    url = page_of(ada, verb)
+    ada.delete()
+
+    for response in (admin_client.get(url, follow=True), admin_client.post(url, follow=True)):
+        assert response.redirect_chain == [(LIST, 302)]
+        assert "does not exist any more" in messages(response)[0]
+
+
+@pytest.mark.parametrize("verb", ["unlock", "end-sessions", "deactivate", "reactivate", "link", "change", "history"])
+def test_only_administrators_change_accounts(ada: User, verb: str) -> None:
+    client = staff("Pets, inventory and API keys")
+    session = logged_in(ada)
+
+    assert [client.get(page_of(ada, verb)).status_code, client.post(page_of(ada, verb)).status_code] == [403, 403]
+
+    assert is_logged_in(session)
+    assert not PasswordLink.objects.exists()
+
+
+def test_a_person_who_has_just_lost_the_role_changes_nothing(
+    admin_client: Client, admin_user: User, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_the_role(request: object) -> bool:
+        User.objects.filter(pk=admin_user.pk).update(is_superuser=False)
+        return True
+
+    monkeypatch.setattr("petservice.accounts.history._is_administrator", lose_the_role)
+
+    assert admin_client.post(page_of(ada, "deactivate")).status_code == 403
+    assert Account.objects.get(pk=ada.pk).is_active

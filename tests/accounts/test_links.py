@@ -1,0 +1,279 @@
+"""A link sets the password of its account once, within three days, and its token is stored and logged nowhere."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from petservice.accounts.forms import AccountForm
+from petservice.accounts.models import PasswordLink
+from petservice.monitoring.redaction import KeylessFormatter
+from tests.accounts.pages import (
+    ADD,
+    LIST,
+    NEW,
+    NEW_PASSWORD,
+    PASSWORDS,
+    SET_PASSWORD,
+    audit_of,
+    link_in,
+    new_account,
+    new_link,
+    page_of,
+    use,
+)
+from tests.backoffice.login import LOGIN, PASSWORD, assert_staff_page, fail, log_in
+from tests.backoffice.pages import fields_of, messages, read
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_new_colleague_sets_the_password_with_the_link_and_logs_in(admin_client: Client) -> None:
+    eve, link = new_account(admin_client)
+    browser = Client()
+
+    opened = browser.get(link)
+    assert (opened.status_code, opened["Location"]) == (302, SET_PASSWORD)
+    assert "no-store" in opened["Cache-Control"]
+    form = browser.get(SET_PASSWORD)
+    assert "<strong>eve</strong>" in form.content.decode()
+    assert "You are logged in as" not in form.content.decode()
+    response = browser.post(SET_PASSWORD, PASSWORDS, follow=True)
+
+    assert response.redirect_chain == [(LOGIN, 302)]
+    assert messages(response) == ["The password of eve is set. Log in with it."]
+    assert log_in(NEW_PASSWORD, name="eve").status_code == 302
+    assert audit_of(eve) == [
+        ("admin", "account_added", "Added. Role: Pets and inventory."),
+        ("eve", "account_changed", "Password set with a link."),
+    ]
+
+
+def test_a_link_works_once_and_a_second_click_on_the_button_gets_a_page(admin_client: Client, ada: User) -> None:
+    link = new_link(admin_client, ada)
+    browser = Client()
+    browser.get(link)
+    browser.post(SET_PASSWORD, PASSWORDS)
+    stolen = dict.fromkeys(PASSWORDS, "stolen by another")
+
+    for response in (browser.post(SET_PASSWORD, stolen), browser.get(SET_PASSWORD), use(link)):
+        assert_staff_page(response, 410, "already used", "No password was changed", "ask an administrator")
+    assert log_in(NEW_PASSWORD).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_people_with_the_same_link_cannot_both_set_a_password(admin_client: Client, ada: User) -> None:
+    link = new_link(admin_client, ada)
+    browsers = [Client(), Client()]
+    for browser in browsers:
+        browser.get(link)
+    start, statuses = threading.Barrier(2), []
+
+    def set_password(browser: Client) -> None:
+        start.wait()
+        try:
+            statuses.append(browser.post(SET_PASSWORD, PASSWORDS).status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=set_password, args=[browser]) for browser in browsers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(statuses) == [302, 410]
+
+
+def test_a_link_works_for_three_days(admin_client: Client, ada: User) -> None:
+    link = new_link(admin_client, ada)
+    PasswordLink.objects.update(expires_at=timezone.now())
+
+    assert_staff_page(use(link), 410, "more than three days old", "No password was changed", "new link")
+    link = new_link(admin_client, ada)
+    (expires_at,) = PasswordLink.objects.filter(expires_at__gt=timezone.now()).values_list("expires_at", flat=True)
+    assert timedelta(days=3) - timedelta(minutes=1) < expires_at - timezone.now() <= timedelta(days=3)
+    assert use(link).status_code == 200
+    assert log_in(NEW_PASSWORD).status_code == 302
+
+
+def test_a_new_link_replaces_the_older_one_also_in_an_open_page(admin_client: Client, ada: User) -> None:
+    older = new_link(admin_client, ada)
+    browser = Client()
+    browser.get(older)
+    newer = new_link(admin_client, ada)
+
+    for response in (use(older), browser.post(SET_PASSWORD, PASSWORDS)):
+        assert_staff_page(response, 410, "has created a newer link", "Use the newest link")
+    assert log_in().status_code == 302, "the password was changed before the link was used"
+    use(newer)
+    assert log_in(NEW_PASSWORD).status_code == 302
+
+
+def test_a_link_without_an_account_or_a_session_gets_a_page(admin_client: Client, ada: User) -> None:
+    link = new_link(admin_client, ada)
+
+    unknown = Client().get(link[:-3] + "/")
+    assert_staff_page(unknown, 404, "The link is incomplete", "Copy the whole link")
+    assert "sessionid" not in unknown.cookies, "strangers fill the table of sessions"
+    assert_staff_page(Client().post(SET_PASSWORD, PASSWORDS), 404, "opened without a link", "allow cookies")
+    browser = Client()
+    browser.get(link)
+    ada.delete()
+    assert_staff_page(browser.post(SET_PASSWORD, PASSWORDS), 404, "opened without a link")
+    assert_staff_page(browser.get(link), 404, "belongs to no account")
+
+
+def test_the_password_must_be_valid_and_nothing_is_changed_before(admin_client: Client, ada: User) -> None:
+    link = new_link(admin_client, ada)
+
+    for new, repeated, error in [
+        (NEW_PASSWORD, "another long on", "match"),
+        ("password", "password", "too common"),
+        ("ada", "ada", "too short"),
+        ("", "", "This field is required."),
+    ]:
+        response = use(link, new_password1=new, new_password2=repeated)
+        assert error in response.content.decode()
+    assert log_in().status_code == 302
+    use(link)
+    assert log_in(NEW_PASSWORD).status_code == 302
+
+
+def test_a_password_set_by_link_unlocks_the_account_and_ends_its_sessions(admin_client: Client, ada: User) -> None:
+    session = Client()
+    session.force_login(ada)
+    fail()
+    assert log_in().status_code == 429
+
+    use(new_link(admin_client, ada))
+
+    assert log_in(NEW_PASSWORD).status_code == 302
+    assert session.get(LIST).status_code == 302
+
+
+def test_the_page_warns_a_person_who_is_logged_in_with_another_account(admin_client: Client, ada: User) -> None:
+    admin_client.get(new_link(admin_client, ada))
+    assert "You are logged in as admin. This form sets the password of ada" in admin_client.get(
+        SET_PASSWORD
+    ).content.decode().replace("\n", " ")
+
+    response = admin_client.post(SET_PASSWORD, PASSWORDS, follow=True)
+
+    assert "The password of ada is set. Log in with it." in messages(response)
+    assert admin_client.get(LIST).status_code == 200, "the administrator is logged out"
+
+
+def test_the_security_token_is_required(ada: User, admin_client: Client) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.get(new_link(admin_client, ada))
+
+    assert_staff_page(browser.post(SET_PASSWORD, PASSWORDS), 403, "This form was not accepted")
+
+
+# Creation.
+
+
+def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client: Client) -> None:
+    fields = read(admin_client, ADD, "account_form") | NEW
+    first = admin_client.post(ADD, fields)
+    assert "no-store" in first["Cache-Control"]
+
+    second = admin_client.post(ADD, fields, follow=True)
+    other = admin_client.post(page_of(User.objects.get(username="eve"), "link"), fields, follow=True)
+
+    for response in (second, other):
+        assert "already submitted and created a password link for eve" in messages(response)[-1]
+        assert "pets_link_" not in response.content.decode()
+    assert PasswordLink.objects.count() == 1
+    assert use(link_in(first)).status_code == 200
+
+
+def test_a_form_without_its_token_creates_no_link(admin_client: Client, ada: User) -> None:
+    for forged in ({}, {"form_token": "forged"}):
+        response = admin_client.post(page_of(ada, "link"), forged)
+        assert fields_of(response, "account-action")["form_token"]
+        assert "correct" in admin_client.post(ADD, NEW | forged).content.decode()
+
+    assert not PasswordLink.objects.exists()
+    assert not User.objects.filter(username="eve").exists()
+
+
+def test_an_account_that_another_administrator_adds_at_the_same_time_is_an_error_of_the_form(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = read(admin_client, ADD, "account_form") | NEW
+    User.objects.create_user("eve")
+    # The form of the first attempt has not seen the other account yet.
+    for name, result in (("clean_username", "eve"), ("validate_unique", None)):
+        skip_once(monkeypatch, name, result)
+
+    response = admin_client.post(ADD, fields)
+
+    assert "There is already an account with the name “eve”" in response.content.decode()
+    assert not PasswordLink.objects.exists()
+
+
+def skip_once(monkeypatch: pytest.MonkeyPatch, name: str, result: object) -> None:
+    """Let the first call of a method of the form return this result instead."""
+    method = getattr(AccountForm, name)
+
+    def skip(form: AccountForm) -> object:
+        monkeypatch.setattr(AccountForm, name, method)
+        return result
+
+    monkeypatch.setattr(AccountForm, name, skip)
+
+
+def test_the_token_is_only_in_the_page_that_shows_it(
+    admin_client: Client, ada: User, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    link = new_link(admin_client, ada)
+    token = link.rstrip("/").rpartition("/")[2]
+    browser = Client()
+    with caplog.at_level("DEBUG", logger="django.request"):
+        opened = browser.get(link)
+        pages = [opened, browser.get(SET_PASSWORD), use(link), use(link), admin_client.get(page_of(ada))]
+
+    call_command("dumpdata", output=tmp_path / "dump.json", verbosity=0)
+    stored = (tmp_path / "dump.json").read_text() + str(dict(browser.session))
+    assert '"accounts.passwordlink"' in stored
+    for text in (stored, *(page.content.decode() + str(page.headers) for page in pages)):
+        assert token not in text
+    formatted = [KeylessFormatter().format(record) for record in caplog.records]
+    assert token in caplog.text, "Django does not log the paths of failed requests any more"
+    assert token not in str(formatted)
+    assert pages[-2]["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_page_of_an_account_describes_its_last_link(admin_client: Client, ada: User) -> None:
+    def description() -> str:
+        return admin_client.get(page_of(ada)).content.decode().partition("field-link")[2].partition("</div>")[0]
+
+    assert "none" in description()
+    link = new_link(admin_client, ada)
+    assert "Created by admin, works until" in description()
+    use(link)
+    assert "used at" in description()
+    new_link(admin_client, ada)
+    PasswordLink.objects.update(expires_at=timezone.now())
+    assert "expired at" in description()
+
+
+def test_the_login_page_says_whom_to_ask_about_a_forgotten_password(client: Client) -> None:
+    page = client.get(LOGIN).content.decode()
+
+    assert "Forgotten your password? Ask an administrator for a new link." in page
+
+
+def test_an_invited_account_has_no_password_that_works(admin_client: Client) -> None:
+    new_account(admin_client)
+
+    for password in ("", "!", PASSWORD):
+        assert log_in(password, name="eve").status_code == 200

@@ -1,0 +1,260 @@
+"""Administrators list, add and change staff accounts with a role, and destroy nothing by a save."""
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+from django.urls import reverse
+
+from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
+from tests.accounts.pages import ADD, LIST, NEW, audit_of, form_of, link_in, new_account, page_of
+from tests.backoffice.login import PASSWORD, fail
+from tests.backoffice.pages import messages, read
+from tests.backoffice.staff import staff
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(client: Client, query: str = "") -> dict[str, list[str]]:
+    """Return the cells of each row of the list, by the name of the account."""
+    page = client.get(LIST + query).content.decode()
+    body = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("<tr>")[1:]]
+    texts = [[unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+    return {name: rest for name, *rest in texts}
+
+
+def save(client: Client, account: User, fields: dict[str, str]) -> Any:
+    return client.post(page_of(account), fields | {"_save": "Save"}, follow=True)
+
+
+def permissions_of(account: User) -> set[str]:
+    return User.objects.get(pk=account.pk).get_all_permissions()
+
+
+# The list.
+
+
+def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, django_assert_num_queries: Any) -> None:
+    new_account(admin_client)
+    for name, fields in {
+        "active": {"last_login": datetime(2026, 11, 24, 9, 30, tzinfo=UTC)},
+        "former": {"is_active": False},
+        "guessed": {},
+        "outsider": {"is_staff": False},
+    }.items():
+        User.objects.create_user(name, **{"password": PASSWORD, "is_staff": True} | fields)
+    fail(name="guessed")
+
+    shown = rows(admin_client)
+
+    assert shown.pop("admin")[:3] == ["-", "Administrator", "Active"]
+    assert shown == {
+        "eve": ["Eve Adams", PETS_AND_INVENTORY, "Invited", "never"],
+        "active": ["-", "Custom", "Active", "2026-11-24 09:30"],
+        "former": ["-", "Custom", "Deactivated", "never"],
+        "guessed": ["-", "Custom", "Locked", "never"],
+        "outsider": ["-", "Custom", "Not staff", "never"],
+    }
+    states = {"invited": "eve", "deactivated": "former", "locked": "guessed", "other": "outsider"}
+    for state, name in states.items():
+        assert [*rows(admin_client, f"?state={state}")] == [name]
+    assert {*rows(admin_client, "?state=active")} == {"active", "admin"}
+    assert [*rows(admin_client, "?q=adams")] == ["eve"]
+    with django_assert_num_queries(6):  # session, account, number, and the list with its groups and permissions
+        admin_client.get(LIST)
+
+
+def test_the_menu_offers_staff_accounts_before_the_pages_of_django(admin_client: Client) -> None:
+    page = admin_client.get(reverse("admin:index")).content.decode()
+
+    assert 0 < page.index(f'href="{LIST}"') < page.index(f'href="{reverse("admin:auth_user_changelist")}"')
+
+
+@pytest.mark.parametrize("permission", ["add_user", "change_user", "view_user", "view_group"])
+def test_a_permission_of_django_opens_no_page_of_accounts(permission: str) -> None:
+    client = staff()
+    user = User.objects.get()
+    user.user_permissions.add(Permission.objects.get(codename=permission))
+
+    urls = [LIST, ADD, page_of(user), *map(reverse, ("admin:auth_user_changelist", "admin:auth_group_changelist"))]
+    assert [client.get(url).status_code for url in urls] == [403] * 5
+    assert client.post(ADD, NEW).status_code == 403
+    assert f'href="{LIST}"' not in client.get(reverse("admin:index")).content.decode()
+
+
+# Adding.
+
+
+@pytest.mark.parametrize("role", [PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS, "Administrator"])
+def test_a_new_account_is_staff_and_has_exactly_the_permissions_of_its_role(admin_client: Client, role: str) -> None:
+    page = admin_client.get(ADD).content.decode()
+    assert "password" not in page.partition('id="content"')[2].lower()
+
+    account, _ = new_account(admin_client, role=role)
+
+    assert (account.is_staff, account.is_active, account.has_usable_password()) == (True, True, False)
+    assert account.is_superuser == (role == "Administrator")
+    assert [group.name for group in account.groups.all()] == ([] if account.is_superuser else [role])
+    assert not account.user_permissions.exists()
+    assert rows(admin_client)["eve"][1] == role
+    assert audit_of(account) == [("admin", "account_added", f"Added. Role: {role}.")]
+    assert LogEntry.objects.get().get_change_message() == f"Added. Role: {role}."
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"username": ""}, "This field is required."),
+        ({"username": "two words"}, "Enter a valid username."),
+        ({"username": "x" * 151}, "at most 150 characters"),
+        ({"username": "Admin"}, "There is already an account with the name “admin”. Choose another name."),
+        ({"username": "\uff41dmin"}, "There is already an account with the name “admin”"),  # a wide letter a
+        ({"role": ""}, "This field is required."),
+        ({"role": "Custom"}, "Select a valid choice."),
+        ({"role": "root"}, "Select a valid choice."),
+        ({"full_name": "x" * 151}, "at most 150 characters"),
+    ],
+)
+def test_an_invalid_account_is_not_added(admin_client: Client, changes: dict[str, str], error: str) -> None:
+    response = admin_client.post(ADD, read(admin_client, ADD, "account_form") | NEW | changes)
+
+    assert error in unescape(response.content.decode())
+    assert User.objects.count() == 1
+
+
+def test_a_role_whose_group_was_deleted_is_not_offered(admin_client: Client) -> None:
+    Group.objects.get(name=PETS_AND_INVENTORY).delete()
+
+    response = admin_client.post(ADD, read(admin_client, ADD, "account_form") | NEW)
+
+    assert "Select a valid choice." in response.content.decode()
+
+
+# Changing.
+
+
+def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+    User.objects.filter(pk=account.pk).update(is_staff=False)
+    fields = form_of(admin_client, page_of(account))
+    assert fields["role"] == PETS_AND_INVENTORY
+
+    save(admin_client, account, fields | {"username": "eva", "full_name": "", "role": PETS_INVENTORY_AND_KEYS})
+
+    changes = (
+        "User name changed from “eve” to “eva”. Full name changed from “Eve Adams” to nothing. "
+        "Role changed from Pets and inventory to Pets, inventory and API keys. Staff status given."
+    )
+    assert audit_of(account)[1:] == [("admin", "account_changed", changes)]
+    history = admin_client.get(page_of(account, "history")).content.decode()
+    assert changes in unescape(history)
+    account = User.objects.get(pk=account.pk)
+    assert (account.username, account.get_full_name(), account.is_staff) == ("eva", "", True)
+    assert [group.name for group in account.groups.all()] == [PETS_INVENTORY_AND_KEYS]
+
+
+def test_a_save_without_a_change_leaves_no_trace(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+
+    save(admin_client, account, form_of(admin_client, page_of(account)))
+
+    assert len(audit_of(account)) == LogEntry.objects.count() == 1
+
+
+@pytest.fixture
+def custom(db: None) -> User:
+    """An account with a group of its own and a permission that was set by hand."""
+    account = User.objects.create_user("hand", first_name="Hand", last_name="Made", is_staff=True)
+    account.groups.set([Group.objects.create(name="Vets"), Group.objects.get(name=PETS_AND_INVENTORY)])
+    account.user_permissions.add(Permission.objects.get(codename="view_apikey"))
+    return account
+
+
+def test_a_custom_role_is_shown_and_kept_by_a_save(admin_client: Client, custom: User) -> None:
+    before = permissions_of(custom)
+    page = unescape(admin_client.get(page_of(custom)).content.decode())
+    assert "Custom (groups: Pets and inventory, Vets; permissions: Can view API key)" in page
+    assert f'href="{reverse("admin:auth_user_change", args=[custom.pk])}"' in page
+
+    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"username": "handy"})
+
+    assert rows(admin_client)["handy"][:2] == ["Hand Made", "Custom"]
+    assert permissions_of(custom) == before
+    assert User.objects.get(pk=custom.pk).last_name == "Made"
+
+
+def test_a_role_replaces_what_was_set_by_hand_and_the_audit_names_it(admin_client: Client, custom: User) -> None:
+    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"role": "Administrator"})
+    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"role": PETS_AND_INVENTORY})
+
+    assert [message for _, _, message in audit_of(custom)] == [
+        "Role changed from Custom (groups: Pets and inventory, Vets; permissions: Can view API key) to Administrator.",
+        "Role changed from Administrator to Pets and inventory.",
+    ]
+    assert rows(admin_client)["hand"][1] == PETS_AND_INVENTORY
+    assert not User.objects.get(pk=custom.pk).user_permissions.exists()
+
+
+def test_two_administrators_change_different_fields_and_both_are_kept(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+    first, second = form_of(admin_client, page_of(account)), form_of(admin_client, page_of(account))
+
+    save(admin_client, account, first | {"role": PETS_INVENTORY_AND_KEYS})
+    save(admin_client, account, second | {"full_name": "Eva Adams"})
+
+    assert rows(admin_client)["eve"][:2] == ["Eva Adams", PETS_INVENTORY_AND_KEYS]
+
+
+def test_two_administrators_who_choose_different_roles_see_both(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+    fields = form_of(admin_client, page_of(account))
+    save(admin_client, account, fields | {"role": PETS_INVENTORY_AND_KEYS})
+
+    response = save(admin_client, account, fields | {"role": "Administrator"})
+
+    assert "someone else changed this field too. Nothing was saved." in response.content.decode()
+    assert rows(admin_client)["eve"][1] == PETS_INVENTORY_AND_KEYS
+
+
+def test_the_own_account_and_the_last_administrator_keep_the_role(admin_client: Client, admin_user: User) -> None:
+    fields = form_of(admin_client, page_of(admin_user))
+    assert "This is your own account" in save(admin_client, admin_user, fields | NEW).content.decode()
+
+    other = User.objects.create_superuser("other")  # without a password, so it cannot log in
+    client = Client()
+    client.force_login(other)
+    assert "only administrator who can log in" in save(client, admin_user, fields | NEW).content.decode()
+
+    assert rows(admin_client)["admin"][1:3] == ["Administrator", "Active"]
+    other.set_password(PASSWORD)
+    other.save()
+    client.force_login(other)
+    assert rows(admin_client)["admin"][1] == "Administrator"
+    save(client, admin_user, fields | {"role": PETS_AND_INVENTORY})
+    assert rows(client)["admin"][1] == PETS_AND_INVENTORY
+
+
+def test_a_deleted_account_is_not_changed(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+    fields = form_of(admin_client, page_of(account))
+    User.objects.filter(pk=account.pk).delete()
+
+    response = save(admin_client, account, fields | {"role": "Administrator"})
+
+    assert "deleted" in messages(response)[0]
+    assert User.objects.count() == 1
+
+
+def test_no_page_deletes_an_account_or_offers_other_ways_to_save(admin_client: Client) -> None:
+    account, _ = new_account(admin_client)
+
+    assert admin_client.post(page_of(account, "delete"), {"post": "yes"}).status_code == 403
+    assert "_addanother" not in admin_client.get(ADD).content.decode()
+    forged = read(admin_client, ADD, "account_form") | NEW | {"username": "zoe", "_addanother": "1"}
+    assert link_in(admin_client.post(ADD, forged))
