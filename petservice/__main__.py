@@ -2,7 +2,8 @@
 
 import os
 import sys
-from importlib.metadata import version
+
+from petservice import __version__
 
 
 def main() -> None:
@@ -16,7 +17,7 @@ def main() -> None:
         sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
     program, *arguments = sys.argv
     if arguments == ["--version"]:  # Django would print its own
-        sys.stdout.write(f"petservice {version('petservice')}\n")
+        sys.stdout.write(f"petservice {__version__}\n")
         return
     unlimited.set(True)  # management commands have no statement timeout; `serve` resets this for its requests
     # Django takes the name of this file for its own.

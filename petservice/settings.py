@@ -13,6 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from django.urls import reverse_lazy
 from environs import Env, EnvValidationError, validate
 
+from petservice import __version__
 from petservice.client_address import Proxies, host_and_port
 from petservice.data_dir import default_data_dir
 from petservice.db.url import database_settings
@@ -273,7 +274,7 @@ if DEBUG:
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",
-    "VERSION": "1.0.0",  # the contract's version
+    "VERSION": __version__,
     "CONTACT": {"name": "The pet service team"},
     "TAGS": [
         {"name": "Pets", "description": "Pet records: list, create, fetch."},

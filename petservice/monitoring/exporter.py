@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from petservice import __version__
+
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
@@ -61,7 +63,7 @@ class _Collector:
 
         yield from MultiProcessCollector.merge(self._files())  # type: ignore[no-untyped-call]
         versions = {name: version(name) for name in ("django", "gunicorn")}
-        build = {"version": version("petservice"), "python": platform.python_version(), **versions}
+        build = {"version": __version__, "python": platform.python_version(), **versions}
         yield InfoMetricFamily("petservice_build", "What runs.", build)
 
     def _files(self) -> list[str]:

@@ -2,11 +2,11 @@
 
 import os
 import signal
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from petservice import __version__
 from petservice.db.backend import backend
 from petservice.server import asgi
 from tests.monitoring.observed import Observed, folder_of, workers
@@ -65,7 +65,7 @@ def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) ->
     wait_until(lambda: observed.sample("petservice_workers") == 2)
     build = [dict(labels) for name, labels in observed.samples() if name == "petservice_build_info"]
 
-    assert [labels["version"] for labels in build] == [version("petservice")]
+    assert [labels["version"] for labels in build] == [__version__]
     of_a_worker = {
         ("petservice_api_concurrency", "reads"): asgi.CONCURRENT_READS,
         ("petservice_api_concurrency", "writes"): backend().concurrent_writes,

@@ -5,18 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from petservice import __version__
 from tests.documents import block
 from tests.service import ROOT, free_port
 
 pytestmark = [pytest.mark.once, pytest.mark.long]
 
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 BUILD = block("deployment.md", "wheel-build")
 INSTALL = block("deployment.md", "wheel-install")
 INSTALL_PINNED = block("deployment.md", "wheel-install-pinned")
@@ -81,7 +80,7 @@ def test_the_wheel_brings_the_pins_of_what_it_requires(wheel: Path, tmp_path: Pa
     install(wheel, tmp_path, INSTALL_PINNED)
 
     run(tmp_path, "pip", "check", home=tmp_path)
-    assert run(tmp_path, "petservice", "--version", home=tmp_path) == f"petservice {VERSION}\n"
+    assert run(tmp_path, "petservice", "--version", home=tmp_path) == f"petservice {__version__}\n"
 
 
 @pytest.mark.parametrize("command", [("petservice",), ("python", "-m", "petservice")], ids=" ".join)
@@ -90,7 +89,7 @@ def test_the_command_does_what_manage_py_does(folder: Path, tmp_path: Path, comm
     line = [sys.executable, "manage.py", "help", "--commands"]
     ours = subprocess.run(line, cwd=ROOT, env=here, capture_output=True, text=True, check=True).stdout.split()
 
-    assert run(folder, *command, "--version", home=tmp_path) == f"petservice {VERSION}\n"
+    assert run(folder, *command, "--version", home=tmp_path) == f"petservice {__version__}\n"
     assert run(folder, *command, "help", "--commands", home=tmp_path).split() == ours
     assert "usage: petservice serve" in run(folder, *command, "serve", "--help", home=tmp_path)
 

@@ -1,0 +1,18 @@
+"""Use a database as a client and as staff do, and log in at the end. A management shell of a release runs this file."""
+
+import os
+
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from pets.models import Pet
+
+bob = User.objects.create_user("bob", password="a password of bob", is_staff=True)
+bob.groups.set(Group.objects.all())
+program = Client(headers={"host": "localhost", "x-api-key": os.environ["KEY"], "idempotency-key": "order-1"})
+assert program.post("/v1/pets", {"name": "Polly"}, "application/json").status_code == 201
+staff = Client(headers={"host": "localhost"})
+staff.force_login(bob)
+rex = Pet.objects.get(name="Rex")
+page = f"/admin/pets/pet/{rex.pk}/change/"
+assert staff.post(page, {"name": "Rex", "tag": "dog", "status": "sold"}).status_code == 302
