@@ -95,6 +95,15 @@ except ValueError as error:
         "for example METRICS_BIND=127.0.0.1:9100"
     )
 
+# The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
+SECOND_FACTOR = env.str("PETSERVICE_SECOND_FACTOR", "") or "off"
+if SECOND_FACTOR not in ("off", "keys", "all"):
+    CONFIGURATION_ERRORS.append(
+        f"PETSERVICE_SECOND_FACTOR={SECOND_FACTOR!r} is none of off, keys and all; "
+        "write for example PETSERVICE_SECOND_FACTOR=keys"
+    )
+    SECOND_FACTOR = "all"
+
 try:
     env.seal()
 except EnvValidationError as error:
@@ -145,6 +154,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Last, because it replaces the login's response by the lockout page.
@@ -211,6 +221,14 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 # Account names are left out of the log, because people sometimes type their password into the name field.
 AXES_SENSITIVE_PARAMETERS = ["username"]
+
+# Second factors. django-otp does not limit guesses itself, because it counts for an account from all addresses: someone
+# elsewhere could lock out the owner. Wrong codes are counted like wrong passwords (petservice.sign_in.attempts).
+OTP_TOTP_ISSUER = f"Pet service ({ENVIRONMENT})"
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
+
+# The end of a session is set at its login (petservice.sign_in.sessions). This is the age of sessions without one.
+SESSION_COOKIE_AGE = 12 * 3600
 
 # gunicorn determines the scheme. It reads the headers of proxies in FORWARDED_ALLOW_IPS only, and Django reads none.
 # TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.

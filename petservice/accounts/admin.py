@@ -16,10 +16,11 @@ from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.link_views import LinkViews
 from petservice.accounts.models import Account, PasswordLink, Role
 from petservice.sign_in import logins
+from petservice.sign_in.confirmation import ConfirmedChanges
 
 
 @admin.register(Account)
-class AccountAdmin(LinkViews, LifeCycleViews):
+class AccountAdmin(ConfirmedChanges, LinkViews, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     list_display = ("user_name", "name", "role_label", "state", "last_login_text")

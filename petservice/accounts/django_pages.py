@@ -16,6 +16,7 @@ from petservice.accounts import services, sessions
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.change_message import change_message
 from petservice.sign_in import logins
+from petservice.sign_in.confirmation import ConfirmedChanges
 
 admin.site.unregister([User, Group])
 
@@ -42,7 +43,7 @@ class UserForm(UserChangeForm):
 
 
 @admin.register(User)
-class UserPages(AccountHistory, AdministratorsOnly, UserAdmin):
+class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin):
     """Django's pages of users, which protect the change history and the last administrator.
 
     Django would delete the history of an account together with the account.
@@ -50,6 +51,7 @@ class UserPages(AccountHistory, AdministratorsOnly, UserAdmin):
 
     form = UserForm
     change_form_template = "admin/auth/user/change_form.html"
+    confirmed_pages = ("auth_user_add", "auth_user_password_change")
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -95,5 +97,5 @@ class UserPages(AccountHistory, AdministratorsOnly, UserAdmin):
 
 
 @admin.register(Group)
-class GroupPages(AdministratorsOnly, GroupAdmin):
+class GroupPages(ConfirmedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups."""

@@ -15,6 +15,7 @@ from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, Action
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account
+from petservice.sign_in import factors
 
 
 class LifeCycleViews(AccountHistory, AdministratorsOnly):
@@ -44,6 +45,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 for action in ACTIONS
                 if action.is_available(account) and not self._refusal(request, action, account)
             ]
+            context["has_second_factor"] = factors.is_set_up(account)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:

@@ -19,6 +19,7 @@ from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
 from petservice.change_message import change_message
+from petservice.sign_in.confirmation import ConfirmedChanges
 
 
 def _day(time: datetime | None) -> str:
@@ -26,7 +27,7 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(LifeCycleViews):
+class APIKeyAdmin(ConfirmedChanges, LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")

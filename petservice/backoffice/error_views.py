@@ -6,6 +6,7 @@ from django.urls import reverse
 from petservice.api.errors import standard_error_response
 from petservice.failure_page import failure_page
 from petservice.monitoring.logs import request_id
+from petservice.sign_in import kept_forms
 
 
 def _is_admin_page(request: HttpRequest) -> bool:
@@ -63,11 +64,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if not _is_admin_page(request):
         return standard_error_response(403)
+    form = kept_forms.form_from_before_login(request)
+    if form is not None:
+        return kept_forms.offer(request, form)
     return failure_page(
         403,
         "This form was not accepted",
         "The form's security token is missing or out of date. Nothing was changed.",
-        "This happens if you logged in or out in another window, or if cookies are blocked. Go back, reload the page "
-        "and send the form again.",
+        "This happens if you logged in or out in another window, if you sent a large file after the end of your "
+        "session, or if cookies are blocked. Go back, reload the page and send the form again.",
         "If you did not send a form, another website tried to send one in your name. Inform an administrator.",
     )

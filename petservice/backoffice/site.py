@@ -6,13 +6,15 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import BadRequest, FieldDoesNotExist, ValidationError
 from django.db import DataError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from petservice import guides
 from petservice.backoffice import dashboard
-from petservice.sign_in.logins import LoginForm, too_many_logins
+from petservice.sign_in import entrance, pages
+from petservice.sign_in.login_view import TwoStepLoginView
+from petservice.sign_in.logins import too_many_logins
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
 _MENU = ("pets", "store", "apikeys")
@@ -24,13 +26,14 @@ class PetServiceAdminSite(admin.AdminSite):
     site_title = site_header = "Pet service"
     index_title = "Admin"
     site_url = "/"
-    login_form = LoginForm
-    login_template = "backoffice/login.html"
     # It is not named admin/index.html, because Django's page of one app extends that template.
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap an admin view so that an invalid value in the URL or in a selected row is a bad request."""
+        """Wrap an admin view so that a required login or second factor comes first.
+
+        An invalid value in the URL or in a selected row is a bad request.
+        """
 
         @wraps(view)
         def with_bad_request(*args: Any, **kwargs: Any) -> Any:
@@ -39,10 +42,18 @@ class PetServiceAdminSite(admin.AdminSite):
             except (ValidationError, DataError, FieldDoesNotExist) as error:  # from values that no form has validated
                 raise BadRequest("The request contains an invalid value.") from error
 
-        return super().admin_view(with_bad_request, cacheable)
+        for_staff = super().admin_view(with_bad_request, cacheable)
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return too_many_logins(request) or super().login(request, extra_context)
+        @wraps(for_staff)
+        def with_entrance(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            return entrance.page_before(request) or for_staff(request, *args, **kwargs)
+
+        return with_entrance
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if request.method == "GET" and self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+        return too_many_logins(request) or TwoStepLoginView.as_view()(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out
@@ -55,7 +66,12 @@ class PetServiceAdminSite(admin.AdminSite):
         return sorted(apps, key=lambda app: _MENU.index(app["app_label"]) if app["app_label"] in _MENU else len(_MENU))
 
     def get_urls(self) -> list[Any]:
-        return [path("help/", self.admin_view(self.help), name="help"), *super().get_urls()]
+        return [
+            path("help/", self.admin_view(self.help), name="help"),
+            path("second-factor/", self.admin_view(pages.second_factor), name="second_factor"),
+            path("second-factor/<int:pk>/reset/", self.admin_view(pages.reset), name="second_factor_reset"),
+            *super().get_urls(),
+        ]
 
     def help(self, request: HttpRequest) -> TemplateResponse:
         """Show the guide for staff."""

@@ -9,6 +9,7 @@ from typing import Any
 from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt
 from axes.utils import reset
+from django import forms
 from django.conf import settings
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
@@ -30,6 +31,12 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
 
 class LoginForm(AdminAuthenticationForm):
     """A login form that rejects names that are too long for an account and for the record of attempts."""
+
+    is_shared = forms.BooleanField(
+        label="This computer is shared",
+        help_text="Your session ends after 30 minutes without use.",
+        required=False,
+    )
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
@@ -127,8 +134,8 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: dict[s
     page = failure_page(
         429,
         "Too many failed logins",
-        "There were too many failed logins for this account from your network. To stop password guessing, login is "
-        "blocked until the time below, even with the correct password.",
+        "There were too many failed logins for this account from your network. To stop guessing, passwords "
+        "and codes are rejected until the time below, even if they are correct.",
         f"Try again in {minutes} minute{pluralize(minutes)}, at {timezone.localtime(end):%H:%M:%S %Z}.",
         "If it is urgent, ask an administrator to unlock the account.",
     )

@@ -66,7 +66,9 @@ def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, dja
         assert [*rows(admin_client, f"?state={state}")] == [name]
     assert {*rows(admin_client, "?state=active")} == {"active", "admin"}
     assert [*rows(admin_client, "?q=adams")] == ["eve"]
-    with django_assert_num_queries(6):  # session, account, number, and the list with its groups and permissions
+    with django_assert_num_queries(
+        7
+    ):  # session, account, second factor, number, and the list with its groups and permissions
         admin_client.get(LIST)
 
 

@@ -61,7 +61,7 @@ def test_the_session_of_a_request_costs_one_query_for_the_account(ada: User, dja
     sessions.end_all(ada)
     client = log_in()
 
-    with django_assert_num_queries(2) as queries:  # the session, and the account with its version
+    with django_assert_num_queries(3) as queries:  # the session, the account with its version, and the second factor
         client.get("/admin/help/")
 
     assert "session_version" not in queries[0]["sql"]

@@ -62,6 +62,10 @@ MEMBERS = {
     "django.core.handlers.asgi": ["ASGIRequest"],
     "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
     "django.core.handlers.exception": ["convert_exception_to_response"],
+    "django.middleware.csrf": [
+        *("CSRF_ALLOWED_CHARS", "CSRF_SECRET_LENGTH", "CSRF_TOKEN_LENGTH", "_unmask_cipher_token"),
+        "invalid_token_chars_re",
+    ],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
         *("close_if_unusable_or_obsolete", "connection", "create_cursor", "ensure_connection", "execute_wrappers"),

@@ -1,0 +1,45 @@
+"""Limits on guessing codes and passwords after the first step of a login, counted together with failed logins."""
+
+from typing import Any
+
+from axes.handlers.proxy import AxesProxyHandler
+from django.contrib.auth.signals import user_login_failed
+from django.http import HttpRequest
+
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+from petservice.sign_in.logins import counted_address
+
+
+def is_locked_out(request: HttpRequest, user: Any) -> bool:
+    """Return whether an account is locked for the client's address. If so, the response becomes the lockout page."""
+    locked: bool = not AxesProxyHandler.is_allowed(request, _credentials(user))
+    if locked:
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
+        _count(request, user)  # reports the lockout, and does not count during one
+    return locked
+
+
+def count_failed_login(request: HttpRequest, user: Any) -> None:
+    """Count a wrong code as a failed login."""
+    user_login_failed.send(sender=__name__, credentials=_credentials(user), request=request)
+
+
+def count_failed_confirmation(request: HttpRequest, user: Any) -> None:
+    """Count a wrong code or password of someone who is logged in."""
+    _count(request, user)
+    message = "Wrong code or password when asked to confirm."
+    record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message)
+
+
+def forget_failures(request: HttpRequest, user: Any) -> None:
+    """Reset the count for the client's address after a correct code or password."""
+    AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=counted_address(request))
+
+
+def _count(request: HttpRequest, user: Any) -> None:
+    AxesProxyHandler.user_login_failed(sender=__name__, credentials=_credentials(user), request=request)
+
+
+def _credentials(user: Any) -> dict[str, str]:
+    return {"username": user.get_username()}

@@ -1,0 +1,120 @@
+"""Confirmations: a code or the password again, before API keys or accounts are changed.
+
+A confirmation holds for 15 minutes; a login counts as one. The page that asks carries the form that was being sent, so
+the request continues after the confirmation.
+"""
+
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import django_otp
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern
+from django.utils.cache import add_never_cache_headers
+
+from petservice.sign_in import attempts, factors
+from petservice.sign_in.kept_forms import without_secrets
+
+# Seconds for which a confirmation holds.
+MAX_AGE = 15 * 60
+_CONFIRMED_AT = "confirmed_at"
+# The fields of the page: the code or password, and the method of the request that the page has interrupted.
+_ENTERED = "confirmation"
+_METHOD = "confirmed_method"
+
+View = Callable[..., HttpResponseBase]
+
+
+def note_confirmation(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
+    """Record in the session that the person has just entered a code or a password."""
+    request.session[_CONFIRMED_AT] = time.time()
+
+
+def recently_confirmed(view: View, *, when_shown: bool = False) -> View:
+    """Decorate a view of the admin so that its POST requests need a confirmation from the last 15 minutes.
+
+    With `when_shown`, the page itself needs one as well. Use it for forms with passwords, which are never kept.
+    """
+
+    @wraps(view)
+    def confirmed_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        is_needed = request.user.is_authenticated and (when_shown or request.method == "POST")
+        return (ask(request) if is_needed else None) or view(request, *args, **kwargs)
+
+    return confirmed_view
+
+
+class ConfirmedChanges(admin.ModelAdmin):
+    """An admin of which every change needs a recent confirmation: its forms, its actions and its own views."""
+
+    # The names of URLs, such as `auth_user_add`, whose pages need a confirmation before they are shown.
+    confirmed_pages: tuple[str, ...] = ()
+
+    @property
+    def urls(self) -> list[URLPattern]:
+        patterns = self.get_urls()
+        for pattern in patterns:
+            when_shown = pattern.name in self.confirmed_pages
+            pattern.callback = recently_confirmed(pattern.callback, when_shown=when_shown)
+        return patterns
+
+
+def ask(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that asks for a code or the password, or None if the request may continue."""
+    entered, method = _taken_fields(request)
+    if not _is_confirmed(request):
+        if entered is None:
+            return _page(request, method)
+        if attempts.is_locked_out(request, request.user):
+            return HttpResponse(status=429)  # replaced by the lockout page
+        if not _is_correct(request, entered):
+            attempts.count_failed_confirmation(request, request.user)
+            return _page(request, method, error="This is wrong, or the code was used before. Try again.")
+        attempts.forget_failures(request, request.user)
+        note_confirmation(None, request)
+    # The page stood in for a page that is read, and not for a form that is sent.
+    return HttpResponseRedirect(request.get_full_path()) if method == "GET" and request.method == "POST" else None
+
+
+def _is_confirmed(request: HttpRequest) -> bool:
+    user: Any = request.user
+    is_recent = 0 <= time.time() - request.session.get(_CONFIRMED_AT, 0) < MAX_AGE
+    # A password does not count any more once a factor is set up, even if that happened in another session.
+    return is_recent and (user.is_verified() or not factors.is_set_up(user))
+
+
+def _taken_fields(request: HttpRequest) -> tuple[str | None, str]:
+    """Remove the fields of the page from a request, and return the entered text and the method to continue with."""
+    if _METHOD not in request.POST:
+        return None, request.method or ""
+    fields = request.POST.copy()
+    entered, method = fields.pop(_ENTERED, [""])[-1], fields.pop(_METHOD)[-1]
+    request.POST = fields  # type: ignore[assignment]  # a mutable copy
+    return str(entered), str(method)
+
+
+def _is_correct(request: HttpRequest, entered: str) -> bool:
+    if not factors.is_set_up(request.user):
+        return request.user.check_password(entered)
+    device = factors.accepting_device(request, request.user, entered)
+    django_otp.login(request, device)
+    return device is not None
+
+
+def _page(request: HttpRequest, method: str, *, error: str = "") -> HttpResponse:
+    context = admin.site.each_context(request) | {
+        "title": "Confirm that it is you",
+        "method": method,
+        "error": error,
+        "fields": without_secrets(request),
+        "has_factor": factors.is_set_up(request.user),
+        "has_files": bool(request.FILES),
+    }
+    response = TemplateResponse(request, "sign_in/confirmation.html", context)
+    add_never_cache_headers(response)
+    return response

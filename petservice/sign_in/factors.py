@@ -1,0 +1,138 @@
+"""The second factor of an account: time-based codes (RFC 6238) of an authenticator app, and recovery codes."""
+
+import hashlib
+import secrets
+from base64 import b32decode, b32encode
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.http import HttpRequest
+from django_otp import verify_token
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+
+RECOVERY_CODES = 10
+# 80 random bits, so that the stored digest of a recovery code cannot be reversed by trying.
+_RECOVERY_BYTES = 10
+_CODE_LENGTH = 6
+# An account with a permission of these apps, apart from viewing, may change API keys or accounts.
+_SENSITIVE_APPS = ("apikeys", "auth", "accounts")
+
+
+def is_set_up(user: Any) -> bool:
+    """Return whether an account has a second factor."""
+    return bool(TOTPDevice.objects.devices_for_user(user, confirmed=True).exists())
+
+
+def is_required(user: Any) -> bool:
+    """Return whether the service requires a second factor of an account."""
+    if settings.SECOND_FACTOR == "keys":
+        return user.is_superuser or any(map(_is_sensitive, user.get_all_permissions()))
+    return bool(settings.SECOND_FACTOR == "all")
+
+
+def _is_sensitive(permission: str) -> bool:
+    app, _, action = permission.partition(".")
+    return app in _SENSITIVE_APPS and not action.startswith("view_")
+
+
+def new_secret() -> str:
+    """Return a new random secret, in the alphabet in which authenticator apps accept it."""
+    return b32encode(secrets.token_bytes(20)).decode()
+
+
+def unsaved_device(user: Any, secret: str) -> TOTPDevice:
+    """Return the device of a secret that is not confirmed yet."""
+    return TOTPDevice(user=user, name="Authenticator app", key=b32decode(secret).hex())
+
+
+def set_up(request: HttpRequest, secret: str, code: str) -> tuple[TOTPDevice, list[str]] | None:
+    """Give the account of a request a second factor, and return its device and new recovery codes.
+
+    Returns None and changes nothing if the code is wrong or if the account has a factor already.
+    """
+    with transaction.atomic():
+        user = _locked_account(request)
+        device = unsaved_device(user, secret)
+        if is_set_up(user):
+            return None
+        device.save()
+        if not device.verify_token(_plain(code)):
+            transaction.set_rollback(True)
+            return None
+        codes = _new_recovery_codes(user)
+        record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message="Set up.")
+        return device, codes
+
+
+def renew_recovery_codes(request: HttpRequest) -> list[str]:
+    """Replace the recovery codes of the account of a request, and return the new ones."""
+    with transaction.atomic():
+        user = _locked_account(request)
+        codes = _new_recovery_codes(user)
+        record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message="Recovery codes renewed.")
+        return codes
+
+
+def _locked_account(request: HttpRequest) -> Any:
+    """Return the account of a request, locked, so that nothing is set up twice at the same time."""
+    user: Any = request.user
+    return get_user_model().objects.select_for_update().get(pk=user.pk)
+
+
+def _new_recovery_codes(user: Any) -> list[str]:
+    # The device is kept, because sessions refer to it that have begun with one of its codes.
+    device, _ = StaticDevice.objects.get_or_create(user=user, name="Recovery codes")
+    codes = [b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
+    device.token_set.all().delete()
+    StaticToken.objects.bulk_create([StaticToken(device=device, token=_digest(code)) for code in codes])
+    return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
+
+
+def recovery_codes_left(user: Any) -> int:
+    """Return the number of unused recovery codes of an account."""
+    return int(StaticToken.objects.filter(device__user=user).count())
+
+
+def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
+    """Return the device whose code or recovery code was entered, or None if the text is neither.
+
+    Each code is accepted once.
+    """
+    code = _plain(entered)
+    is_recovery_code = len(code) != _CODE_LENGTH
+    model = StaticDevice if is_recovery_code else TOTPDevice
+    device = model.objects.devices_for_user(user, confirmed=True).first()
+    if device is None:
+        return None
+    with transaction.atomic():
+        accepted = verify_token(user, device.persistent_id, _digest(code) if is_recovery_code else code)
+        if accepted and is_recovery_code:
+            message = f"Recovery code used; {recovery_codes_left(user)} left."
+            record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message, account=user)
+    return accepted
+
+
+def remove(request: HttpRequest | None, user: Any, *, message: str) -> bool:
+    """Remove the second factor of an account with its recovery codes, and return whether there was one."""
+    with transaction.atomic():
+        deleted, _ = TOTPDevice.objects.devices_for_user(user).delete()
+        StaticDevice.objects.devices_for_user(user).delete()
+        if deleted:
+            record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message)
+        return bool(deleted)
+
+
+def _plain(entered: str) -> str:
+    """Return a code without the blanks and hyphens that people read or write between its parts."""
+    return "".join(entered.split()).replace("-", "").lower()
+
+
+def _digest(code: str) -> str:
+    """Return what is stored of a recovery code, in the 16 characters for which the library has room."""
+    return b32encode(hashlib.sha256(code.encode()).digest()).decode().lower()[:16]

@@ -1,0 +1,123 @@
+"""The view for logging in: the password first, then the code where the account has a second factor."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model, login
+from django.contrib.auth.views import LoginView
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+
+from petservice.sign_in import attempts, factors, kept_forms, sessions
+from petservice.sign_in.kept_forms import KeptForm
+from petservice.sign_in.logins import LoginForm
+
+# Seconds for entering the code after the password.
+_CODE_MAX_AGE = 600
+_SALT = "petservice.sign_in.password_checked"
+
+
+class TwoStepLoginView(LoginView):
+    """A login view with a second step for the code, and with a form that was sent after the session had ended."""
+
+    authentication_form = LoginForm
+    template_name = "backoffice/login.html"
+    # The signed form that the person had sent before, or an empty text.
+    kept_form = ""
+    # A sentence for people who had to log in again.
+    reason = ""
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().setup(request, *args, **kwargs)
+        self.kept_form = request.POST.get(kept_forms.FIELD, "")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if "password_checked" in request.POST:
+            return self._check_code(request, request.POST["password_checked"], request.POST.get("code", ""))
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user, is_shared = form.get_user(), form.cleaned_data["is_shared"]
+        if not factors.is_set_up(user):
+            return self._log_in(user, is_shared)
+        checked = [user.pk, user.get_session_auth_hash(), is_shared]
+        return self._ask_for_code(signing.dumps(checked, salt=_SALT))
+
+    def _ask_for_code(self, password_checked: str, error: str = "") -> HttpResponse:
+        context = self.get_context_data(form=None, password_checked=password_checked, error=error)
+        return TemplateResponse(self.request, "sign_in/code.html", context | {"title": "Enter your code"})
+
+    def _check_code(self, request: HttpRequest, password_checked: str, code: str) -> HttpResponse:
+        user, is_shared = _read(password_checked)
+        if user is None:
+            self.reason = "Too much time has passed since you entered your password. Log in again."
+            return self.render_to_response(self.get_context_data(form=self.get_form_class()(request)))
+        if attempts.is_locked_out(request, user):
+            return HttpResponse(status=429)  # replaced by the lockout page
+        device = factors.accepting_device(request, user, code)
+        if device is None:
+            attempts.count_failed_login(request, user)
+            return self._ask_for_code(password_checked, "This code is wrong, or it was used before. Enter a new code.")
+        user.otp_device = device  # django-otp writes it to the session
+        return self._log_in(user, is_shared)
+
+    def _log_in(self, user: Any, is_shared: bool) -> HttpResponse:
+        login(self.request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+        if is_shared:
+            sessions.end_when_idle(self.request.session)
+        form = kept_forms.read(self.kept_form, user)
+        if form is not None:
+            return kept_forms.offer(self.request, form)
+        if self.kept_form:
+            message = "The form from before the login was not sent: it is another account's, or older than a day."
+            messages.warning(self.request, message)
+        return HttpResponseRedirect(self.get_success_url())
+
+    def get_default_redirect_url(self) -> str:
+        return reverse("admin:index")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the context of Django's login page in the admin, with the kept form."""
+        own = {
+            "title": "Log in",
+            "subtitle": None,
+            "app_path": self.request.get_full_path(),
+            "username": self.request.user.get_username(),
+            "kept_form": self.kept_form,
+            "reason": self.reason,
+            "is_continued": bool(self.get_redirect_url()),
+        }
+        return admin.site.each_context(self.request) | own | super().get_context_data(**{**own, **kwargs})
+
+
+def _read(password_checked: str) -> tuple[Any, bool]:
+    """Return the account whose password was checked, unless that is too long ago or the password has changed since."""
+    try:
+        pk, auth_hash, is_shared = signing.loads(password_checked, salt=_SALT, max_age=_CODE_MAX_AGE)
+    except signing.BadSignature:
+        return None, False
+    user = get_user_model().objects.filter(pk=pk, is_active=True, is_staff=True).first()
+    return (user, is_shared) if user and user.get_session_auth_hash() == auth_hash else (None, False)
+
+
+def login_page_with_form(request: HttpRequest) -> HttpResponse:
+    """Return the login page for a form that was sent without a valid session, with the form if it is short enough."""
+    view = TwoStepLoginView()
+    view.setup(request)
+    view.kept_form = KeptForm.of(request).signed() or ""
+    view.reason = "Your session has ended, or you logged out in another window. Nothing was changed. " + (
+        "Log in with the same account, and you can send your form again."
+        if view.kept_form
+        else "Your form is too large to be kept. After the login, go back and send it again."
+    )
+    target = request.get_full_path()
+    url = f"{reverse('admin:login')}?{urlencode({'next': target}, safe='/')}"
+    context = view.get_context_data(form=LoginForm(request)) | {"app_path": url, "next": target}
+    response = view.render_to_response(context)
+    add_never_cache_headers(response)
+    return response

@@ -1,0 +1,125 @@
+"""The pages on which staff set up, renew and remove their own second factor, and administrators reset another's."""
+
+from typing import Any
+
+import django_otp
+import segno
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+from django.core import signing
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.debug import sensitive_variables
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from petservice.sign_in import confirmation, factors
+
+# Seconds for which the secret on the page can be confirmed with a code.
+_SECRET_MAX_AGE = 3600
+
+
+def second_factor(request: HttpRequest) -> HttpResponse:
+    """Show the state of the person's second factor, and set it up, renew its recovery codes, or remove it."""
+    asked = confirmation.ask(request) if request.method == "POST" or not factors.is_set_up(request.user) else None
+    if asked is not None:
+        return asked
+    if not factors.is_set_up(request.user):
+        return _set_up(request)
+    if "renew" in request.POST:
+        return _show_codes(request, factors.renew_recovery_codes(request))
+    if "remove" in request.POST:
+        factors.remove(request, request.user, message="Removed.")
+        messages.success(request, "The second factor was removed. The next login needs only your password.")
+        return HttpResponseRedirect(request.get_full_path())
+    if request.method == "POST":
+        message = "Nothing was changed: your second factor is set up already. Recovery codes are shown only once."
+        messages.warning(request, message)
+        return HttpResponseRedirect(request.get_full_path())
+    return _state(request)
+
+
+def _state(request: HttpRequest) -> HttpResponse:
+    context = {
+        "device": TOTPDevice.objects.devices_for_user(request.user, confirmed=True).first(),
+        "codes_left": factors.recovery_codes_left(request.user),
+        "is_required": factors.is_required(request.user),
+    }
+    return _page(request, "sign_in/second_factor.html", "Second factor", context)
+
+
+@sensitive_variables("secret", "codes")
+def _set_up(request: HttpRequest) -> HttpResponse:
+    secret = _secret_of_page(request)
+    error = ""
+    if secret is not None and "code" in request.POST:
+        done = factors.set_up(request, secret, request.POST["code"])
+        if done is not None:
+            device, codes = done
+            django_otp.login(request, device)
+            return _show_codes(request, codes)
+        error = "This code is wrong. Check the clock of your device, and enter the code that it shows now."
+    secret = secret or factors.new_secret()
+    url = factors.unsaved_device(request.user, secret).config_url
+    context = {
+        "secret": " ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
+        "signed_secret": signing.dumps([request.user.pk, secret], salt=__name__),
+        "qr_code": segno.make(url, micro=False).svg_data_uri(scale=5, light="white"),
+        "error": error,
+        "is_required": factors.is_required(request.user),
+    }
+    return _page(request, "sign_in/set_up.html", "Set up a second factor", context)
+
+
+def _secret_of_page(request: HttpRequest) -> str | None:
+    """Return the secret that the page has shown to this person, or None."""
+    try:
+        pk, secret = signing.loads(request.POST.get("secret", ""), salt=__name__, max_age=_SECRET_MAX_AGE)
+    except signing.BadSignature:
+        return None
+    return str(secret) if pk == request.user.pk else None
+
+
+def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    """Return the only page that shows these recovery codes."""
+    target = request.GET.get("next", "")
+    is_safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    context = {"codes": codes, "continue_url": target if is_safe else reverse("admin:index")}
+    response = _page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
+    response.render()  # immediately, so that no middleware receives the codes in the context
+    return response
+
+
+def reset(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask for confirmation, then remove the second factor of another account, whose device is lost."""
+    if not request.user.is_superuser:
+        raise PermissionDenied
+    user = get_object_or_404(get_user_model(), pk=pk)
+    if user == request.user:
+        return HttpResponseRedirect(reverse("admin:second_factor"))
+    if request.method == "POST":
+        return confirmation.ask(request) or _reset(request, user)
+    title = f"Reset the second factor of {user}?"
+    return _page(request, "sign_in/reset.html", title, {"account": user, "has_factor": factors.is_set_up(user)})
+
+
+def _reset(request: HttpRequest, user: Any) -> HttpResponse:
+    administrator: Any = request.user
+    if factors.remove(request, user, message="Reset by an administrator."):
+        message = "Reset the second factor."
+        LogEntry.objects.log_actions(administrator.pk, [user], CHANGE, message, single_object=True)
+        messages.success(request, f"The second factor of {user} was reset. The next login needs only the password.")
+    else:
+        messages.warning(request, f"Nothing was changed: {user} has no second factor.")
+    return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[user.pk]))
+
+
+def _page(request: HttpRequest, template: str, title: str, context: dict[str, Any]) -> TemplateResponse:
+    response = TemplateResponse(request, template, admin.site.each_context(request) | {"title": title} | context)
+    add_never_cache_headers(response)
+    return response

@@ -1,0 +1,52 @@
+"""The end of sessions: 12 hours after the login, and on a shared computer after 30 minutes without a request.
+
+Django stores the time at which a session ends. It is written at the login, and on shared computers once a minute.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase
+from django.http import HttpRequest
+from django.utils import timezone
+
+LIFETIME = timedelta(hours=12)
+IDLE_LIFETIME = timedelta(minutes=30)
+# How much of the idle time must have passed before it is written again, so that most requests write nothing.
+_WRITE_AFTER = timedelta(minutes=1)
+
+_ENDS_AT = "ends_at"
+_IS_SHARED = "is_shared_computer"
+
+
+def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    """Set the end of a session that begins with a login."""
+    _begin(request.session)
+
+
+def _begin(session: SessionBase) -> None:
+    ends_at = timezone.now() + LIFETIME
+    session[_ENDS_AT] = ends_at.isoformat()
+    session[_IS_SHARED] = False
+    session.set_expiry(ends_at)
+
+
+def end_when_idle(session: SessionBase) -> None:
+    """Let a session that has just begun end after 30 minutes without a request, because the computer is shared."""
+    session[_IS_SHARED] = True
+    _postpone_end(session)
+
+
+def continue_session(session: SessionBase) -> None:
+    """Postpone the end of a session on a shared computer, because a request has come."""
+    if SESSION_KEY not in session:
+        return
+    if _ENDS_AT not in session:  # the login was on a version of the service that did not limit sessions
+        _begin(session)
+    elif session[_IS_SHARED] and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
+        _postpone_end(session)
+
+
+def _postpone_end(session: SessionBase) -> None:
+    session.set_expiry(min(timezone.now() + IDLE_LIFETIME, datetime.fromisoformat(session[_ENDS_AT])))

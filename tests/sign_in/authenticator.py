@@ -1,0 +1,69 @@
+"""Authenticator apps, recovery codes, and sessions in which time has passed."""
+
+import hashlib
+import hmac
+import re
+import struct
+import time
+from base64 import b32decode
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+SECOND_FACTOR = reverse("admin:second_factor")
+MINUTE = 60
+
+
+class Authenticator:
+    """An authenticator app. Each code is from a later step of 30 seconds than the code before."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._step = int(time.time()) // 30
+
+    def code(self) -> str:
+        code = totp(self._secret, self._step)
+        self._step += 1
+        return code
+
+
+def totp(secret: bytes, step: int) -> str:
+    """Return the code of RFC 6238 with six digits."""
+    digest = hmac.new(secret, struct.pack(">Q", step), hashlib.sha1).digest()
+    offset = digest[-1] & 0xF
+    return str((struct.unpack(">I", digest[offset : offset + 4])[0] & 0x7FFFFFFF) % 10**6).zfill(6)
+
+
+def with_factor(user: User) -> Authenticator:
+    """Give an account a second factor that accepts codes of the next minutes, too."""
+    return Authenticator(TOTPDevice.objects.create(user=user, name="app", tolerance=50).bin_key)
+
+
+def set_up(client: Client) -> tuple[Authenticator, list[str]]:
+    """Set up a second factor on its page, and return the app and the recovery codes."""
+    page = client.get(SECOND_FACTOR).content.decode()
+    secret = re.search(r'<code id="secret">([A-Z2-7 ]+)</code>', page)[1]
+    app = Authenticator(b32decode(secret.replace(" ", "")))
+    signed = re.search(r'name="secret" value="([^"]+)"', page)[1]
+    shown = client.post(SECOND_FACTOR, {"secret": signed, "code": app.code()}).content.decode()
+    TOTPDevice.objects.update(tolerance=50)
+    return app, recovery_codes(shown)
+
+
+def recovery_codes(page: str) -> list[str]:
+    return re.findall(r"<li><code>([a-z2-7-]{19})</code></li>", page)
+
+
+def let_pass(client: Client, seconds: float) -> None:
+    """Make the last confirmation of a session older."""
+    session = client.session
+    session["confirmed_at"] -= seconds
+    session.save()
+
+
+def is_asked(response: Any) -> bool:
+    """Return whether a page asks for a code or a password."""
+    return 'id="confirmation-form"' in response.content.decode()

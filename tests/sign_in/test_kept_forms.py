@@ -1,0 +1,193 @@
+"""Forms that are sent after the session has ended."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from petservice.sign_in import kept_forms
+from tests.backoffice.login import ADD, LOGIN, PASSWORD
+from tests.backoffice.pages import fields_of, messages
+from tests.sign_in.authenticator import with_factor
+
+NAME = 'Rex "<b>& Žofie'
+
+
+@pytest.fixture
+def browser(boss: User, ada: User) -> Client:
+    """A browser that checks CSRF tokens, in which the administrator is logged in."""
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    browser = Client(enforce_csrf_checks=True)
+    log_in(browser)
+    return browser
+
+
+def log_in(browser: Client, page: Any = None, name: str = "boss") -> Any:
+    page = page or browser.get(LOGIN)
+    action = re.search(r'<form action="([^"]+)" method="post" id="login-form"', page.content.decode())[1]
+    fields = fields_of(page, "login-form") | {"username": name, "password": PASSWORD}
+    return browser.post(action, fields)
+
+
+def filled_in(browser: Client, url: str = ADD, **values: Any) -> dict[str, Any]:
+    return fields_of(browser.get(url), "pet_form") | {"name": NAME, "tag": "dog", "_save": "Save"} | values
+
+
+def end_session(browser: Client) -> None:
+    browser.cookies.pop("sessionid")
+
+
+def send_again(browser: Client, offer: Any) -> Any:
+    action = re.search(r'<form action="([^"]+)" method="post" id="kept-form"', offer.content.decode())[1]
+    return browser.post(action, fields_of(offer, "kept-form"))
+
+
+def is_offered(response: Any) -> bool:
+    return 'id="kept-form"' in response.content.decode()
+
+
+def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(browser: Client) -> None:
+    fields = filled_in(browser)
+    end_session(browser)
+
+    page = browser.post(f"{ADD}?_changelist_filters=q%3Drex", fields)
+    text = page.content.decode()
+    assert (page.status_code, "no-store" in page["Cache-Control"]) == (200, True)
+    assert "Your session has ended, or you logged out in another window. Nothing was changed." in text
+    assert "Log in with the same account, and you can send your form again." in text
+    wrong = browser.post(LOGIN, fields_of(page, "login-form") | {"username": "boss", "password": "wrong"})
+    offer = log_in(browser, wrong)
+    assert (is_offered(offer), "no-store" in offer["Cache-Control"], Pet.objects.exists()) == (True, True, False)
+    assert "Rex &quot;&lt;b&gt;&amp; Žofie" in offer.content.decode()
+    assert "Files and passwords are not kept" not in offer.content.decode()
+    sent = send_again(browser, offer)
+
+    assert sent.status_code == 302
+    assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
+
+
+def test_a_second_factor_comes_in_between(browser: Client, boss: User) -> None:
+    fields = filled_in(browser)
+    app = with_factor(boss)
+    end_session(browser)
+
+    code_page = log_in(browser, browser.post(ADD, fields))
+    offer = browser.post(LOGIN, fields_of(code_page, "code-form") | {"code": app.code()})
+
+    assert send_again(browser, offer).status_code == 302
+    assert Pet.objects.get().name == NAME
+
+
+def test_a_form_after_a_logout_in_another_window_is_kept(browser: Client) -> None:
+    fields = filled_in(browser)
+    token = fields_of(browser.get(ADD), "logout-form")
+    browser.post(reverse("admin:logout"), token)
+
+    offer = log_in(browser, browser.post(ADD, fields))
+
+    assert send_again(browser, offer).status_code == 302
+    assert Pet.objects.get().name == NAME
+
+
+def test_a_form_from_before_a_login_in_another_window_is_offered_at_once(browser: Client) -> None:
+    fields = filled_in(browser)
+    end_session(browser)
+    log_in(browser)
+
+    offer = browser.post(ADD, fields)
+
+    assert (is_offered(offer), Pet.objects.exists()) == (True, False)
+    assert send_again(browser, offer).status_code == 302
+
+
+def test_another_account_does_not_send_the_form(browser: Client) -> None:
+    fields = filled_in(browser)
+    end_session(browser)
+    page = browser.post(ADD, fields)
+
+    other = log_in(browser, page, name="ada")
+
+    assert (other.status_code, other["Location"]) == (302, ADD)
+    shown = browser.get(ADD)
+    assert messages(shown) == [
+        "The form from before the login was not sent: it is another account's, or older than a day."
+    ]
+    assert NAME not in shown.content.decode()
+    refused = browser.post(ADD, fields)
+    assert (refused.status_code, is_offered(refused)) == (403, False)
+    assert not Pet.objects.exists()
+
+
+def test_a_form_that_another_website_sends_is_not_offered(browser: Client) -> None:
+    stranger = Client(enforce_csrf_checks=True)
+    token = fields_of(stranger.get(LOGIN), "login-form")["csrfmiddlewaretoken"]
+
+    for forged in ("", "x" * 64, token, "é" * 64):
+        response = browser.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": forged})
+        assert (response.status_code, is_offered(response)) == (403, False)
+
+
+def test_a_stranger_cannot_prepare_a_form_for_an_account(browser: Client) -> None:
+    stranger = Client(enforce_csrf_checks=True)
+    token = fields_of(stranger.get(LOGIN), "login-form")["csrfmiddlewaretoken"]
+    page = stranger.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": token})
+    kept = fields_of(page, "login-form")["kept_form"]
+    end_session(browser)
+
+    login_page = browser.get(LOGIN)
+    fields = fields_of(login_page, "login-form") | {"username": "boss", "password": PASSWORD, "kept_form": kept}
+    for form in (kept, "forged", kept[:-1] + ("a" if kept[-1] != "a" else "b")):
+        assert not is_offered(browser.post(LOGIN, fields | {"kept_form": form}))
+
+
+def test_reloading_the_page_after_the_login_shows_the_form_again(browser: Client) -> None:
+    fields = filled_in(browser)
+    end_session(browser)
+    page = browser.post(ADD, fields)
+    log_in(browser, page)
+
+    reloaded = log_in(browser, page)
+
+    assert is_offered(reloaded)
+    assert send_again(browser, reloaded).status_code == 302
+
+
+def test_files_and_passwords_are_not_kept(browser: Client) -> None:
+    url = reverse("admin:auth_user_add")
+    fields = fields_of(browser.get(url), "user_form") | {"username": "bob", "password1": "secret one"}
+    end_session(browser)
+    page = browser.post(url, fields | {"a_file": SimpleUploadedFile("pets.csv", b"name\nRex")})
+
+    offer = log_in(browser, page)
+
+    assert "Files and passwords are not kept" in offer.content.decode()
+    sent = fields_of(offer, "kept-form")
+    assert sent["username"] == "bob"
+    assert not {"password1", "a_file"} & set(sent)
+
+
+def test_a_form_above_the_limit_is_not_kept_and_the_page_says_so(browser: Client) -> None:
+    fields = filled_in(browser, tag="".join(f"{number:x}" for number in range(20_000)))
+    end_session(browser)
+
+    page = browser.post(ADD, fields)
+
+    assert "Your form is too large to be kept." in page.content.decode()
+    assert log_in(browser, page)["Location"] == ADD
+
+
+def test_what_is_kept_fits_into_the_limit_for_strangers() -> None:
+    from petservice.server.limits import MAX_FORM_BYTES
+
+    assert kept_forms.MAX_LENGTH + 8 * 1024 < MAX_FORM_BYTES
+
+
+def test_strangers_and_empty_posts_are_sent_to_the_login_as_before() -> None:
+    assert Client().post(ADD)["Location"] == f"{LOGIN}?next={ADD}"
+    assert "Log in to continue." in Client().get(ADD, follow=True).content.decode()
+    assert "Log in to continue." not in Client().get(LOGIN).content.decode()

@@ -1,0 +1,204 @@
+"""The page on which staff set up, renew and remove their second factor, and its reset by administrators."""
+
+import re
+from base64 import b32decode
+from io import StringIO
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from petservice.audit.models import AuditEntry
+from petservice.sign_in import factors
+from tests.backoffice.login import INDEX, log_in
+from tests.backoffice.pages import fields_of, messages
+from tests.running.test_pages import POLICY, policy
+from tests.sign_in.authenticator import (
+    MINUTE,
+    SECOND_FACTOR,
+    Authenticator,
+    is_asked,
+    let_pass,
+    recovery_codes,
+    set_up,
+    with_factor,
+)
+
+
+@pytest.fixture
+def client(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def events() -> list[tuple[str, str]]:
+    entries = AuditEntry.objects.filter(kind="second_factor").order_by("pk")
+    return list(entries.values_list("account_name", "message"))
+
+
+# Setting up.
+
+
+def test_staff_set_up_a_factor_with_a_qr_code_a_secret_and_one_code(client: Client, ada: User) -> None:
+    page = client.get(SECOND_FACTOR)
+    text = page.content.decode()
+    assert re.search(r'<img src="data:image/svg\+xml', text)
+    assert (policy(page), "no-store" in page["Cache-Control"]) == (POLICY, True)
+    assert not re.search(r"<style|<script>|\sstyle=", text.replace('<img src="data:', ""))
+    fields = fields_of(page, "set-up-form")
+
+    wrong = client.post(SECOND_FACTOR, fields | {"code": "000000"})
+    secret = re.search(r'id="secret">[^<]+', text)[0]
+    assert "This code is wrong" in wrong.content.decode()
+    assert secret in wrong.content.decode(), "another secret than the one that was scanned"
+    assert not TOTPDevice.objects.exists()
+
+    _, codes = set_up(client)
+    assert len(set(codes)) == 10
+    assert events() == [("ada", "Set up.")]
+    assert client.get(INDEX).status_code == 200, "the session needs another code"
+    stored = [*StaticToken.objects.values_list("token", flat=True)]
+    assert len(stored) == 10
+    assert not {code.replace("-", "") for code in codes} & set(stored), "recovery codes are stored as they are"
+
+
+def test_the_code_that_confirmed_the_factor_does_not_log_in(client: Client) -> None:
+    page = client.get(SECOND_FACTOR)
+    fields = fields_of(page, "set-up-form")
+    secret = re.search(r'id="secret">([^<]+)', page.content.decode())[1].replace(" ", "")
+    code = Authenticator(b32decode(secret)).code()
+    assert recovery_codes(client.post(SECOND_FACTOR, fields | {"code": code}).content.decode())
+
+    asked = log_in()
+
+    refused = Client().post(reverse("admin:login"), fields_of(asked, "code-form") | {"code": code})
+    assert "This code is wrong" in refused.content.decode()
+
+
+def test_recovery_codes_are_shown_once_and_no_second_factor_is_added(client: Client) -> None:
+    fields = fields_of(client.get(SECOND_FACTOR), "set-up-form")
+    set_up(client)
+
+    again = client.post(SECOND_FACTOR, fields | {"code": "123456"}, follow=True)
+
+    assert messages(again) == [
+        "Nothing was changed: your second factor is set up already. Recovery codes are shown only once."
+    ]
+    assert not recovery_codes(again.content.decode())
+    assert "You have 10 unused recovery codes." in again.content.decode()
+    assert TOTPDevice.objects.count() == 1
+
+
+def test_a_secret_from_the_page_of_another_account_is_refused(client: Client, boss_client: Client) -> None:
+    fields = fields_of(boss_client.get(SECOND_FACTOR), "set-up-form")
+
+    client.post(SECOND_FACTOR, fields | {"code": "123456"})
+    client.post(SECOND_FACTOR, {"secret": "forged", "code": "123456"})
+
+    assert not TOTPDevice.objects.exists()
+
+
+# Renewing and removing.
+
+
+def test_new_recovery_codes_replace_the_old_ones(client: Client, ada: User) -> None:
+    _, old = set_up(client)
+
+    new = recovery_codes(client.post(SECOND_FACTOR, {"renew": "yes"}).content.decode())
+
+    assert len(set(new) - set(old)) == 10
+    assert StaticToken.objects.count() == 10
+    assert events()[-1] == ("ada", "Recovery codes renewed.")
+
+
+def test_removing_the_factor_makes_the_password_enough(client: Client) -> None:
+    set_up(client)
+
+    response = client.post(SECOND_FACTOR, {"remove": "yes"}, follow=True)
+
+    assert messages(response) == ["The second factor was removed. The next login needs only your password."]
+    assert events()[-1] == ("ada", "Removed.")
+    assert (StaticToken.objects.count(), log_in().status_code) == (0, 302)
+
+
+@pytest.mark.parametrize("change", [{"renew": "yes"}, {"remove": "yes"}])
+def test_changes_of_the_factor_need_a_recent_code(client: Client, ada: User, change: dict[str, str]) -> None:
+    app, _ = set_up(client)
+    let_pass(client, 16 * MINUTE)
+
+    asked = client.post(SECOND_FACTOR, change)
+    assert is_asked(asked)
+    assert factors.recovery_codes_left(ada) == 10
+    done = client.post(SECOND_FACTOR, fields_of(asked, "confirmation-form") | {"confirmation": app.code()})
+
+    assert done.status_code == (302 if "remove" in change else 200)
+    assert factors.is_set_up(ada) is ("renew" in change)
+
+
+def test_setting_up_needs_a_recent_password(client: Client) -> None:
+    let_pass(client, 16 * MINUTE)
+
+    assert is_asked(client.get(SECOND_FACTOR))
+
+
+# A lost device.
+
+
+def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_client: Client) -> None:
+    with_factor(ada)
+    url = reverse("admin:second_factor_reset", args=[ada.pk])
+    account_page = reverse("admin:accounts_account_change", args=[ada.pk])
+    assert url in boss_client.get(account_page).content.decode()
+    let_pass(boss_client, 16 * MINUTE)
+
+    assert "Reset the second factor of ada?" in boss_client.get(url).content.decode()
+    asked = boss_client.post(url)
+    assert (is_asked(asked), factors.is_set_up(ada)) == (True, True)
+    fields = fields_of(asked, "confirmation-form") | {"confirmation": "a long one"}
+    done = boss_client.post(url, fields, follow=True)
+
+    assert messages(done) == ["The second factor of ada was reset. The next login needs only the password."]
+    entry = AuditEntry.objects.get(kind="second_factor")
+    assert (entry.account_name, entry.record_name, entry.message) == ("boss", "ada", "Reset by an administrator.")
+    assert LogEntry.objects.get().change_message == "Reset the second factor."
+    assert (log_in().status_code, url in boss_client.get(account_page).content.decode()) == (302, False)
+    assert messages(boss_client.post(url, follow=True)) == ["Nothing was changed: ada has no second factor."]
+
+
+def test_only_administrators_reset_the_factor_of_others(client: Client, ada: User, boss: User) -> None:
+    with_factor(boss)
+    url = reverse("admin:second_factor_reset", args=[boss.pk])
+
+    assert [client.get(url).status_code, client.post(url).status_code] == [403, 403]
+    assert Client().post(url).status_code == 302
+    assert factors.is_set_up(boss)
+
+
+def test_administrators_change_their_own_factor_on_its_page(boss_client: Client, boss: User) -> None:
+    assert boss_client.get(reverse("admin:second_factor_reset", args=[boss.pk])).url == SECOND_FACTOR
+    assert boss_client.get(reverse("admin:second_factor_reset", args=[999])).status_code == 404
+
+
+def test_a_command_resets_the_factor_of_the_last_administrator(boss: User) -> None:
+    with_factor(boss)
+    out = StringIO()
+
+    call_command("reset_second_factor", "boss", stdout=out)
+
+    assert out.getvalue() == "The second factor of boss was reset. The next login needs only the password.\n"
+    assert events() == [("command", "Reset by a command.")]
+    with pytest.raises(CommandError, match=r"The account 'boss' has no second factor\. Nothing was changed\."):
+        call_command("reset_second_factor", "boss")
+    with pytest.raises(CommandError, match=r"There is no account 'eve'\. Nothing was changed\."):
+        call_command("reset_second_factor", "eve")
+
+
+def test_the_admin_has_no_pages_of_secrets(boss_client: Client) -> None:
+    assert "otp" not in boss_client.get(INDEX).content.decode()
+    assert boss_client.get("/admin/otp_totp/totpdevice/").status_code == 404

@@ -1,0 +1,132 @@
+"""The end of sessions: 12 hours after the login, and after 30 minutes without use on shared computers."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from petservice.sign_in import sessions
+from tests.backoffice.login import HERE, INDEX, LOGIN, PASSWORD
+from tests.backoffice.pages import fields_of
+from tests.sign_in.authenticator import with_factor
+
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+
+
+class Clock:
+    """The time in this process, which tests move."""
+
+    def __init__(self) -> None:
+        self.passed = timedelta(0)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.passed
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(timezone, "now", clock.now)
+    return clock
+
+
+def log_in(**sent: str) -> Client:
+    client = Client(REMOTE_ADDR=HERE)
+    assert client.post(LOGIN, {"username": "ada", "password": PASSWORD, **sent}).status_code == 302
+    return client
+
+
+def is_logged_in(client: Client) -> bool:
+    # The browser drops the cookie by itself at the end; here, the service must refuse it.
+    client.cookies["sessionid"]["expires"] = client.cookies["sessionid"]["max-age"] = ""
+    return client.get(INDEX).status_code == 200
+
+
+def test_a_session_ends_12_hours_after_the_login_although_it_is_used(clock: Clock) -> None:
+    client = log_in()
+    assert client.cookies["sessionid"]["max-age"] == 12 * 3600 - 1
+
+    for _ in range(11):
+        clock.passed += HOUR
+        session = client.session
+        session["anything"] = str(clock.passed)  # a write, which would prolong Django's own sessions
+        session.save()
+        assert is_logged_in(client)
+    clock.passed += HOUR - MINUTE
+    assert is_logged_in(client)
+    clock.passed += MINUTE
+    assert not is_logged_in(client)
+
+
+def test_on_a_shared_computer_a_session_ends_after_30_minutes_without_use(clock: Clock) -> None:
+    client = log_in(is_shared="on")
+    for _ in range(5):
+        clock.passed += 29 * MINUTE
+        assert is_logged_in(client)
+
+    clock.passed += 30 * MINUTE
+    assert not is_logged_in(client)
+
+
+def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Clock) -> None:
+    client = log_in(is_shared="on")
+    for _ in range(36):
+        assert is_logged_in(client)
+        clock.passed += 20 * MINUTE
+
+    assert not is_logged_in(client)
+
+
+def test_on_other_computers_a_session_survives_hours_without_use(clock: Clock) -> None:
+    client = log_in()
+    clock.passed += 11 * HOUR
+
+    assert is_logged_in(client)
+
+
+def test_a_login_with_a_code_remembers_that_the_computer_is_shared(ada: User, clock: Clock) -> None:
+    app = with_factor(ada)
+    client = Client()
+    page = client.post(LOGIN, {"username": "ada", "password": PASSWORD, "is_shared": "on"})
+    client.post(LOGIN, fields_of(page, "code-form") | {"code": app.code()})
+    assert is_logged_in(client)
+
+    clock.passed += 30 * MINUTE
+    assert not is_logged_in(client)
+
+
+def test_a_new_login_begins_a_new_session_that_is_not_shared(clock: Clock) -> None:
+    client = log_in(is_shared="on")
+    client.post(LOGIN, {"username": "ada", "password": PASSWORD})
+    clock.passed += 2 * HOUR
+
+    assert is_logged_in(client)
+
+
+@pytest.mark.parametrize("sent", [{}, {"is_shared": "on"}])
+def test_requests_do_not_write_the_session(sent: dict[str, str], django_assert_num_queries: Any) -> None:
+    client = log_in(**sent)
+    client.get(INDEX)
+
+    with django_assert_num_queries(3) as queries:  # session, account, second factor
+        client.get("/admin/help/")
+
+    assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
+
+
+def test_a_session_from_before_the_limits_ends_12_hours_after_its_next_request(clock: Clock) -> None:
+    client = log_in()
+    session = client.session
+    for name in ("ends_at", "is_shared_computer", "_session_expiry"):
+        del session[name]
+    session.save()
+    Session.objects.update(expire_date=clock.now() + timedelta(days=14))
+
+    assert is_logged_in(client)
+    clock.passed += sessions.LIFETIME
+    assert not is_logged_in(client)
