@@ -7,6 +7,7 @@ between preview and import. Its preview is a write that is rolled back, which on
 
 import io
 from collections.abc import Iterable
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,28 +19,28 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from import_export import admin as import_export
 from import_export.formats import base_formats
 from import_export.forms import ExportForm
-from import_export.resources import ModelResource
-from import_export.results import Result, RowResult
+from import_export.results import Result
 
 from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.fields import EDITABLE
-from pets.files import import_diff
-from pets.files.import_diff import ImportPreview, RowChange, StaleError
+from pets.admin.import_preview import EXPORTED, PetResource
+from pets.admin.import_templates import TEMPLATES
+from pets.files.import_diff import StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
-from pets.models import Pet, Upload
+from pets.models import ImportedFile, Pet, Upload
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from petservice.bounded_paginator import BoundedPaginator
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
@@ -50,10 +51,12 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 MAX_SHOWN = 200
 MAX_ERRORS = 100
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-# All columns except the creator, which may contain the prefix of an API key.
-EXPORTED = COLUMNS[:-1]
 # Spreadsheets recognize UTF-8 by this mark.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class _ImportedMeanwhileError(Exception):
+    """The error that the same file was imported after the preview."""
 
 
 class UploadForm(forms.Form):
@@ -74,8 +77,7 @@ class UploadForm(forms.Form):
             )
         if _suffix(file) not in FORMATS_BY_SUFFIX:
             raise ValidationError(
-                f"The file name must end with {', '.join(FORMATS_BY_SUFFIX)}. In a spreadsheet, save as “CSV UTF-8 "
-                "(comma delimited)”."
+                f"The file name must end with {', '.join(FORMATS_BY_SUFFIX)}. In a spreadsheet, save as “CSV UTF-8”."
             )
         return file
 
@@ -90,58 +92,6 @@ class FormatForm(ExportForm):  # type: ignore[misc]  # the library has no types
     def _init_formats(self, formats: Any) -> None:
         super()._init_formats(formats)
         self.fields["format"].choices = [(str(n), f().get_title().upper()) for n, f in enumerate(formats)]
-
-
-class PetResource(ModelResource):  # type: ignore[misc]  # the library has no types
-    """The pets, for django-import-export."""
-
-    class Meta:
-        model = Pet
-        fields = EXPORTED
-
-    def import_data(self, dataset: list[Line], dry_run: bool = False, **kwargs: Any) -> Result:
-        """Import the rows, or with `dry_run` compare them with the pets, without a write or a transaction.
-
-        Raises StaleError if the pets have changed since the preview with the given digest.
-        """
-        if dry_run:
-            return _result(import_diff.preview(dataset))
-        return _result(import_diff.apply(dataset, digest=kwargs["digest"], user_id=kwargs["user"].pk))
-
-
-def _result(preview: ImportPreview) -> Result:
-    result = Result()
-    result.diff_headers = list(EDITABLE)
-    result.digest = preview.digest
-    result.total_rows = len(preview.changes)
-    result.changes = preview.changes
-    for number, error in preview.errors:
-        result.append_invalid_row(number, {}, ValidationError(error))
-    for change in preview.changes:
-        row = RowResult()
-        row.number = change.line
-        row.import_type = _import_type(change)
-        row.diff = [_marked(change, field) for field in EDITABLE]
-        result.increment_row_result_total(row)
-        result.append_row_result(row)
-    return result
-
-
-def _import_type(change: RowChange) -> Any:
-    if change.before is None:
-        return RowResult.IMPORT_TYPE_NEW
-    return RowResult.IMPORT_TYPE_UPDATE if change.changed_fields else RowResult.IMPORT_TYPE_SKIP
-
-
-def _marked(change: RowChange, field: str) -> str:
-    """Return the value of a field, after its old value if it changes.
-
-    The library marks changes with inline styles, which the Content-Security-Policy forbids.
-    """
-    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
-    if change.before is None or before == after:
-        return after
-    return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
 class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  # the library has no types
@@ -159,7 +109,20 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     def has_export_permission(self, request: HttpRequest) -> bool:
         return bool(self.has_view_permission(request))
 
-    # Importing: upload, preview, confirmation.
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.template_view)
+        urls: list[URLPattern] = super().get_urls()
+        return [path("import/template/<slug:name>/", view, name="pets_pet_import_template"), *urls]
+
+    # Importing: template, upload, preview, confirmation.
+
+    def template_view(self, request: HttpRequest, name: str) -> HttpResponse:
+        """Send a file with the columns of an import and two example pets."""
+        if not self.has_import_permission(request):
+            raise PermissionDenied
+        if name not in TEMPLATES:
+            raise Http404
+        return TEMPLATES[name].response()
 
     def import_action(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Show the form for a file, and then the preview of the file or its errors."""
@@ -187,7 +150,8 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if result.has_validation_errors():
             return self._page(request, form=UploadForm(), result=result)
         upload.keep(digest=result.digest)
-        return self._page(request, result=result, upload=upload)
+        imported = ImportedFile.last(sha256(upload.content).hexdigest())
+        return self._page(request, result=result, upload=upload, imported=imported)
 
     def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Import the previewed file once, or show a new preview if the pets have changed since."""
@@ -200,12 +164,26 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if upload is None:
             return self._back_to_the_list(request, None)
         lines = _lines(request, upload)
+        digest = sha256(upload.content).hexdigest()
         try:
             with transaction.atomic():
                 # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
+                if is_first and ImportedFile.last(digest, since=upload.created_at):
+                    raise _ImportedMeanwhileError
                 result = PetResource().import_data(lines, digest=upload.digest, user=request.user) if is_first else None
                 self.record_import(request, result.changes if result else [])
+                if result:
+                    count = sum(bool(change.changed_fields) for change in result.changes)
+                    name = request.user.get_username()
+                    ImportedFile.objects.create(digest=digest, imported_by=name, count=count)
+        except _ImportedMeanwhileError:
+            messages.warning(
+                request,
+                "Nothing was imported, because the same file was imported after you opened the preview. Confirm the "
+                "new preview only if you want to import it again.",
+            )
+            return self._preview(request, upload, lines)
         except StaleError:
             messages.warning(
                 request,
@@ -231,6 +209,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             "title": "Import",
             "opts": self.opts,
             "columns": ", ".join(EXPORTED),
+            "templates": {name: template.label for name, template in TEMPLATES.items()},
             "result": result,
             "confirm_form": context.get("upload"),
             "shown_rows": result and result.rows[:MAX_SHOWN],
@@ -265,6 +244,9 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 "export_pets command."
             )
         rows = (Row(*row) for row in values)
+        message = f"Exported as {file_format.get_title().upper()}. Filter: {filters_in_words(request.GET) or 'none'}."
+        # If the audit cannot be written, nothing is exported.
+        record(request, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=len(values))
         if isinstance(file_format, base_formats.CSV):
             return _BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
         return _json(rows)

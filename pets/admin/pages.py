@@ -25,6 +25,7 @@ from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
 from petservice.api.validators import is_id
+from petservice.audit.model_admin import RecordedAdditions
 from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
 
 _FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
@@ -191,7 +192,7 @@ def _name(created_by: creator.Creator | None) -> str:
 
 
 @admin.register(Pet)
-class PetAdmin(PetImportExport, TagActions, Deletions, PetPages):
+class PetAdmin(PetImportExport, TagActions, Deletions, RecordedAdditions, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
     actions = (*PetPages.actions, "set_tag", "rename_tag", "remove_tag", "delete_selected")

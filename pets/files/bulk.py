@@ -25,6 +25,7 @@ class CheckedRows:
 
     def __init__(self) -> None:
         self.count = 0
+        self.count_without_id = 0
         self._file = TemporaryFile()  # noqa: SIM115  # closed by __exit__
         # SQLite creates a temporary database for an empty name, so the set of ids may exceed the memory.
         self._ids = sqlite3.connect("")
@@ -50,6 +51,7 @@ class CheckedRows:
         ]
         self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
         self.count += len(good)
+        self.count_without_id += sum(row.id is None for _, row in good)
         return sorted(errors)
 
     def _repeated(self, ids: list[tuple[str, int]]) -> list[LineError]:

@@ -11,7 +11,7 @@ from typing import IO, Any
 import orjson
 
 from pets.files.json_array import BrokenArrayError, elements
-from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, unknown_columns
+from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, column_of, unknown_columns
 from petservice.csv_formulas import unescape
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
@@ -19,8 +19,11 @@ from petservice.csv_formulas import unescape
 _MAX_LINE_BYTES = 1 << 20
 # Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
-_NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8 (comma delimited)”."
+_NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# The separators of columns, by their names. German spreadsheets write semicolons, and copied cells have tabs.
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_COLUMNS = frozenset(COLUMNS)
 _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
 
 
@@ -54,15 +57,17 @@ Values = Iterator[tuple[int, dict[str, Any] | str]]
 def _read_csv(file: IO[bytes]) -> Values:
     # Bytes that are not UTF-8 become lone surrogates, so that a later check can name their line.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    cells = csv.reader(iter(partial(text.readline, _MAX_LINE_BYTES), ""), strict=True)
+    first = text.readline(_MAX_LINE_BYTES)
+    delimiter = _delimiter_of(first)
+    rest = iter(partial(text.readline, _MAX_LINE_BYTES), "")
+    cells = csv.reader(chain([first] if first else [], rest), strict=True, delimiter=delimiter)
     number = 1
     try:
-        header = next(cells, [])
-        _check_header(header)
+        header = _checked_header(next(cells, []))
         number = cells.line_num + 1
         for row in cells:
             if row:  # not an empty line
-                yield number, _values(header, row, number)
+                yield number, _values(header, row, number, delimiter)
             number = cells.line_num + 1
     except csv.Error as error:
         raise _BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
@@ -70,22 +75,39 @@ def _read_csv(file: IO[bytes]) -> Values:
         text.detach()  # so that the wrapper does not close the file
 
 
-def _check_header(header: list[str]) -> None:
-    if not _is_utf_8("".join(header)) or "\0" in "".join(header):
+def _delimiter_of(header: str) -> str:
+    """Return the separator of a file by its header, because spreadsheets write that of their language."""
+
+    def known_columns(delimiter: str) -> int:
+        return sum(column_of(cell.strip('"')) in COLUMNS for cell in header.rstrip("\r\n").split(delimiter))
+
+    return max(_DELIMITERS, key=known_columns)
+
+
+def _checked_header(cells: list[str]) -> list[str]:
+    """Return the columns that the header names."""
+    if not _is_utf_8("".join(cells)) or "\0" in "".join(cells):
         raise _BrokenFileError(1, _NOT_UTF_8)
-    columns = f"the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}"
+    header = [column_of(cell) for cell in cells]
+    columns = (
+        f"the first line must name the columns, separated by commas, semicolons or tabs, out of {', '.join(COLUMNS)}"
+    )
     if not set(header) <= set(COLUMNS):
-        raise _BrokenFileError(1, f"{columns}; not {unknown_columns(header)}.")
+        raise _BrokenFileError(1, f"{columns}; not {unknown_columns(cells)}.")
     if "name" not in header or len(set(header)) < len(header):
         raise _BrokenFileError(1, f"{columns}; each once, and name always.")
+    return header
 
 
-def _values(header: list[str], row: list[str], number: int) -> dict[str, Any] | str:
+def _values(header: list[str], row: list[str], number: int, delimiter: str) -> dict[str, Any] | str:
     text = "".join(row)
     if not _is_utf_8(text):
         raise _BrokenFileError(number, _NOT_UTF_8)
     if len(row) != len(header):
-        return f"{len(row)} cells, where the first line has {len(header)}: text with a comma in it must be in quotes."
+        return (
+            f"{len(row)} cells, where the first line has {len(header)}: text with a {_DELIMITERS[delimiter]} in it "
+            "must be in quotes."
+        )
     values = dict(zip(header, row, strict=True))
     if "'" in text:
         for column in FREE_TEXT:
@@ -122,9 +144,14 @@ def _read_json_lines(file: IO[bytes], first: bytes = b"", start: int = 1) -> Val
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return _NOT_AN_OBJECT
-    if not values.keys() <= set(COLUMNS):
+    if values.keys() <= _COLUMNS:
+        return values
+    columns = {column_of(name): value for name, value in values.items()}
+    if not columns.keys() <= _COLUMNS:
         return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
-    return values
+    if len(columns) < len(values):
+        return "a field is named twice: upper and lower case are the same."
+    return columns
 
 
 def _read_json(file: IO[bytes]) -> Values:

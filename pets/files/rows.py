@@ -109,6 +109,8 @@ def _status(value: Any) -> str:
         return _AVAILABLE
     if value in _STATUSES:
         return str(value)
+    if isinstance(value, str) and value.strip().lower() in _STATUSES:  # as pages show it: Available
+        return value.strip().lower()
     raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {echo(str(value))}.")
 
 
@@ -131,7 +133,12 @@ _OWN_CHECKS = {"id": _id, "name": _name, "status": _status, "created_at": _creat
 _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _text(column) for column in COLUMNS}
 
 
-def unknown_columns(columns: Iterable[str]) -> str:
+def column_of(name: str) -> str:
+    """Return the column that a name in a file stands for, because people write `Name` or put a space before it."""
+    return name.strip().lower()
+
+
+def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    unknown = [echo(column) for column in columns if column not in _CHECKS]
+    unknown = [echo(name) for name in names if column_of(name) not in _CHECKS]
     return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")

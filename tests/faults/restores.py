@@ -1,6 +1,7 @@
 """Restores of a SQLite database, and what they leave in its folder."""
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -66,3 +67,15 @@ def files(folder: Path) -> dict[str, bytes]:
     """Return the content of all files but of those that the service keeps next to its database."""
     own = {"secret_key", f"{NAME}.lock", f"{NAME}.service"}
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in own}
+
+
+def records(database: Path) -> list[str]:
+    """Return all tables and rows as SQL, without the audit, to which a restore adds an entry."""
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+        return [line for line in file.iterdump() if not re.search("audit_auditentry|sqlite_sequence", line)]
+
+
+def restores_in_audit(database: Path) -> list[str]:
+    """Return the messages of the restores in the audit of a database."""
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+        return [message for (message,) in file.execute("SELECT message FROM audit_auditentry WHERE kind = 'restored'")]

@@ -14,7 +14,19 @@ from pathlib import Path
 import pytest
 
 from petservice.db.sqlite.service_lock import exclude_services
-from tests.faults.restores import NAME, PETS, command, execute, files, pets, refusal, restore, run
+from tests.faults.restores import (
+    NAME,
+    PETS,
+    command,
+    execute,
+    files,
+    pets,
+    records,
+    refusal,
+    restore,
+    restores_in_audit,
+    run,
+)
 from tests.faults.test_kill import workers
 from tests.service import ROOT, Service, free_port, running_service
 from tests.waiting import wait_until
@@ -58,7 +70,11 @@ def test_a_database_without_data_is_replaced(
 
     assert status == 0, output
     assert "pets: 1, API keys: 0, accounts: 0" in output
-    assert files(tmp_path) == {NAME: backup.read_bytes()}
+    assert [*files(tmp_path)] == [NAME]
+    assert records(target) == records(backup)
+    assert restores_in_audit(target) == [
+        "Backup restored by the command restore_database: pets: 1, API keys: 0, accounts: 0."
+    ]
     assert pets(target) == ["Rex"]
     assert target.stat().st_mode & 0o777 == 0o600
 
@@ -209,7 +225,8 @@ def test_an_interrupted_restore_leaves_the_old_database_and_can_be_repeated(
         part.write_bytes(backup.read_bytes()[:1000])
     assert pets(tmp_path / NAME) == []
     assert restore(tmp_path, backup)[0] == 0
-    assert files(tmp_path) == {NAME: backup.read_bytes()}
+    assert [*files(tmp_path)] == [NAME]
+    assert records(tmp_path / NAME) == records(backup)
 
 
 def test_root_does_not_restore_for_another_account(tmp_path: Path, backup: Path) -> None:

@@ -37,6 +37,30 @@ def test_columns_come_in_any_order() -> None:
     assert rows(text) == [WHOLE]
 
 
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_file_may_have_the_separators_marks_and_line_ends_of_a_spreadsheet(separator: str, mark: str) -> None:
+    text = mark + '" Name ";TAG;Status\r\nRex;"a;b,c\td"; Available \r\nTom;;SOLD\r\n'.replace(";", separator)
+
+    assert [line.row and line.row[1:4] for line in lines(text)] == [
+        ("Rex", f"a{separator}b,c\td", "available"),
+        ("Tom", None, "sold"),
+    ]
+
+
+def test_the_fields_of_json_may_have_any_case() -> None:
+    assert rows('{" Name": "Rex", "STATUS": "Available"}', "jsonl") == [NEW]
+    assert errors('{"name": "Rex", "Name": "Tom"}', "jsonl") == [
+        (1, "a field is named twice: upper and lower case are the same.")
+    ]
+
+
+def test_the_error_for_a_wrong_number_of_cells_names_the_separator() -> None:
+    assert errors("name;tag\nRex;dog;brown\n") == [
+        (2, "3 cells, where the first line has 2: text with a semicolon in it must be in quotes.")
+    ]
+
+
 def test_empty_cells_are_read_like_missing_ones() -> None:
     assert rows("id,name,tag,status,created_at\n,Rex,,,\n") == [NEW]
     assert rows('{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}', "jsonl") == [NEW]
@@ -79,7 +103,7 @@ def test_lines_are_counted_like_in_a_text_editor() -> None:
         ("name", "Re\0x", "name must not contain the NUL character"),
         ("tag", "x" * 300, "tag must have at most 255 characters; got 300."),
         ("tag", "  ", "tag must not be blank."),
-        ("status", "Sold", "status must be one of available, pending, sold; got 'Sold'."),
+        ("status", "Gone", "status must be one of available, pending, sold; got 'Gone'."),
         ("created_at", "2026-03-01T12:00:00", "created_at must be a time with its offset from UTC, for example 2026-"),
         ("created_at", "yesterday", "created_at must be a time"),
         ("created_at", "0001-01-01T00:00:00+01:00", "created_at must be a time"),
@@ -117,7 +141,8 @@ def test_a_name_is_required() -> None:
 
 def test_unknown_columns_are_named() -> None:
     assert broken("name,tagg\nRex,dog\n") == (
-        f"line 1: the first line must name the columns, separated by commas, out of {', '.join(COLUMNS)}; not 'tagg'."
+        "line 1: the first line must name the columns, separated by commas, semicolons or tabs, out of "
+        f"{', '.join(COLUMNS)}; not 'tagg'."
     )
     assert errors('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
         (1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")
@@ -128,9 +153,9 @@ def test_only_the_first_unknown_columns_are_named() -> None:
     assert broken("a,b,c,d,e,f,name\n").endswith("; not 'a', 'b', 'c', 'd', 'e' and more.")
 
 
-@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,\n", "name;tag\n", "\n"])
+@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", "name,\n", "name|tag\n", "\n"])
 def test_the_error_for_an_invalid_header_lists_the_columns(header: str) -> None:
-    assert "must name the columns, separated by commas, out of id, name," in broken(header)
+    assert "must name the columns, separated by commas, semicolons or tabs, out of id, name," in broken(header)
 
 
 @pytest.mark.parametrize("row", ["Rex", "Rex,dog,brown", "Rex, the dog,dog"])

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 
 from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
 from pets.management.terminal import STANDARD_STREAM, format_of, progress, reason, throughput
 from pets.models import Pet
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
 from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
 
@@ -54,7 +56,17 @@ class Command(DatabaseCommand):
             raise CommandError(f"{reason(error)}. Nothing was exported.") from None
         except DatabaseError as error:
             raise CommandError(f"Database error: {str(error).strip()}. Nothing was exported.") from None
+        self._record()
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
+
+    def _record(self) -> None:
+        """Record the export in the audit. A full disk does not fail the export, because pets may have to be saved."""
+        try:
+            message = "Exported by the command export_pets."
+            with transaction.atomic():
+                record(None, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=self._count)
+        except DatabaseError as error:
+            self.stderr.write(f"The audit cannot be written ({str(error).strip()}). The export is complete.")
 
     def _rows(self, bar: Any) -> Iterator[Row]:
         self._count = 0

@@ -1,4 +1,5 @@
 import gc
+import io
 import sqlite3
 import sys
 import time
@@ -10,14 +11,18 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError
-from django.db import DatabaseError, IntegrityError
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from pets import creator
 from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
+from pets.files.hashing import HashedFile
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS
 from pets.management.terminal import STANDARD_STREAM, format_of, progress, reason, throughput
+from pets.models import ImportedFile, Pet
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import COMMAND, record
 from petservice.db.commands import DatabaseCommand
 
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
@@ -38,15 +43,24 @@ class Command(DatabaseCommand):
             help="File format; required for standard input or an unknown extension. jsonl includes arrays.",
         )
 
+        parser.add_argument(
+            "--again",
+            action="store_true",
+            help="Import a file that was imported before. Its rows without an ID add their pets again.",
+        )
+
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         # All JSON may be an array, because the admin exports arrays.
         file_format = "csv" if format_of(file, options["format"]) == "csv" else "json"
         started = time.monotonic()
         try:
             with _no_garbage_collection(), CheckedRows() as checked:
-                with _opened(file) as source:
-                    self._check(source, file_format, checked)
-                self._insert(checked)
+                with _opened(file) as opened:
+                    source = HashedFile(opened)
+                    self._check(io.BufferedReader(source), file_format, checked)
+                if checked.count_without_id and not options["again"]:
+                    _reject_imported(source.digest)
+                self._insert(checked, source.digest)
         except KeyboardInterrupt:
             raise CommandError("Interrupted: nothing was imported.", returncode=130) from None
         except OSError as error:
@@ -65,10 +79,13 @@ class Command(DatabaseCommand):
                 bar.update(len(batch))
         self._reject(errors)
 
-    def _insert(self, checked: CheckedRows) -> None:
+    def _insert(self, checked: CheckedRows, digest: str) -> None:
         try:
-            with progress("Importing", checked.count) as bar:
+            with progress("Importing", checked.count) as bar, transaction.atomic():
                 insert(_rows(checked, bar))
+                message = "Imported by the command import_pets."
+                record(None, AuditEntry.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
+                ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=checked.count)
         except IntegrityError:
             self._reject(list(islice(existing(checked), _MAX_ERRORS)))
             raise  # for another reason, or the existing pet was deleted in between
@@ -79,6 +96,15 @@ class Command(DatabaseCommand):
         if errors:
             more = " There may be more errors." if len(errors) >= _MAX_ERRORS else ""
             raise CommandError(f"Nothing was imported.{more}")
+
+
+def _reject_imported(digest: str) -> None:
+    """Raise CommandError if a file with this content was imported before."""
+    if imported := ImportedFile.last(digest):
+        raise CommandError(
+            f"This file was imported before: on {imported}. Nothing was imported. "
+            "Add --again to import it once more; its rows without an ID then add their pets again."
+        )
 
 
 def _rows(checked: CheckedRows, bar: Any) -> Iterator[list[list[str | None]]]:

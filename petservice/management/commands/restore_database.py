@@ -12,9 +12,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
+from django.utils import timezone
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import COMMAND
 from petservice.db.backend import backend
 from petservice.db.sqlite.service_lock import exclude_services
 
@@ -51,11 +54,37 @@ class Command(BaseCommand):
                     _replace(target, part, database)
                 finally:
                     part.unlink(missing_ok=True)
+                self._record(target, counts)
         except BlockingIOError as error:
             raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{target} cannot be restored, and is unchanged: {error}") from error
         self.stderr.write(f"{target}: {counts} from {file}. Start the service now.")
+
+    def _record(self, target: Path, counts: "_Counts") -> None:
+        """Add the restore to the audit of the restored database. The restore does not fail because of the audit."""
+        try:
+            _add_audit_entry(target, f"Backup restored by the command restore_database: {counts}.")
+        except sqlite3.Error as error:
+            self.stderr.write(f"The audit cannot be written ({error}). The database is restored.")
+
+
+def _add_audit_entry(target: Path, message: str) -> None:
+    """Add the entry of a restore, unless the backup is from a version without an audit."""
+    table = AuditEntry._meta.db_table
+    # Not by the ORM, because the tables may be those of an earlier version.
+    with closing(sqlite3.connect(target)) as database, database:
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
+            values = {
+                "at": connection.ops.adapt_datetimefield_value(timezone.now()),
+                "kind": AuditEntry.Kind.RESTORED.value,
+                "account_name": COMMAND,
+                **dict.fromkeys(("record_type", "record_id", "record_name"), ""),
+                "count": 1,
+                "message": message,
+            }
+            names, marks = ", ".join(f'"{name}"' for name in values), ", ".join("?" * len(values))
+            database.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', [*values.values()])  # noqa: S608  # our own names
 
 
 def _require_account_of(folder: Path) -> None:
