@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility import assert_accessible
 from tests.browser.test_pets import make
 from tests.service import Service
+from tests.waiting import wait_until
 
 # Returns the paths of links, including those in SVG.
 PATHS = "links => links.map(link => new URL(link.href.baseVal ?? link.href, location).pathname)"
@@ -79,6 +80,11 @@ def test_a_key_is_created_used_rotated_and_revoked(staff_page: Page, site: Servi
     assert status(first) == 200
 
     staff_page.get_by_role("link", name="Key settings").click()
+    one_request = staff_page.get_by_text("1 request in the last 30 days")
+    wait_until(lambda: staff_page.reload() and one_request.count())
+    staff_page.get_by_text("Show as a table").click()
+    expect(staff_page.get_by_role("row", name=re.compile(r"\d{4}-\d\d-\d\d 1 0 0"))).to_be_visible()
+    assert_accessible(staff_page)
     staff_page.get_by_role("link", name="Rotate").click()
     staff_page.get_by_label("Keep the old key working for").select_option("Not at all (stop it now)")
     staff_page.get_by_role("button", name="Rotate").click()

@@ -52,7 +52,7 @@ def scheme(request: pytest.FixtureRequest, page: Page) -> Iterator[str]:
 def test_it_is_accessible_in_light_and_in_dark(dashboard: Page) -> None:
     dashboard.get_by_text("Show as a table").click()
 
-    expect(dashboard.get_by_role("table").get_by_role("row", name=re.compile(r"\d{4} \d+"))).to_have_count(30)
+    expect(dashboard.get_by_role("table").get_by_role("row", name=re.compile(r"\d{4}-\d\d-\d\d \d+"))).to_have_count(30)
     assert_accessible(dashboard)
 
 
