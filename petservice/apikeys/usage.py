@@ -27,8 +27,9 @@ RESOLUTION = timedelta(minutes=1)
 GATHERING_INTERVAL = 1.0
 # Seconds between two writes of a worker, including the gathering.
 WRITE_INTERVAL = 60.0
-# Seconds that a stopping process waits for the last write. A database that is unavailable must not delay the stop.
-STOP_TIMEOUT = 5.0
+# Seconds that a stopping process waits for the last write, a little more than PostgreSQL's lock timeout of 5 seconds.
+# A database that does not respond must not delay the stop.
+STOP_TIMEOUT = 6.0
 # Maximum number of keys and days in memory while the database cannot be written. Each takes about 300 bytes.
 MAX_DAYS = 10_000
 # Maximum number of keys in one transaction, so that other writers do not wait long on SQLite.
@@ -189,7 +190,8 @@ class UsageRecorder:
             self.write()
         except Exception as error:  # the thread must go on
             traceback = None if isinstance(error, Error) else error
-            logger.warning("The use of API keys was not written, and is kept: %s", error, exc_info=traceback)
+            outcome = "lost" if self._is_stopping.is_set() else "kept for the next write"
+            logger.warning("The use of API keys was not written and is %s: %s", outcome, error, exc_info=traceback)
         finally:
             connection.close()  # it is needed once a minute
 

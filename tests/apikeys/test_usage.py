@@ -172,7 +172,7 @@ def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usa
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     key_usage._write_or_log()
-    assert "The use of API keys was not written, and is kept" in caplog.text
+    assert "The use of API keys was not written and is kept" in caplog.text
 
     key_usage._write_or_log()
     assert [requests for requests, _, _ in days().values()] == [1]
