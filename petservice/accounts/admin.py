@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -116,6 +116,12 @@ class AccountAdmin(ConfirmedChanges, LinkViews, LifeCycleViews):
         if add:
             return f"Added. Role: {form.cleaned_data['role']}."
         return " ".join(request.change_texts)  # type: ignore[attr-defined]  # set by save_model
+
+    def response_change(self, request: HttpRequest, obj: Account) -> HttpResponse:
+        if request.change_texts:  # type: ignore[attr-defined]  # set by save_model
+            return super().response_change(request, obj)
+        self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
+        return self.response_post_save_change(request, obj)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         return super().log_change(request, obj, message) if message else None

@@ -164,8 +164,9 @@ def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(adm
 def test_a_save_without_a_change_leaves_no_trace(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
 
-    save(admin_client, account, form_of(admin_client, page_of(account)))
+    response = save(admin_client, account, form_of(admin_client, page_of(account)))
 
+    assert messages(response) == ["You changed nothing, so eve is as before."]
     assert len(audit_of(account)) == LogEntry.objects.count() == 1
 
 
