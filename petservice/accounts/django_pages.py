@@ -58,6 +58,11 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
         form.request = request  # type: ignore[attr-defined]  # Django makes a class for each request
         return form
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and "is_active" in form.changed_data:
+            sessions.end_all(obj)  # otherwise the sessions would begin again together with the account
+
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Change the password of an account, and unlock the account, so that the new password works immediately."""
         user: Any = self.get_object(request, id)

@@ -56,6 +56,18 @@ def test_the_last_administrator_is_not_deleted(admin_client: Client, admin_user:
     assert User.objects.filter(pk=admin_user.pk).exists()
 
 
+def test_the_sessions_of_a_deactivated_account_do_not_begin_again(admin_client: Client, ada: User) -> None:
+    session = Client()
+    session.force_login(ada)
+
+    for boxes in ({"is_staff": "on"}, {"is_staff": "on", "is_active": "on"}):
+        submit(admin_client, user_page(ada), "user_form", boxes)
+
+    ada.refresh_from_db()
+    assert ada.is_active
+    assert session.get(INDEX).status_code == 302
+
+
 def test_an_account_without_a_change_history_is_deleted(admin_client: Client) -> None:
     for number, name in enumerate(("one", "two")):
         user = User.objects.create_user(name)

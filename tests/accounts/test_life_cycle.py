@@ -79,6 +79,10 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     for verb in ("end-sessions", "link"):
         assert "ada is deactivated" in messages(admin_client.post(page_of(ada, verb), follow=True))[0]
 
+    User.objects.filter(pk=ada.pk).update(is_active=True)
+    assert not is_logged_in(session), "a session lives again when another program reactivates the account"
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+
     late = logged_in(ada)  # a login that was in progress
     assert messages(admin_client.post(page_of(ada, "reactivate"), follow=True)) == ["ada is active again."]
     assert [is_logged_in(session), is_logged_in(late)] == [False, False]

@@ -180,6 +180,12 @@ def test_the_security_token_is_required(ada: User, admin_client: Client) -> None
 # Creation.
 
 
+def log_in_as(name: str) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    return client
+
+
 def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client: Client) -> None:
     fields = read(admin_client, ADD, "account_form") | NEW
     first = admin_client.post(ADD, fields)
@@ -188,6 +194,8 @@ def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client
     second = admin_client.post(ADD, fields, follow=True)
     other = admin_client.post(page_of(User.objects.get(username="eve"), "link"), fields, follow=True)
 
+    User.objects.create_user("bob", is_staff=True)
+    assert log_in_as("bob").post(ADD, fields).status_code == 403, "the message names an account"
     for response in (second, other):
         assert "already submitted and created a password link for eve" in messages(response)[-1]
         assert "pets_link_" not in response.content.decode()
