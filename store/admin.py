@@ -25,6 +25,8 @@ _ROW = re.compile(r"form-[0-9]+(?=-id$)", re.ASCII)
 class InventoryItemAdmin(PetPages):
     """The pages that show pets and change their statuses; the pages of pets add and delete pets."""
 
+    row_name, rows_name = "pet", "pets"
+    introduction = "The same pets as under Pets. Choose other statuses in the rows, and save them together."
     list_editable = ("status",)
 
     class Media:

@@ -195,6 +195,7 @@ def _name(created_by: creator.Creator | None) -> str:
 class PetAdmin(PetImportExport, TagActions, Deletions, RecordedAdditions, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
+    introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
     actions = (*PetPages.actions, "set_tag", "rename_tag", "remove_tag", "delete_selected")
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:

@@ -1,0 +1,206 @@
+"""Every page of the service at several sizes, in the light and the dark theme.
+
+The pages are found by following links, one page for each URL pattern, so a new page is checked without a change here.
+With PETSERVICE_PICTURES, the screenshots are kept; see tests/README.md.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.contrib import admin
+from django.urls import Resolver404, resolve
+from playwright.sync_api import Browser, Page
+
+from tests.browser.accessibility import severe_problems
+from tests.browser.conftest import COMPLAINTS, PICTURES, running_site
+from tests.service import Service, log_in
+
+FILL = """
+from datetime import timedelta
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from pets import trash
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+now = timezone.now()
+names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
+Pet.objects.bulk_create(
+    Pet(
+        name=f"{names[n % 4]} {n}", tag=("dog", "cat", None)[n % 3], status=Pet.Status.values[n % 3],
+        created_at=now - timedelta(hours=n), created_by="staff Bea",
+    )
+    for n in range(120)
+)
+trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
+APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
+APIKey.objects.create_key(name="Expired", expires_at=now)
+revoked, _ = APIKey.objects.create_key(name="Revoked")
+APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
+APIKey.objects.create_key(name="Acme web shop")
+get_user_model().objects.create_user("Bea", password="a long one", is_staff=True)
+"""
+
+# Where to begin, besides the pages that links lead to.
+STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/", "/admin/store/inventoryitem/")
+# Pages that a visitor without a login sees.
+PUBLIC = {"front": "/", "docs": "/docs", "api-guide": "/docs/api", "login": "/admin/login/"}
+# Responses that are no pages.
+NOT_PAGES = {"openapi"}
+
+
+class Mode(NamedTuple):
+    """The size of a window and its theme. A zoom of 200 % halves the size that a page has for its layout."""
+
+    width: int
+    height: int
+    theme: str
+
+
+MODES = {
+    "light-1440": Mode(1440, 900, "light"),
+    "dark-1440": Mode(1440, 900, "dark"),
+    "light-390": Mode(390, 844, "light"),
+    "dark-390": Mode(390, 844, "dark"),
+    "light-zoomed": Mode(720, 450, "light"),
+    "dark-zoomed": Mode(720, 450, "dark"),
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running_site(tmp_path_factory.mktemp("pages")) as running:
+        running.manage("shell", "-v", "0", "-c", FILL)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pages(site: Service) -> dict[str, str]:
+    """The URLs of all pages that links lead to, one for each URL pattern, by the name of the pattern."""
+    found: dict[str, str] = {}
+    with site.client() as client:
+        log_in(client, "staff", "a long one")
+        waiting = list(STARTS)
+        while waiting:
+            url = waiting.pop(0)
+            name = name_of(url)
+            if name in found or name in NOT_PAGES:
+                continue
+            response = client.get(url, follow_redirects=True)
+            if not response.headers["Content-Type"].startswith("text/html"):
+                continue
+            found[name] = url
+            waiting += links(str(response.url), response.text)
+    return found
+
+
+def name_of(url: str) -> str:
+    """Return the name of the URL pattern, or the path of a page that does not exist."""
+    try:
+        return resolve(urlsplit(url).path).view_name or urlsplit(url).path
+    except Resolver404:
+        return urlsplit(url).path
+
+
+def links(base: str, page: str) -> Iterator[str]:
+    """Yield the links of a page to pages of the service."""
+    for address in re.findall(r"""<a [^>]*href=["']([^"'#]+)["']""", page):
+        parts = urlsplit(urljoin(base, address.replace("&amp;", "&")))
+        if parts.netloc == urlsplit(base).netloc and not parts.path.startswith("/static/"):
+            yield parts._replace(scheme="", netloc="", fragment="").geturl()
+
+
+def test_links_lead_to_every_list_and_every_record(pages: dict[str, str]) -> None:
+    lists = {f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry}
+
+    assert {*PUBLIC, "admin:help", "admin:index", "admin:password_change"} - {"login"} | lists <= set(pages)
+    for model in ("pets_pet", "apikeys_apikey"):
+        assert {f"admin:{model}_{page}" for page in ("add", "change", "history")} <= set(pages)
+    assert {"admin:pets_pet_delete", "admin:pets_pet_import", "admin:pets_pet_export"} <= set(pages)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_page_fits_its_window_and_is_accessible(
+    browser: Browser, site: Service, pages: dict[str, str], mode: str, tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get(PICTURES) or tmp_path)
+    page, complaints = open_window(browser, site, MODES[mode])
+    log_in_as_staff(page)
+    wrong = {name: problems(page, url, folder / f"{file_name(name)}-{mode}.png") for name, url in pages.items()}
+    page.context.clear_cookies()
+    for name, url in PUBLIC.items():
+        wrong[f"public {name}"] = problems(page, url, folder / f"public-{name}-{mode}.png")
+    page.context.close()
+
+    assert {name: found for name, found in wrong.items() if found} == {}
+    assert [text for text in complaints if "404 (Not Found)" not in text] == []
+
+
+def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list[str]]:
+    """Return a page of this size, and a list to which the browser's messages of problems are added."""
+    context = browser.new_context(
+        base_url=site.url,
+        viewport={"width": mode.width, "height": mode.height},
+        color_scheme=mode.theme,  # type: ignore[arg-type]
+    )
+    complaints: list[str] = []
+    context.on("console", lambda message: complaints.append(message.text) if message.type in COMPLAINTS else None)
+    return context.new_page(), complaints
+
+
+def log_in_as_staff(page: Page) -> None:
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("staff")
+    page.get_by_label("Password").fill("a long one")
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_selector("#user-tools")
+
+
+def file_name(name: str) -> str:
+    return re.sub(r"\W+", "-", name).strip("-")
+
+
+def problems(page: Page, url: str, picture: Path) -> list[str]:
+    """Take a screenshot of a page, and return what axe finds and by how much the page is wider than the window."""
+    page.goto(url)
+    if urlsplit(url).path == "/docs":
+        page.wait_for_selector(".opblock")
+    page.screenshot(path=picture, full_page="zoomed" not in picture.name)
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return severe_problems(page) + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
+
+
+@pytest.mark.parametrize("model", ["pets/pet", "store/inventoryitem", "apikeys/apikey"])
+def test_a_zoom_of_200_percent_shows_a_row_and_a_phone_shows_the_state(
+    browser: Browser, site: Service, model: str
+) -> None:
+    for mode in ("light-zoomed", "light-390"):
+        page, _ = open_window(browser, site, MODES[mode])
+        log_in_as_staff(page)
+        page.goto(f"/admin/{model}/")
+        row = page.locator("#result_list tbody tr").first
+        if mode == "light-390":
+            row.scroll_into_view_if_needed()
+        state = row.locator("[class^=field-stat]").first.bounding_box()
+        assert state is not None
+        assert state["x"] + state["width"] <= MODES[mode].width, mode
+        assert state["y"] + state["height"] <= MODES[mode].height, mode
+        page.context.close()
+
+
+def test_the_bulk_bar_and_save_stay_in_view(browser: Browser, site: Service) -> None:
+    for mode in ("light-1440", "light-390"):
+        page, _ = open_window(browser, site, MODES[mode])
+        log_in_as_staff(page)
+        page.goto("/admin/store/inventoryitem/")
+        for row in (0, 25, 49):
+            page.locator(".action-select").nth(row).check()
+            for selector in ("#changelist .actions select", "#changelist input[name=_save]"):
+                box = page.locator(selector).first.bounding_box()
+                assert box is not None
+                assert 0 <= box["y"] <= MODES[mode].height - box["height"], (mode, row, selector)
+        page.context.close()
