@@ -12,6 +12,7 @@ import pytest
 
 from petservice import __version__
 from tests.documents import block
+from tests.running.checkout import copy_checkout, tracked
 from tests.service import ROOT, free_port
 
 pytestmark = [pytest.mark.once, pytest.mark.long]
@@ -21,20 +22,11 @@ INSTALL = block("deployment.md", "wheel-install")
 INSTALL_PINNED = block("deployment.md", "wheel-install-pinned")
 
 
-def tracked() -> list[str]:
-    """Return the files of a clean checkout."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [name for name in listed if (ROOT / name).exists()]
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of a clean checkout, so that nothing is left of an earlier build."""
     checkout = tmp_path_factory.mktemp("checkout")
-    for name in tracked():
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, checkout / name)
+    copy_checkout(checkout)
     subprocess.run([sys.executable, "-m", "venv", checkout / ".venv"], check=True)
     subprocess.run(["bash", "-euc", BUILD], cwd=checkout, check=True)
     (built,) = (checkout / "dist").iterdir()

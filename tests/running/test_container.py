@@ -1,0 +1,139 @@
+"""The commands of the Containerfile work in its order, as an ordinary user and on a read-only file system.
+
+There is no container engine here. The test runs each instruction in a mount namespace of its own, with Python where the
+official image has it.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.running.checkout import copy_checkout
+from tests.service import ROOT, free_port
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount"),
+]
+
+CONTAINERFILE = ROOT / "petservice" / "deploy" / "Containerfile"
+BASE = shlex.quote(sys.base_prefix)
+AS_USER = "setpriv --reuid=10001 --regid=10001 --clear-groups"
+# The build needs no rights of root. All folders that it may change are empty and in memory.
+PREPARE = f"""
+mount -t tmpfs none /opt && chown 10001:10001 /opt
+mount -t tmpfs none /var/lib
+mkdir /var/lib/etc && cp -a /etc/. /var/lib/etc && mount --bind /var/lib/etc /etc
+mount --bind {BASE} /usr/local
+# Python finds some of its libraries by the path that it was built for, which can be in root's home.
+if [[ {BASE} == /root/* ]]; then
+    mount -t tmpfs none -o mode=755 /root && mkdir -p {BASE} && mount --bind /usr/local {BASE}
+fi
+export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=2 HOME=/opt
+"""
+READ_ONLY = """
+mount -t tmpfs none /tmp && chmod 1777 /tmp
+mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm
+mount --bind /var/lib/petservice /var/lib/petservice
+for folder in /opt /var/lib /etc /usr/local /; do mount -o remount,bind,ro "$folder"; done
+cd /
+"""
+USE = """
+$run "${start[@]}" & service=$!
+until $run "${check[@]}" 2>/dev/null; do kill -0 $service; sleep 0.1; done
+key=$($run petservice create_api_key Acme)
+$run python -c "import sys, urllib.request as http
+request = http.Request(sys.argv[1] + '/v1/pets', b'{\\"name\\": \\"Rex\\"}')
+request.add_header('X-API-Key', sys.argv[2]); request.add_header('Content-Type', 'application/json')
+print(http.urlopen(request).status)" "$url" "$key"
+if $run touch /opt/petservice/file 2>/dev/null; then echo "the file system can be written"; fi
+kill -TERM $service
+wait $service
+"""
+
+
+class Instruction(NamedTuple):
+    """An instruction of a Containerfile, such as RUN, and its text."""
+
+    name: str
+    text: str
+
+
+def instructions() -> list[list[Instruction]]:
+    """Return the instructions of each stage."""
+    text = re.sub(r"^#.*\n", "", CONTAINERFILE.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    found = [Instruction(*line.split(maxsplit=1)) for line in text.splitlines() if line.strip()]
+    starts = [number for number, instruction in enumerate(found) if instruction.name == "FROM"]
+    return [found[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def script(context: Path, port: int) -> str:
+    """Return the commands of both stages, and the use of the service that they make."""
+    build, run = instructions()
+    lines = ["set -euo pipefail", PREPARE, *(_command(one, context, AS_USER) for one in build)]
+    lines += [_command(one, context, "") for one in run]
+    texts = {one.name: one.text.replace(":8000", f":{port}") for one in run}
+    user, group = texts["USER"].split(":")
+    start = json.loads(texts["ENTRYPOINT"]) + json.loads(texts["CMD"])
+    check = json.loads(texts["HEALTHCHECK"].partition("CMD ")[2])
+    assert texts["STOPSIGNAL"] == "SIGTERM"
+    return "\n".join(
+        [
+            *lines,
+            READ_ONLY,
+            f'run="setpriv --reuid={user} --regid={group} --clear-groups --no-new-privs env -i {texts["ENV"]}"',
+            f"start=({shlex.join(start)}) check=({shlex.join(check)}) url=http://127.0.0.1:{port}",
+            USE,
+        ]
+    )
+
+
+def _command(instruction: Instruction, context: Path, prefix: str) -> str:
+    name, text = instruction
+    match name:
+        case "WORKDIR":
+            return f"{prefix} mkdir -p {text} && cd {text}"
+        case "RUN":
+            return f"{prefix} sh -c {shlex.quote(text)}"
+        case "COPY" if "--from=" not in text:  # the other stage has the same file system here
+            *sources, target = text.split()
+            paths = " ".join(shlex.quote(str(context / source)) for source in sources)
+            return f"cp -r {paths} {target} && chown -R 10001:10001 ."
+    return ":"
+
+
+def test_every_command_works_in_an_empty_tree(tmp_path: Path) -> None:
+    copy_checkout(tmp_path)
+
+    ended = subprocess.run(
+        ["unshare", "--mount", "bash", "-c", script(tmp_path, free_port())], capture_output=True, text=True, cwd="/"
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.splitlines()[-1] == "201", ended.stdout
+
+
+def test_haproxy_accepts_its_configuration(tmp_path: Path) -> None:
+    if not shutil.which("haproxy"):
+        pytest.skip("needs Debian's haproxy")
+    key, certificate = (tmp_path / name for name in ("key", "certificate"))
+    make = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -keyout {key} -out {certificate}"
+    subprocess.run(make.split(), check=True, capture_output=True)
+    pem = tmp_path / "pets.pem"
+    pem.write_text(key.read_text() + certificate.read_text())
+    configuration = (CONTAINERFILE.parent / "haproxy.cfg").read_text().replace("/etc/haproxy/pets.pem", str(pem))
+    file = tmp_path / "haproxy.cfg"
+    file.write_text(configuration)
+
+    checked = subprocess.run(["haproxy", "-c", "-f", file], capture_output=True, text=True)
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
