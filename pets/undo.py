@@ -133,8 +133,10 @@ def _undo_deletion(
     name = str((change.before or {}).get("name"))
     if pet is not None:
         undoing.left_alone.append(LeftAlone(name, "exists again"))
-    elif trashed is None or trashed.deleted_at != change_set.created_at:
+    elif trashed is None:
         undoing.left_alone.append(LeftAlone(name, "is not in the trash any more"))
+    elif trashed.deleted_at != change_set.created_at:
+        undoing.left_alone.append(LeftAlone(name, "was put back and deleted again since"))
     else:
         undoing.deleted.append(trashed)
 

@@ -187,7 +187,13 @@ class TrashAdmin(PetHistory):
             self.message_user(request, message, messages.SUCCESS if pets else messages.INFO)
             return None
         question = f"Delete {count_of_pets(len(pets))} for good? This cannot be undone."
-        page = {"title": "Delete for good", "question": question, "button": "Yes, delete for good", "pets": pets}
+        page = {
+            "title": "Delete for good",
+            "question": question,
+            "button": "Yes, delete for good",
+            "pets": pets,
+            "is_dangerous": True,
+        }
         return self._confirmation(request, ids, action="delete_for_good", **page)
 
     def _selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet], limit: int) -> list[str]:

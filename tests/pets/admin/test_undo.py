@@ -123,6 +123,21 @@ def test_one_deleted_pet_comes_back_unless_its_id_belongs_to_another_pet(staff: 
     assert TrashedPet.objects.get().name == "Rex"
 
 
+def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    deleted = confirm(staff, act(staff, "delete_selected", {}, rex, tom))
+    trash.put_back([rex.pk], user_id=User.objects.get().pk, message="Back.")
+    trash.move([Pet.objects.get()], deleted_by="ada", now=timezone.now())
+    TrashedPet.objects.filter(name="Tom").delete()
+
+    assert messages(undo(staff, deleted)) == [
+        "“Rex” stayed as it is, because it was put back and deleted again since.",
+        "“Tom” stayed as it is, because it is not in the trash any more.",
+        "Nothing was undone, and no pet was changed.",
+    ]
+    assert TrashedPet.objects.get().name == "Rex"
+
+
 def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staff: Client) -> None:
     rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom")
     file = f"id,name,tag,status\n{rex.pk},Max,cat,sold\n{tom.pk},Tim,,available\n,New,,\n,Edited,,\n"

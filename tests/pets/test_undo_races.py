@@ -1,0 +1,125 @@
+"""Undoing while others undo, change, delete or put back the same pets at the same time."""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from pets import trash, undo
+from pets.models import ChangeSet, Pet, TrashedPet
+from tests.store.counts import assert_exact
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada", is_staff=True)
+
+
+def together(*works: Callable[[], Any]) -> list[Any]:
+    """Run functions at the same time, each with its own connection, and return their results or exceptions."""
+    results: list[Any] = [None] * len(works)
+    start = threading.Barrier(len(works))
+
+    def run(number: int) -> None:
+        try:
+            connection.ensure_connection()
+            start.wait()
+            results[number] = works[number]()
+        except Exception as error:
+            results[number] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=[number]) for number in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def sold(owner: User, count: int = 200) -> ChangeSet:
+    """Mark pets as sold, and return the record of it."""
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(count))
+    with transaction.atomic():
+        Pet.objects.update(status="sold")
+        changes = [undo.Change(pet.pk, {"status": "available"}, {"status": "sold"}) for pet in pets]
+        return record(owner, ChangeSet.Kind.CHANGED, changes)
+
+
+def record(owner: User, kind: ChangeSet.Kind, changes: list[undo.Change], **fields: Any) -> ChangeSet:
+    return undo.record(
+        kind=kind, summary="Changed.", changes=changes, owner_id=owner.pk, permissions="pets.change_pet", **fields
+    )
+
+
+def deleted(owner: User, count: int = 200) -> ChangeSet:
+    """Delete pets, and return the record of it."""
+    pets, now = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(count)), timezone.now()
+    with transaction.atomic():
+        trash.move(pets, deleted_by="ada", now=now)
+        return record(owner, ChangeSet.Kind.DELETED, [*map(undo.deletion, pets)], now=now)
+
+
+def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(ada: User) -> None:
+    change = sold(ada)
+
+    results = together(*[lambda: undo.undo(change.pk, user=ada)] * 4)
+
+    done = [result for result in results if isinstance(result, undo.Undoing)]
+    assert [type(result) for result in results].count(undo.NotUndoableError) == 3
+    assert [one.count for one in done] == [200]
+    assert Pet.objects.filter(status="available").count() == 200
+    assert_exact()
+
+
+def test_a_status_that_someone_sets_during_an_undo_is_kept(ada: User) -> None:
+    change = sold(ada)
+    ids = sorted(Pet.objects.values_list("pk", flat=True), reverse=True)
+
+    def mark_pending() -> None:
+        for pk in ids:
+            Pet.objects.filter(pk=pk).update(status="pending")
+
+    done, marked = together(lambda: undo.undo(change.pk, user=ada), mark_pending)
+
+    assert marked is None
+    assert done.count + len(done.left_alone) == 200
+    assert Pet.objects.filter(status="pending").count() == 200
+    assert_exact()
+
+
+def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exist_once(ada: User) -> None:
+    change = deleted(ada)
+    ids = list(TrashedPet.objects.values_list("pk", flat=True))
+
+    done, back = together(
+        lambda: undo.undo(change.pk, user=ada), lambda: trash.put_back(ids, user_id=ada.pk, message="Back.")
+    )
+
+    assert {done.count, len(back.pets)} == {0, 200}
+    assert (Pet.objects.count(), TrashedPet.objects.count()) == (200, 0)
+    assert_exact()
+
+
+def test_an_id_that_an_import_takes_while_its_pet_is_put_back_is_not_lost(ada: User) -> None:
+    deleted(ada)
+    ids = list(TrashedPet.objects.order_by("pk").values_list("pk", flat=True))
+
+    def take() -> None:
+        with suppress(IntegrityError), transaction.atomic():  # the ids are back already
+            Pet.objects.bulk_create(Pet(pk=pk, name="Imported") for pk in ids[::2])
+
+    back, _ = together(lambda: trash.put_back(ids, user_id=ada.pk, message="Back."), take)
+
+    names = list(Pet.objects.values_list("name", flat=True))
+    assert len(names) == 200
+    assert TrashedPet.objects.count() == names.count("Imported") == len(back.taken)
+    assert_exact()
