@@ -192,7 +192,6 @@ class TrashAdmin(PetHistory):
             "question": question,
             "button": "Yes, delete for good",
             "pets": pets,
-            "is_dangerous": True,
         }
         return self._confirmation(request, ids, action="delete_for_good", **page)
 

@@ -38,7 +38,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 class UndoAdmin(admin.ModelAdmin):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("time", "owner", "linked_summary", "count")
+    list_display = ("time", "made_by", "linked_summary", "count")
     list_display_links = None
     list_select_related = ("owner",)
     ordering = ("-created_at", "-pk")
@@ -63,6 +63,10 @@ class UndoAdmin(admin.ModelAdmin):
     @admin.display(description="time (UTC)")
     def time(self, change_set: ChangeSet) -> str:
         return f"{change_set.created_at:%Y-%m-%d %H:%M}"
+
+    @admin.display(description="made by")
+    def made_by(self, change_set: ChangeSet) -> str:
+        return str(change_set.owner)
 
     @admin.display(description="change")
     def linked_summary(self, change_set: ChangeSet) -> str:
