@@ -6,19 +6,24 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
 from django.contrib.admin.models import CHANGE, DELETION
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from pets import history, trash
 from pets.fields import EDITABLE
 from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
 from pets.trash import BATCH, batches
+from petservice.db.backend import backend
 
 # Number of expired rows that one change deletes beyond the number of its own rows, so that the table does not grow.
 _MAX_DELETED = 1000
 # Number of expired change sets that one change looks at.
 _MAX_SETS = 20
+
+# Maximum length of the stored summary, in characters. The history has the complete values.
+MAX_SUMMARY = 1000
 
 Values = dict[str, str | None]
 
@@ -60,15 +65,24 @@ def record(
     """
     now = now or timezone.now()
     change_set = ChangeSet.objects.create(
-        kind=kind, summary=summary, count=len(changes), owner_id=owner_id, permissions=permissions, created_at=now
+        kind=kind,
+        summary=summary[:MAX_SUMMARY],
+        count=len(changes),
+        owner_id=owner_id,
+        permissions=permissions,
+        created_at=now,
     )
-    ChangedPet.objects.bulk_create(
-        (ChangedPet(change_set=change_set, pet_id=pk, before=before, after=after) for pk, before, after in changes),
-        batch_size=BATCH,
-    )
+    key = ChangeSet._meta.pk.get_db_prep_save(change_set.pk, connection)
+    rows = [(key, pk, _json(before), _json(after)) for pk, before, after in changes]
+    columns = ("change_set_id", "pet_id", "before", "after")
+    backend().copy_rows(ChangedPet._meta.db_table, columns, [rows], refresh_statistics=False)
     _delete_expired(now, beyond=len(changes))
     trash.delete_expired(now=now, beyond=len(changes))
     return change_set
+
+
+def _json(values: Values | None) -> str | None:
+    return None if values is None else orjson.dumps(values).decode()
 
 
 def _delete_expired(now: datetime, beyond: int) -> None:
@@ -111,8 +125,9 @@ def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
     """Return what an undo would do now. With `lock`, all pets stay locked until the current transaction ends."""
     rows = ChangedPet.objects.filter(change_set=change_set).order_by("pet_id")
     changes = [Change(*row) for row in rows.values_list("pet_id", "before", "after")]
-    pets = _by_id(Pet, [one.pet_id for one in changes], lock)
-    trashed = _by_id(TrashedPet, [one.pet_id for one in changes if one.pet_id not in pets], lock)
+    pets = _by_id(Pet, [one.pet_id for one in changes], EDITABLE, lock)
+    missing = [one.pet_id for one in changes if one.pet_id not in pets]
+    trashed = _by_id(TrashedPet, missing, ("name", "deleted_at"), lock)
     undoing = Undoing()
     for one in changes:
         if one.after is None:
@@ -122,8 +137,9 @@ def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
     return undoing
 
 
-def _by_id(model: Any, ids: list[str], lock: bool) -> dict[str, Any]:
-    rows = model.objects.select_for_update() if lock else model.objects.all()
+def _by_id(model: Any, ids: list[str], fields: Sequence[str], lock: bool) -> dict[str, Any]:
+    """Return records by their ids; without a lock, only rows with these fields, which takes half the time."""
+    rows = model.objects.select_for_update() if lock else model.objects.values_list("pk", *fields, named=True)
     return {row.pk: row for some in batches(ids) for row in rows.filter(pk__in=some).order_by("pk")}
 
 

@@ -71,7 +71,8 @@ class Deletions(BulkChanges):
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
         """Record the deletions in the history of the pets, which the trash shows."""
-        return history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted.") for pet in queryset))
+        history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted.") for pet in queryset))
+        return []
 
     def _move_to_trash(self, request: HttpRequest, pets: list[Pet]) -> None:
         now = timezone.now()

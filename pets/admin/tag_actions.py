@@ -20,6 +20,9 @@ from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.trash import batches
+from petservice import bounded_paginator
+
+_TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
 
 
 class TagField(forms.CharField):
@@ -78,8 +81,9 @@ class TagActions(BulkChanges):
         old, new = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"]
         if form.cleaned_data["all_pets"]:
             all_pets = selections.of_queryset(Pet.objects.filter(equals("tag", old)))
-            if self.is_too_large(request, all_pets):
-                return None
+            if len(all_pets) > bounded_paginator.MAX_COUNTED:
+                form.add_error("all_pets", _TOO_MANY.format(count_of_pets(bounded_paginator.MAX_COUNTED)))
+                return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
             if len(all_pets) > MAX_UNCONFIRMED:
                 pets, hidden = count_of_pets(len(all_pets)), {"old_tag": old, "new_tag": new}
                 question = f"Change the tag of {pets} from {quoted(old)} to {quoted(new)}?"

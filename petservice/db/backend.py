@@ -54,8 +54,18 @@ class Backend(Protocol):
     def run_blocking(self, function: Callable[[], T]) -> T:
         """Run a function that writes, and return its result; on a thread if it would block an event loop."""
 
-    def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
-        """Insert batches of rows, in the current transaction, by the database's fastest method."""
+    def copy_rows(
+        self,
+        table: str,
+        columns: Sequence[str],
+        batches: Iterable[Sequence[Sequence[Any]]],
+        *,
+        refresh_statistics: bool = True,
+    ) -> None:
+        """Insert batches of rows, in the current transaction, by the database's fastest method.
+
+        Leave `refresh_statistics` on if the number of rows in the table may change greatly.
+        """
 
     def read_consistently(self) -> AbstractContextManager[Any]:
         """Return a context in which rows are fetched in small batches and show the state at the statement's start."""

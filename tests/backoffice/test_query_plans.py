@@ -4,16 +4,20 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from pets.models import Pet
+from pets import trash, undo
+from pets.models import ChangeSet, Pet, TrashedPet
 from pets.services import create_pet
 from petservice.bounded_paginator import MAX_COUNTED
 
 PETS = reverse("admin:pets_pet_changelist")
+TRASH = reverse("admin:pets_trashedpet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")
 QUERIES = [
     "",
@@ -31,10 +35,17 @@ QUERIES = [
 
 
 @pytest.fixture
-def pages() -> list[str]:
+def pages(admin_user: User) -> list[str]:
     pet = create_pet(name="Rex", tag="dog")
     lists = [url + query.format(id=pet.pk) for url in (PETS, INVENTORY) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
+    trash.move([Pet.objects.create(name="Max")], deleted_by="ada", now=timezone.now())
+    edit = undo.Change(pet.pk, {"status": "sold"}, {"status": "available"})
+    fields = {"kind": ChangeSet.Kind.CHANGED, "summary": "Changed.", "permissions": "pets.change_pet"}
+    change = undo.record(changes=[edit], owner_id=User.objects.get().pk, **fields)
+    one += [reverse("admin:pets_trashedpet_change", args=[TrashedPet.objects.get().pk])]
+    one += [reverse("admin:pets_changeset_change", args=[change.pk]), reverse("admin:pets_changeset_changelist")]
+    one += [TRASH, f"{TRASH}?q=ma", f"{TRASH}?q={pet.pk}"]
     return [reverse("admin:index"), *lists, f"{PETS}tags/?q=d", f"{PETS}tags/", *one]
 
 
@@ -72,7 +83,9 @@ def plans(client: Client, pages: list[str], table: str) -> dict[str, str]:
     return {query: plan_of(query) for url in pages for query in queries_about(table, client, url)}
 
 
-@pytest.mark.parametrize("table", ["pets_pet", "django_admin_log"])
+@pytest.mark.parametrize(
+    "table", ["pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet"]
+)
 def test_no_query_scans_a_whole_table(admin_client: Client, pages: list[str], only_indexes: None, table: str) -> None:
     found = plans(admin_client, pages, table)
 

@@ -42,6 +42,30 @@ def urls(pet: str) -> Iterator[str]:
     yield f"/admin/pets/pet/{pet}/delete/"
 
 
+def test_pages_that_undo_changes_and_put_pets_back_are_accessible(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Trashed"})
+
+    def act(action: str) -> None:
+        staff_page.goto("/admin/pets/pet/?q=trashed")
+        staff_page.locator("#action-toggle").check()
+        staff_page.locator("select[name=action]").select_option(action)
+        staff_page.get_by_role("button", name="Go").click()
+
+    act("rename_tag")
+    assert_accessible(staff_page)
+    act("delete_selected")
+    staff_page.get_by_role("button", name="Yes, delete 1 pet").click()
+    staff_page.get_by_role("link", name="Undo", exact=True).click()
+    assert_accessible(staff_page)
+    for url in ("/admin/pets/changeset/", "/admin/pets/trashedpet/"):
+        staff_page.goto(url)
+        assert_accessible(staff_page)
+    staff_page.get_by_role("link", name="Trashed").first.click()
+    assert_accessible(staff_page)
+    staff_page.get_by_role("button", name="Put this pet back").click()
+    expect(staff_page.get_by_text("is back, with all its values.")).to_be_visible()
+
+
 def test_forms_with_errors(staff_page: Page) -> None:
     staff_page.goto("/admin/pets/pet/add/")
     staff_page.get_by_label("Name:").fill("   ")

@@ -197,7 +197,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def run_blocking(self, function: Callable[[], T]) -> T:
         return function()
 
-    def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
+    def copy_rows(
+        self,
+        table: str,
+        columns: Sequence[str],
+        batches: Iterable[Sequence[Sequence[Any]]],
+        *,
+        refresh_statistics: bool = True,
+    ) -> None:
         table, names = self.ops.quote_name(table), ", ".join(map(self.ops.quote_name, columns))
         with self.cursor() as cursor:
             with self.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
@@ -206,7 +213,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                         copy.write_row(row)
             # Without ANALYZE, PostgreSQL plans by the old table size for up to a minute. SKIP_LOCKED, because a session
             # that builds an index waits for this transaction, and waiting for it would be a deadlock.
-            cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
+            if refresh_statistics:
+                cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
 
     def read_consistently(self) -> AbstractContextManager[Any]:
         # PostgreSQL sends rows in batches only within a transaction.

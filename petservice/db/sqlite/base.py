@@ -108,7 +108,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         current = waiter.get()
         return function() if current is None else current.wait_for_thread(function)
 
-    def copy_rows(self, table: str, columns: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]) -> None:
+    def copy_rows(
+        self,
+        table: str,
+        columns: Sequence[str],
+        batches: Iterable[Sequence[Sequence[Any]]],
+        *,
+        refresh_statistics: bool = True,
+    ) -> None:
         names = ", ".join(map(self.ops.quote_name, columns))
         places = ", ".join("%s" for _ in columns)
         sql = f"INSERT INTO {self.ops.quote_name(table)} ({names}) VALUES ({places})"  # noqa: S608  # our own names

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.services import create_pet
+from petservice import bounded_paginator
 from petservice.audit.models import AuditEntry
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import LIST, histories, page_of
@@ -45,7 +46,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
     ]
     assert tags() == {"Rex": "hound", "Tom": " Fish", "Max": " Fish"}
     assert histories(staff, tom) == [("admin", "Tag changed from nothing to “ Fish”.")]
-    assert AuditEntry.objects.get().count == 2
+    assert AuditEntry.objects.get(kind=AuditEntry.Kind.CHANGED).count == 2
     undo(staff, response)
     assert tags() == {"Rex": "hound", "Tom": None, "Max": "cat"}
 
@@ -96,6 +97,19 @@ def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(sta
     assert tags()["Pet 07"] == "wolf"
     undo(staff, response)
     assert set(tags().values()) == {"Dog", "wolf", "Feline"}
+
+
+def test_a_tag_of_more_pets_than_one_action_changes_stays(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex", tag="dog") for _ in range(4))
+    page = act(staff, "rename_tag", {}, pets[0])
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 3)
+
+    again = answer(staff, page, new_tag="cat", all_pets="on")
+
+    assert again.context["form"].errors["all_pets"] == [
+        "More than 3 pets have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
+    ]
+    assert set(tags().values()) == {"dog"}
 
 
 def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) -> None:

@@ -80,9 +80,19 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
 
 
 def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Client) -> None:
-    pet = create_pet(name="Rex", tag="dog")
+    submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex", "tag": "dog"})
+    pet = Pet.objects.get()
     edited = submit(staff, page_of(pet), "pet_form", {"name": "Max", "tag": "", "status": "sold"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Max", None, "sold")
+    audit = AuditEntry.objects.filter(record_id=pet.pk).order_by("pk").values_list("kind", "message")
+    assert list(audit) == [
+        ("added", "Added."),
+        (
+            "changed",
+            "“Max”: Name changed from “Rex” to “Max”. Tag changed from “dog” to nothing. "
+            "Status changed from available to sold.",
+        ),
+    ]
 
     assert messages(undo(staff, edited)) == ["Undone. The old values of 1 pet are restored."]
 
@@ -91,6 +101,15 @@ def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Clie
     listed = send(staff, INVENTORY, fields | {"form-0-status": "pending"})
     undo(staff, listed)
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex", "dog", "available")
+
+
+def test_an_edit_of_texts_of_the_maximum_length_is_undone(staff: Client) -> None:
+    pet = create_pet(name="x" * 255, tag="y" * 255)
+    edited = submit(staff, page_of(pet), "pet_form", {"name": "Ж" * 255, "tag": "z" * 255})
+
+    undo(staff, edited)
+
+    assert Pet.objects.values_list("name", "tag").get() == ("x" * 255, "y" * 255)
 
 
 def test_deleted_pets_come_back_with_all_values_and_their_history(staff: Client) -> None:
