@@ -23,7 +23,8 @@ from petservice.sign_in.confirmation import ConfirmedChanges
 class AccountAdmin(ConfirmedChanges, LinkViews, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
-    list_display = ("user_name", "name", "role_label", "state", "last_login_text")
+    # The state comes early, so that a phone shows it.
+    list_display = ("user_name", "state", "role_label", "name", "last_login_text")
     list_filter = (StateFilter,)
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)

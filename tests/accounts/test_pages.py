@@ -21,12 +21,12 @@ pytestmark = pytest.mark.django_db
 
 
 def rows(client: Client, query: str = "") -> dict[str, list[str]]:
-    """Return the cells of each row of the list, by the name of the account."""
+    """Return full name, role, state and last login of each row of the list, by the name of the account."""
     page = client.get(LIST + query).content.decode()
     body = page.partition("<tbody>")[2].partition("</tbody>")[0]
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("<tr>")[1:]]
     texts = [[unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
-    return {name: rest for name, *rest in texts}
+    return {name: [full_name, role, state, last] for name, state, role, full_name, last in texts}
 
 
 def save(client: Client, account: User, fields: dict[str, str]) -> Any:
