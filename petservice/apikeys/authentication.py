@@ -13,6 +13,7 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.db.compiled import CompiledQuery
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
+from petservice.sign_in import factors
 
 HEADER = "X-API-Key"
 UNKNOWN = "Unknown API key. Check that you copied the complete key."
@@ -86,6 +87,6 @@ class StaffSessionAuthentication(SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[object, None] | None:
         result: tuple[object, None] | None = super().authenticate(request)
-        if result is None or not getattr(result[0], "is_staff", False):
+        if result is None or not getattr(result[0], "is_staff", False) or not factors.is_satisfied(result[0]):
             return None
         return result

@@ -36,6 +36,11 @@ def is_required(user: Any) -> bool:
     return bool(settings.SECOND_FACTOR == "all")
 
 
+def is_satisfied(user: Any) -> bool:
+    """Return whether a person has entered a code in this session, or needs none."""
+    return user.is_verified() or not (is_set_up(user) or is_required(user))
+
+
 def _is_sensitive(permission: str) -> bool:
     app, _, action = permission.partition(".")
     return app in _SENSITIVE_APPS and not action.startswith("view_")

@@ -44,7 +44,8 @@ class KeptForm:
     @property
     def shown_fields(self) -> list[list[str]]:
         """The fields that a person has filled in."""
-        return [[name, value] for name, value in self.fields if value and not name.startswith("_")]
+        hidden = ("_", "initial", "form_token")
+        return [[name, value] for name, value in self.fields if value and not name.startswith(hidden)]
 
     def signed(self) -> str | None:
         """Return the form as text for a hidden field, or None if it is too long."""

@@ -175,3 +175,14 @@ def test_a_person_without_permission_is_refused_after_the_confirmation_as_well(a
     asked = client.post(ADD_KEY, {"name": "Acme"})
 
     assert confirm(client, asked, PASSWORD).status_code == 403
+
+
+def test_strangers_cannot_have_passwords_checked(boss: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(User, "check_password", lambda user, password: checked.append(password))
+    fields = {"name": "Acme", "confirmation": PASSWORD, "confirmed_method": "POST"}
+
+    for url in (ADD_KEY, ADD_USER, reverse("admin:second_factor"), reverse("admin:index")):
+        assert "Your session has ended" in Client().post(url, fields).content.decode()
+
+    assert checked == []

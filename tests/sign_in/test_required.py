@@ -3,12 +3,14 @@
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, Permission, User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
+from rest_framework.request import Request
 
+from petservice.apikeys.authentication import StaffSessionAuthentication
 from petservice.sign_in import factors
 from tests.backoffice.login import ADD, INDEX
-from tests.sign_in.authenticator import SECOND_FACTOR, set_up
+from tests.sign_in.authenticator import SECOND_FACTOR, set_up, with_factor
 
 PETS, KEYS = "Pets and inventory", "Pets, inventory and API keys"
 
@@ -70,3 +72,19 @@ def test_others_notice_nothing(settings: LazySettings, ada: User) -> None:
     client.force_login(ada)
 
     assert client.get(INDEX).status_code == 200
+
+
+def test_the_browsable_api_accepts_only_sessions_with_the_required_factor(
+    settings: LazySettings, boss: User, rf: RequestFactory
+) -> None:
+    request = rf.get("/v1/pets")
+    request.user = boss
+    boss.is_verified = lambda: False
+    accepted = StaffSessionAuthentication().authenticate(Request(request))
+    assert accepted == (boss, None)
+
+    settings.SECOND_FACTOR = "keys"
+    assert StaffSessionAuthentication().authenticate(Request(request)) is None
+    settings.SECOND_FACTOR = "off"
+    with_factor(boss)
+    assert StaffSessionAuthentication().authenticate(Request(request)) is None
