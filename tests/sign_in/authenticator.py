@@ -44,13 +44,18 @@ def with_factor(user: User) -> Authenticator:
 
 def set_up(client: Client) -> tuple[Authenticator, list[str]]:
     """Set up a second factor on its page, and return the app and the recovery codes."""
-    page = client.get(SECOND_FACTOR).content.decode()
-    secret = re.search(r'<code id="secret">([A-Z2-7 ]+)</code>', page)[1]
-    app = Authenticator(b32decode(secret.replace(" ", "")))
-    signed = re.search(r'name="secret" value="([^"]+)"', page)[1]
+    page = client.get(SECOND_FACTOR)
+    app = app_of(page)
+    signed = re.search(r'name="secret" value="([^"]+)"', page.content.decode())[1]
     shown = client.post(SECOND_FACTOR, {"secret": signed, "code": app.code()}).content.decode()
     TOTPDevice.objects.update(tolerance=50)
     return app, recovery_codes(shown)
+
+
+def app_of(page: Any) -> Authenticator:
+    """Return an app into which the secret on the page was typed."""
+    secret = re.search(r'<code id="secret">([A-Z2-7 ]+)</code>', page.content.decode())[1]
+    return Authenticator(b32decode(secret.replace(" ", "")))
 
 
 def recovery_codes(page: str) -> list[str]:
