@@ -89,8 +89,12 @@ class LifeCycleViews(CreationViews):
         """Ask for confirmation, then revoke one key."""
         api_key = self._changeable(request, pk)
         if api_key is None or request.method == "POST":
-            if api_key is not None and self._revoke(request, [api_key]):
-                self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
+            if api_key is not None:
+                is_revoked = self._revoke(request, [api_key])
+                message = (
+                    f"Revoked {api_key}." if is_revoked else f"{api_key} was already revoked. Nothing was changed."
+                )
+                self.message_user(request, message, messages.SUCCESS if is_revoked else messages.WARNING)
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         return self._confirmation(request, [api_key], "revoke", form=None)
 

@@ -7,6 +7,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from petservice.apikeys.admin import APIKeyAdmin
 from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE
@@ -52,6 +53,20 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
     assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
     admin_client.post(url("revoke", key))
     assert entries() == [], "it was revoked already"
+
+
+def test_a_key_that_another_page_revokes_at_the_same_time_is_recorded_once(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    read_before = APIKey.objects.get()
+    admin_client.post(url("revoke", key))
+    monkeypatch.setattr(APIKeyAdmin, "_changeable", lambda *_: read_before)
+
+    response = admin_client.post(url("revoke", key), follow=True)
+
+    assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
+    assert f"{key} was already revoked." in response.content.decode()
 
 
 def test_a_replacement_is_recorded_for_both_keys(admin_client: Client) -> None:

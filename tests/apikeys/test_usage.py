@@ -148,13 +148,13 @@ def test_what_cannot_be_written_is_kept_and_written_later(
 
     def write_first_only(keys: list[int], *others: Any) -> None:
         if keys == [second.pk]:
+            use(key_usage, second.pk, NOW + SECOND, status=500)  # a request that arrives at the same time
             raise OperationalError("disk full")
         written(keys, *others)
 
     monkeypatch.setattr(key_usage, "_write_keys", write_first_only)
     with pytest.raises(OperationalError):
         key_usage.write(NOW)
-    use(key_usage, second.pk, NOW + SECOND, status=500)
     monkeypatch.undo()
     key_usage.write(NOW + 60 * SECOND)
 
