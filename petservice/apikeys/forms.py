@@ -55,7 +55,7 @@ class KeyForm(forms.ModelForm):
             past = "This time is in the past, so the key would not work. Choose a later time."
             return past if is_past else None
         if self.instance.is_expired(now):
-            return "This key has expired. Its expiry cannot be changed any more. Create a new key instead."
+            return "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
         if is_past:
             return "This time is in the past. Choose a later time. To stop the key immediately, use Revoke."
         if expires_at is None and self.instance.replaced_by_id is not None:

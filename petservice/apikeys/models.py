@@ -211,7 +211,7 @@ class APIKey(models.Model):
         # The key may have been revoked after it was read. The lock prevents that until the replacement exists.
         self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
         if self.is_revoked or self.is_expired(now):
-            raise ValueError("A revoked or expired key cannot be rotated. Create a new key instead.")
+            raise ValueError("A revoked or expired key cannot be rotated. Use “Create a replacement” instead.")
         if self.replaced_by is not None:
             raise ValueError(f"This key was already replaced by {self.replaced_by}. Rotate that key instead.")
         replacement, plain = APIKey.objects.create_key(

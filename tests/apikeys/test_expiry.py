@@ -81,7 +81,7 @@ def test_an_expired_key_cannot_be_made_valid_again(admin_client: Client, days: i
 
     response = change(admin_client, record, **expiry(timezone.now() + days * DAY if days else None))
 
-    assert "Create a new key instead" in response.content.decode()
+    assert "“Create a replacement”" in response.content.decode()
     assert APIKey.objects.get().expires_at == expired_at
 
 

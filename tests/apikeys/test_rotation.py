@@ -162,7 +162,7 @@ def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Clien
 
     response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
 
-    assert "Create a new key instead" in response.content.decode()
+    assert "“Create a replacement”" in response.content.decode()
     assert APIKey.objects.count() == 1
 
 
