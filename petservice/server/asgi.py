@@ -23,7 +23,6 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
 from petservice.db.backend import backend
 from petservice.handler import Handler
-from petservice.health import known_response, readiness, renew, unavailable
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
@@ -43,7 +42,8 @@ from petservice.server.limits import (
     WRITE_THREADS,
 )
 from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
-from petservice.server.public_responses import Key, PublicResponses
+from petservice.server.probes import Probes
+from petservice.server.public_responses import PublicResponses
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
@@ -83,10 +83,9 @@ class Application:
         self._login_threads = asyncio.Semaphore(CONCURRENT_LOGINS)
         self._known = KnownClients()
         # Separate queues, so that no kind of request waits for slow requests of another kind.
-        self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "readiness", "health")}
+        self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "pieces")}
         self._public = PublicResponses(handler)
-        # The response of the health check is always the same, except for the request id.
-        self._health = {scheme: _health_response(handler, scheme) for scheme in ("http", "https")}
+        self._probes = Probes(handler, self._public, self.threads["readiness"], database.call_timeout)
 
     def close(self) -> None:
         """Close the database connections of the greenlets. No request may follow."""
@@ -129,10 +128,13 @@ class Application:
                 record.handled(request)
         scope[CLIENT_KIND] = self._client_kind(request)
         try:
-            await send_response(send, request.method, response, record)
+            turn = partial(self._turn, "pieces", request)
+            await send_response(send, request.method, response, record, turn)
         except Exception as error:
             # gunicorn refuses invalid headers before it sends anything, and would respond in HTML.
             await send_response(send, request.method, self._failed(request, error), record)
+        if not request.is_for_api and request.path_info != READINESS:  # its check may still run after its timeout
+            request.release()
 
     async def _response(self, request: Request, receive: Receive) -> Response:
         path = request.path_info
@@ -142,15 +144,10 @@ class Application:
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
         if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # DEBUG has a browsable API
-            async with self._turns["health"].take(counted_address(request)):
-                return self._health_response(request)
+            return await self._probes.health(request)
         if request.is_for_api:
             return await self._api_response(request)
-        return await self._readiness(request)
-
-    def _health_response(self, request: Request) -> Response:
-        status, headers, body = self._health[request.scheme or "http"]
-        return status, [*headers, (b"X-Request-ID", request_id_of(request.META).encode())], body
+        return await self._probes.readiness(request)
 
     def _client_kind(self, request: Request) -> str:
         if request.path_info in PROBES:
@@ -238,32 +235,6 @@ class Application:
             self._known.forget(request.credential)
         return response
 
-    async def _readiness(self, request: Request) -> Response:
-        # Without a timeout, a database that does not respond would keep the client waiting.
-        try:
-            async with (
-                asyncio.timeout(self._call_timeout),
-                self._turns["readiness"].take(counted_address(request)),
-            ):
-                return await self._current_readiness(request)
-        except TimeoutError:
-            return whole(with_standard_headers(unavailable(), request_id_of(request.META)))
-
-    async def _current_readiness(self, request: Request) -> Response:
-        known = known_response() if request.method in ("GET", "HEAD") else None
-        if known is not None and readiness.is_due() and not self.threads["readiness"].is_busy:
-            # Start the next check in the background, so that requests need not wait for it.
-            self._renewal = asyncio.ensure_future(self.threads["readiness"].call(renew))
-        response = None if known is None else self._public.get(self._readiness_key(request, known.content), request)
-        if response is None:
-            response = await self._on_thread("readiness", request)
-            # The key is that of the new body, because the state may have changed since the lookup above.
-            self._public.keep(self._readiness_key(request, response[2]), request, response)
-        return response
-
-    def _readiness_key(self, request: Request, body: bytes) -> Key:
-        return READINESS, body.decode(), request.scheme or "", ""
-
     async def _on_thread(self, name: str, request: Request) -> Response:
         return encoded(*await self.threads[name].call(partial(self._handler.page_response, request)))
 
@@ -285,16 +256,6 @@ def _insert_requests() -> set[tuple[str, str]]:
         for method, action in getattr(view, "actions", {}).items()
         if action in view.cls.insert_actions  # type: ignore[union-attr]
     }
-
-
-def _health_response(handler: Handler, scheme: str) -> Response:
-    """Return the response of the health check, without a request id."""
-    scope = {
-        **{"method": "GET", "scheme": scheme, "raw_path": HEALTH.encode(), "query_string": b"", "root_path": ""},
-        **{"server": None, "client": None, "headers": []},
-    }
-    status, headers, body = whole(handler.api_response(Request(scope)))
-    return status, [(name, value) for name, value in headers if name != b"X-Request-ID"], body
 
 
 application = Application(wsgi_application)

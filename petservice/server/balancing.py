@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
-from petservice.server.priority import KNOWN, STRANGER
+from petservice.server.priority import KNOWN, LISTENER, STRANGER
 
 # Number of slots for worker processes. A worker's slot follows from its age, so two running workers share a slot only
 # after many restarts. They are then balanced less evenly.
@@ -97,6 +97,7 @@ class Acceptor:
         self._handshakes: set[asyncio.Task[None]] = set()
         for listener in listeners:
             listener.setblocking(False)
+            set_kind(listener.fileno(), LISTENER)
 
     def listen(self) -> None:
         """Accept connections if the limit is not reached."""

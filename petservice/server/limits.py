@@ -61,13 +61,16 @@ READINESS_THREADS = 1
 # Number of strangers' requests in progress, for each kind: API reads and writes, pages, public responses, /ready and
 # /v1/health. Strangers queue for each other by address. Other clients do not wait for them.
 CONCURRENT_STRANGERS = 1
+# Steps of the event loop in which a request of a known client, and then one of a probe, has priority: it is received,
+# handled and answered in three. Afterwards, strangers get a step even if further requests of others have arrived.
+PRIORITY_STEPS = 3
 # Maximum number of remembered keys and sessions whose clients are not strangers. The oldest is forgotten first.
 MAX_KNOWN_CLIENTS = 10_000
 # Maximum size of the cache of public responses in bytes. All static files together are smaller.
 MAX_PUBLIC_BYTES = 16 * 1024 * 1024
 # Size of the pieces in which a response is sent. The next piece waits until the client reads, so that a slow client
-# does not occupy memory for a large response.
-RESPONSE_PIECE_BYTES = 256 * 1024
+# does not occupy memory for a large response. Other clients are served between two pieces.
+RESPONSE_PIECE_BYTES = 128 * 1024
 
 # Logins.
 

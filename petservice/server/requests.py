@@ -67,6 +67,15 @@ class Request(ASGIRequest):
         """Continue without the body; the server closes the connection after the response, with the body unread."""
         self.META["CONTENT_LENGTH"] = "0"
 
+    def release(self) -> None:
+        """Free all that the middleware has stored in the request, which can no longer be used.
+
+        Sessions, messages and users refer to their request. So only the garbage collector would free them, and it would
+        interrupt the requests of other clients.
+        """
+        self._received.close()
+        self.__dict__.clear()
+
     async def receive_body(self, receive: Receive, max_bytes: int) -> None:
         """Receive the body. Raises RefusedBodyError if it is incomplete, or too large for a page.
 

@@ -1,6 +1,8 @@
 """The conversion of Django's responses into ASGI messages."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from django.http import HttpResponse
@@ -28,7 +30,14 @@ def encoded(response: HttpResponseBase, body: bytes) -> Response:
     return response.status_code, headers, body
 
 
-async def send_response(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
+async def send_response(
+    send: Send,
+    method: str | None,
+    response: Response,
+    record: AccessRecord | None,
+    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+) -> None:
+    """Send a response. Each piece of a large one is sent in its own step of the event loop, in a turn of its own."""
     status, headers, body = response
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
@@ -40,4 +49,6 @@ async def send_response(send: Send, method: str | None, response: Response, reco
         piece = body[sent : sent + RESPONSE_PIECE_BYTES]
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         sent += len(piece)
+        async with turn():
+            await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": body[sent:]})

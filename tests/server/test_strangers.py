@@ -1,17 +1,20 @@
 """Clients without a key or a session wait for each other, and never delay a client that has one."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 
 from petservice.server.admission import KnownClients, Turns
 from petservice.server.limits import (
@@ -21,6 +24,7 @@ from petservice.server.limits import (
     PAGE_THREADS,
     RESPONSE_PIECE_BYTES,
 )
+from petservice.server.requests import Request
 from petservice.server.responses import send_response
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
@@ -159,16 +163,42 @@ def test_large_response_is_sent_in_pieces() -> None:
     """The next piece waits until the client has read some data, so a slow client holds no copy of the rest."""
     body = os.urandom(3 * RESPONSE_PIECE_BYTES + 1)
     messages: list[dict[str, Any]] = []
+    sent_before_turns: list[int] = []
+
+    @asynccontextmanager
+    async def turn() -> AsyncIterator[None]:
+        sent_before_turns.append(len(messages) - 1)
+        yield
 
     async def send(message: dict[str, Any]) -> None:
         messages.append(message)
 
-    asyncio.run(send_response(send, "GET", (200, [], body), None))
+    asyncio.run(send_response(send, "GET", (200, [], body), None, turn))
 
     pieces = [message["body"] for message in messages[1:]]
     assert b"".join(pieces) == body
     assert max(map(len, pieces)) == RESPONSE_PIECE_BYTES
     assert [message.get("more_body", False) for message in messages[1:]] == [True] * 3 + [False]
+    assert sent_before_turns == [1, 2, 3]
+
+
+def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
+    request = Request(
+        {
+            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/admin/", "query_string": b""},
+            **{"root_path": "", "server": None, "client": None, "headers": []},
+        }
+    )
+    stored = request.session = SessionStore()  # type: ignore[assignment]
+    stored.request = request  # type: ignore[attr-defined]
+    is_alive = weakref.ref(stored)
+    gc.disable()
+    try:
+        request.release()
+        del request, stored
+        assert is_alive() is None
+    finally:
+        gc.enable()
 
 
 def test_connections_of_an_address_are_limited(tmp_path: Path) -> None:
