@@ -6,8 +6,8 @@ It needs `wrk` and prints two tables:
   CPU time of all processes of the service, the memory that stays allocated, and the bytes in temporary files. The last
   two are whether threads other than the event loop's work, and the time.
 - ratios: The p99 latency of others, without and with 200 hostile clients of each kind, which send requests without
-  pause. The others are an API client with a key, a client of /ready, and a member of staff on an admin page. Each
-  keeps its connection and pauses between requests. The two measurements alternate.
+  pause. The others are an API client with a key, a member of staff on an admin page, and probes of /ready. All keep
+  their connections and pause between requests. The two measurements alternate.
 
 The ratios show how requests wait for each other in the service, and exclude how the kernel shares a processor:
 
@@ -36,6 +36,9 @@ from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
 from tests.benchmarks.strangers.ratios import Other, ratios
 
 PETS = 10_000
+# Connections that request /ready in turn. Each pauses for about 0.25 seconds, so that it asks less often than a hostile
+# client, but more often than a load balancer.
+PROBES = 50
 
 
 @contextmanager
@@ -71,7 +74,7 @@ def others(service: Service, key: str, pet: str) -> list[Other]:
     return [
         Other("API", f"/v1/pets/{pet}", (f"X-API-Key: {key}",), 0.01),
         Other("admin page", "/admin/pets/pet/", (session,), 0.01),
-        Other("/ready", "/ready", (), 0.01),
+        Other("/ready", "/ready", (), 0.01, PROBES),
     ]
 
 

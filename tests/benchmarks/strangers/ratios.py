@@ -1,5 +1,6 @@
 """The p99 latency of other clients, without and with hostile clients of each kind."""
 
+import itertools
 import os
 import random
 import ssl
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.benchmarks.processes import processes
-from tests.benchmarks.service import Service
+from tests.benchmarks.service import Service, wait_until
 from tests.benchmarks.strangers.clients import hostile_clients
 from tests.benchmarks.strangers.kinds import Kind
 from tests.benchmarks.strangers.processor_time import ProcessorTime
@@ -21,12 +22,13 @@ SECONDS = 2
 
 
 class Other(NamedTuple):
-    """A measured client with a connection of its own, which pauses up to `pause` seconds between requests."""
+    """A measured client, which pauses up to `pause` seconds between requests and uses its connections in turn."""
 
     name: str
     path: str
     headers: tuple[str, ...]
     pause: float
+    connections: int = 1
 
 
 @contextmanager
@@ -51,16 +53,33 @@ def measured(service: Service, other: Other) -> list[float]:
     context = ssl._create_unverified_context() if service.url.startswith("https") else None
     request = get(other.path, *(header.encode() for header in other.headers))
     waits = []
-    with Client(service, context=context) as client, first_on_its_processor():
-        _send(client, request)  # the first request waits with those of strangers, and may start threads
-        with ProcessorTime(worker_of(service)) as used:
-            end = time.monotonic() + SECONDS
-            while time.monotonic() < end:
-                began = used.milliseconds()
-                _send(client, request)
-                waits.append(used.milliseconds() - began)
-                time.sleep(random.uniform(0, other.pause))
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(service, context=context)) for _ in range(other.connections)]
+        stack.enter_context(first_on_its_processor())
+        for client in clients:
+            _send(client, request)  # the first request waits with those of strangers, and may start threads
+        used = stack.enter_context(ProcessorTime(worker_of(service)))
+        end = time.monotonic() + SECONDS
+        for client in itertools.cycle(clients):
+            if time.monotonic() > end:
+                break
+            began = used.milliseconds()
+            _send(client, request)
+            waits.append(used.milliseconds() - began)
+            time.sleep(random.uniform(0, other.pause))
     return waits
+
+
+def wait_until_idle(service: Service) -> None:
+    """Wait until the worker has ended the work of earlier hostile clients, such as checks of passwords."""
+    worker = worker_of(service)
+
+    def is_idle() -> bool:
+        with ProcessorTime(worker) as used:
+            time.sleep(0.3)
+            return used.milliseconds() < 30
+
+    wait_until(is_idle)
 
 
 def _send(client: Client, request: bytes) -> None:
@@ -82,6 +101,7 @@ def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], fol
         rates: list[float] = []
         for _ in range(rounds):
             for hostile in (False, True):
+                wait_until_idle(service)
                 with ExitStack() as stack:
                     rate = stack.enter_context(hostile_clients(service, kind, folder) if hostile else nullcontext([]))
                     for other in others:
