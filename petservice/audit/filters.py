@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import CharField, F, Func, QuerySet
 
@@ -23,7 +24,7 @@ class _Unindexed(Func):
 
 def record_types() -> dict[str, str]:
     """Return the names of the models with pages in the admin, by their names in the audit."""
-    models = sorted(admin.site._registry, key=lambda model: model._meta.proxy)
+    models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)
     types: dict[str, str] = {}
     for model in models:
         types.setdefault(type_of(model), str(model._meta.verbose_name))

@@ -108,4 +108,4 @@ OVERRIDING: list[type] = [
 # Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
 OWN_CONSTRUCTORS = (Request, run._WebServer, PooledGreenlet)
 # Members that the documentation of named tuples, models and managers guarantees.
-DOCUMENTED = {"_asdict", "_default_manager", "_fields", "_make", "_meta", "_replace"}
+DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace"}
