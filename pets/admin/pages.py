@@ -12,6 +12,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from pets import creator, history, undo
+from pets.admin.badges import status_badge
 from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import PetChangeList, count_of_pets
 from pets.admin.deletions import Deletions
@@ -125,7 +126,7 @@ class PetPages(PetHistory, BulkActions):
 
     @admin.display(description="status")
     def status_badge(self, pet: Pet) -> str:
-        return format_html('<span class="badge badge-{}">{}</span>', pet.status, pet.get_status_display())
+        return status_badge(pet.status)
 
     @admin.display(description="created")
     def created(self, pet: Pet) -> str:

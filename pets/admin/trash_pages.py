@@ -14,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator, history, trash
+from pets.admin.badges import status_badge
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changelist import PetChangeList, count_of_pets
 from pets.admin.deletions import MAX_DELETED
@@ -34,8 +35,8 @@ _MAX_ENTRIES = 100
 class TrashAdmin(PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
-    list_display = ("name", "tag", "status", "deleted", "deleted_by")
-    fields = ("id", "name", "tag", "status", "created", "creator", "deleted", "deleted_by")
+    list_display = ("name", "tag", "status_badge", "deleted", "deleted_by")
+    fields = ("id", "name", "tag", "status_badge", "created", "creator", "deleted", "deleted_by")
     readonly_fields = fields
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
@@ -68,6 +69,10 @@ class TrashAdmin(PetHistory):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return False
+
+    @admin.display(description="status")
+    def status_badge(self, pet: TrashedPet) -> str:
+        return status_badge(pet.status)
 
     @admin.display(description="deleted (UTC)")
     def deleted(self, pet: TrashedPet) -> str:
