@@ -1,16 +1,18 @@
 """Logins of accounts with a second factor: the password first, then the code."""
 
+import threading
 from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
+from django.db import connection
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, RequestFactory
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.audit.models import AuditEntry
-from petservice.sign_in import login_view
+from petservice.sign_in import factors, login_view
 from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, PASSWORD, fail, log_in
 from tests.backoffice.pages import fields_of
 from tests.sign_in.authenticator import Authenticator, set_up, with_factor
@@ -82,6 +84,26 @@ def test_any_other_text_is_a_wrong_code(app: Authenticator, code: str) -> None:
     response = log_in_with(code)
 
     assert (response.status_code, "This code is wrong" in response.content.decode()) == (200, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_code_that_is_sent_several_times_at_once_works_once(ada: User, rf: RequestFactory) -> None:
+    code, start, accepted = with_factor(ada).code(), threading.Barrier(4), []
+
+    def attempt() -> None:
+        start.wait()
+        try:
+            accepted.append(factors.accepting_device(rf.get(LOGIN), ada, code) is not None)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=attempt) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(accepted) == [False, False, False, True]
 
 
 # The end of the second step.
