@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from petservice.accounts import services, sessions
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
+from petservice.audit.model_admin import RecordedChanges
 from petservice.change_message import change_message
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
@@ -102,5 +103,5 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
 
 
 @admin.register(Group)
-class GroupPages(ConfirmedChanges, AdministratorsOnly, GroupAdmin):
+class GroupPages(RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups."""

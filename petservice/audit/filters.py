@@ -31,6 +31,19 @@ def record_types() -> dict[str, str]:
     return types
 
 
+class _DayInput(forms.DateInput):
+    """An input for a day. It shows no value that browsers would reject."""
+
+    input_type = "date"
+
+    def format_value(self, value: Any) -> str | None:
+        text = super().format_value(value)
+        try:
+            return str(date.fromisoformat(text or ""))
+        except ValueError:
+            return None
+
+
 class FilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
@@ -38,11 +51,12 @@ class FilterForm(forms.Form):
     kind = forms.ChoiceField(required=False)
     record_type = forms.ChoiceField(required=False, label="Record")
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
-    day_from = forms.DateField(required=False, label="From (UTC)", widget=forms.DateInput({"type": "date"}))
-    day_to = forms.DateField(required=False, label="To (UTC)", widget=forms.DateInput({"type": "date"}))
+    day_from = forms.DateField(required=False, label="From (UTC)", widget=_DayInput, input_formats=["%Y-%m-%d"])
+    day_to = forms.DateField(required=False, label="To (UTC)", widget=_DayInput, input_formats=["%Y-%m-%d"])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         choices = {"kind": AuditEntry.Kind.choices, "record_type": sorted(record_types().items(), key=lambda t: t[1])}
         for name, values in choices.items():
             field: Any = self.fields[name]

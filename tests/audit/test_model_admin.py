@@ -53,3 +53,25 @@ def test_a_deletion_of_many_records_is_one_entry(request_of_admin: HttpRequest) 
         ("deleted", "auth.group", str(first.pk), "Deleted: “group 00”.", 1),
         ("deleted", "auth.group", "", f"Deleted: {named} and 9 more.", 29),
     ]
+
+
+def test_a_group_that_an_administrator_changes_has_one_entry(admin_client: Client) -> None:
+    group = Group.objects.create(name="Any")
+
+    admin_client.post(reverse("admin:auth_group_change", args=[group.pk]), {"name": "Other"})
+
+    assert entries() == [("changed", "auth.group", str(group.pk), "Changed Name.", 1)]
+
+
+def test_every_page_that_changes_records_has_a_part_that_records_the_changes() -> None:
+    """A new page uses RecordedChanges, or calls `record` itself and is added here with a test of its own."""
+    record_themselves = {"pets.pet", "store.inventoryitem", "apikeys.apikey", "accounts.account", "auth.user"}
+    read_only = {"audit.auditentry", "pets.changeset", "pets.trashedpet"}
+
+    others = {
+        model._meta.label_lower
+        for model, pages in admin.site._registry.items()
+        if not isinstance(pages, RecordedChanges)
+    }
+
+    assert others == record_themselves | read_only

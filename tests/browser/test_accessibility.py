@@ -57,7 +57,8 @@ def test_pages_that_undo_changes_and_put_pets_back_are_accessible(staff_page: Pa
     staff_page.get_by_role("button", name="Yes, delete 1 pet").click()
     staff_page.get_by_role("link", name="Undo", exact=True).click()
     assert_accessible(staff_page)
-    for url in ("/admin/pets/changeset/", "/admin/pets/trashedpet/"):
+    audit = "/admin/audit/auditentry/"
+    for url in (audit, f"{audit}?day_from=yesterday", "/admin/pets/changeset/", "/admin/pets/trashedpet/"):
         staff_page.goto(url)
         assert_accessible(staff_page)
     staff_page.get_by_role("link", name="Trashed").first.click()
