@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from petservice.apikeys import keys
 from petservice.apikeys.filters import StateFilter, UseFilter
-from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
+from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
 from petservice.change_message import change_message
@@ -110,7 +110,8 @@ class APIKeyAdmin(ConfirmedChanges, LifeCycleViews):
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
-            return self.add_fields
+            may_link = self.has_change_permission(request)
+            return [name for name in self.add_fields if may_link or name != "replaces"]
         replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
         fixed, dates = self.readonly_fields[:4], self.readonly_fields[4:]
         return ["name", *fixed, *replacements, "expires_at", "requests_per_minute", *dates]
@@ -119,7 +120,9 @@ class APIKeyAdmin(ConfirmedChanges, LifeCycleViews):
         return (*self.readonly_fields, "replaced_by", "old_key") if obj else ()
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change, **({} if obj else {"form": NewKeyForm}) | kwargs)
+        if obj is None:
+            kwargs.setdefault("form", NewKeyForm if self.has_change_permission(request) else UnlinkedKeyForm)
+        return super().get_form(request, obj, change, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "expires_at":
@@ -135,10 +138,14 @@ class APIKeyAdmin(ConfirmedChanges, LifeCycleViews):
         return {"environment": settings.ENVIRONMENT, "access": APIKey.Access.READ_ONLY} | self._replaced(request)
 
     def _replaced(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the settings of the key that the new key is to replace, if the user may view it."""
+        """Return the settings of the key that the new key is to replace, if the user may change it."""
         pk = request.GET.get("replaces", "")
         old_key: APIKey | None = self.get_object(request, pk) if pk else None
-        if old_key is None or not self.has_view_permission(request) or not old_key.can_get_replacement(timezone.now()):
+        if (
+            old_key is None
+            or not self.has_change_permission(request)
+            or not old_key.can_get_replacement(timezone.now())
+        ):
             return {}
         return {
             "name": old_key.name,

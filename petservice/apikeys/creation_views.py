@@ -40,7 +40,7 @@ class CreationViews(admin.ModelAdmin):
                 record(request, AuditEntry.Kind.KEY_CHANGED, target=obj, message=change_message(form))
             return
         record(request, AuditEntry.Kind.KEY_CREATED, target=obj, message=obj.summary())
-        old_key: APIKey | None = form.cleaned_data["replaces"]
+        old_key: APIKey | None = form.cleaned_data.get("replaces")
         if old_key is not None:
             old_key.replaced_by = obj
             old_key.save(update_fields=["replaced_by"])

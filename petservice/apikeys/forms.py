@@ -129,7 +129,9 @@ class NewKeyForm(ExpiryChoice, KeyForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if cleaned.get("replaces") is not None:
+        if "replaces" in self.errors:
+            self.add_error(None, "The key that the new key is to replace does not exist. No key was created.")
+        elif cleaned.get("replaces") is not None:
             cleaned["replaces"] = self._locked(cleaned["replaces"])
         return cleaned
 
@@ -145,6 +147,12 @@ class NewKeyForm(ExpiryChoice, KeyForm):
 
     def validate_unique(self) -> None:
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
+
+
+class UnlinkedKeyForm(NewKeyForm):
+    """A form for a new API key that replaces no other, for staff who may not change keys."""
+
+    replaces = None  # type: ignore[assignment]  # this is how a subclass removes a field of Django's forms
 
 
 def _length(lifetime: timedelta) -> str:

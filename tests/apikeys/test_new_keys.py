@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import ADD, FORM, shown_key, status_with
+from tests.apikeys.forms import ADD, FORM, ROTATE, shown_key, status_with
 
 DAY = timedelta(days=1)
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -120,10 +120,51 @@ def test_a_replacement_of_an_unknown_key_is_an_ordinary_new_key(admin_client: Cl
 
 
 @pytest.mark.django_db
-def test_staff_who_may_not_view_keys_learn_nothing_from_a_replacement(client: Client) -> None:
+def test_staff_who_may_not_change_keys_cannot_replace_one_and_learn_nothing(client: Client) -> None:
     user = get_user_model().objects.create_user("adder", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="add_apikey"))
     client.force_login(user)
     old, _ = APIKey.objects.create_key(name="Secret project", revoked_at=PAST)
+    usable, _ = APIKey.objects.create_key(name="Secret plan")
 
-    assert "Secret project" not in client.get(f"{ADD}?replaces={old.pk}").content.decode()
+    pages = [client.get(f"{ADD}?replaces={old.pk}"), client.post(ADD, FORM | {"replaces": usable.pk, "name": ""})]
+    assert not any("Secret" in response.content.decode() for response in pages)
+    client.post(ADD, FORM | {"replaces": old.pk})
+
+    assert APIKey.objects.filter(name="Acme", replaces=None).count() == 1
+
+
+def test_a_replacement_of_a_missing_key_is_not_created(admin_client: Client) -> None:
+    response = admin_client.post(ADD, FORM | {"replaces": 999})
+
+    assert "The key that the new key is to replace does not exist. No key was created." in response.content.decode()
+    assert not APIKey.objects.exists()
+
+
+def test_a_replacement_by_rotation_expires_on_a_day_of_choice(admin_client: Client) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    url = reverse("admin:apikeys_apikey_rotate", args=[old.pk])
+    for fields, error in (
+        ({}, "Choose the day on which the key expires."),
+        ({"expires_at_0": "2020-01-01"}, "This time is in the past."),
+        ({"lifetime": "never", "expires_at_0": "2099-12-24"}, "You also entered a day."),
+    ):
+        response = admin_client.post(url, ROTATE | {"lifetime": "own"} | fields)
+        assert error in response.content.decode()
+    assert APIKey.objects.count() == 1
+
+    admin_client.post(url, ROTATE | {"lifetime": "own", "expires_at_0": "2099-12-24"})
+
+    assert APIKey.objects.get(replaces=old).expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("days", "initial"), [(90, "same"), (None, "never")])
+def test_a_rotation_keeps_the_lifetime_unless_staff_choose_otherwise(
+    admin_client: Client, days: int | None, initial: str
+) -> None:
+    expires_at = timezone.now() + days * DAY if days else None
+    old, _ = APIKey.objects.create_key(name="Acme", expires_at=expires_at)
+
+    form = admin_client.get(reverse("admin:apikeys_apikey_rotate", args=[old.pk])).context["form"]
+
+    assert form["lifetime"].initial == initial
