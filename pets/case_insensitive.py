@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
-from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
+from django.db.models.lookups import Exact, GreaterThanOrEqual, IsNull, LessThan
 
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
 _LAST = chr(0x10FFFF)
@@ -20,7 +20,7 @@ _MAX_LETTERS = 3
 class CaseInsensitive(Func):
     """A text in a form in which "Rex" equals "rEX" and texts with a common prefix are neighbours in the index.
 
-    SQLite ignores the case of ASCII letters only. `starts_with` and `equals` look up other letters in both cases.
+    SQLite ignores the case of ASCII letters only. `starts_with` looks up other letters in both cases.
     """
 
     arity = 1
@@ -45,13 +45,18 @@ def starts_with(field: str, text: str) -> Q:
 
 
 def equals(field: str, text: str) -> Q:
-    """Return the condition that `field` equals `text`, which must not be empty."""
-    if not _is_all_indexed(text):
-        return starts_with(field, text) & Q(**{f"{field}__iregex": rf"^{re.escape(text)}\Z"})
-    found = Q()
-    for spelling in _spellings(text):
-        found |= Q(Exact(CaseInsensitive(F(field)), CaseInsensitive(Value(spelling))))
-    return found
+    """Return the condition that `field` equals `text`; on SQLite, with this spelling of letters outside ASCII."""
+    return Q(Exact(CaseInsensitive(F(field)), CaseInsensitive(Value(text))))
+
+
+def has_one_spelling(text: str) -> bool:
+    """Return whether the database ignores the case of all letters of `text`."""
+    return text.isascii() or not _knows_case_of_ascii_only()
+
+
+def is_absent(field: str) -> Q:
+    """Return the condition that `field` is null, for the same index as the other conditions."""
+    return Q(IsNull(CaseInsensitive(F(field)), True))
 
 
 def ranges(text: str) -> list[tuple[CaseInsensitive, CaseInsensitive]]:

@@ -1,6 +1,9 @@
 """The creator of a pet, stored as one line of text that stays valid when the account or key is deleted."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from django.db.models import CharField, Func, Q, Value
+from django.db.models.lookups import Exact, IsNull
 
 
 class Creator(NamedTuple):
@@ -34,3 +37,28 @@ def read(text: str | None) -> Creator | None:
         return Creator(name)
     key_prefix, _, name = name.partition(" ")
     return Creator(name, key_prefix)
+
+
+class KindOfCreator(Func):
+    """The first three letters of a stored text, which tell the kinds of creators apart. An index has them."""
+
+    function = "SUBSTR"
+    template = "%(function)s(%(expressions)s, 1, 3)"
+    arity = 1
+    output_field: Any = CharField()
+
+
+# The kinds of creators by their name in URLs: the text for pages, and the beginning of the stored text.
+KINDS = {
+    "api": ("API", "key"),
+    "staff": ("Staff", "sta"),
+    "import": ("Import command", "com"),
+    "unknown": ("Unknown", None),
+}
+
+
+def is_of_kind(kind: str) -> Q:
+    """Return the condition that a pet has a creator of this kind, one of KINDS."""
+    _, beginning = KINDS[kind]
+    field = KindOfCreator("created_by")
+    return Q(IsNull(field, True)) if beginning is None else Q(Exact(field, Value(beginning)))

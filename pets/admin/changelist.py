@@ -1,14 +1,21 @@
 """The lists of pets, whose cost does not grow with the number of pets."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
-from django.contrib.admin.views.main import SEARCH_VAR, ChangeList, ChangeListSearchForm
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, ChangeListSearchForm
+from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.text import capfirst
 
+from pets.admin.filters import PARAMETERS, PetFilter
+from pets.admin.narrowing import narrow
+from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order
+from pets.admin.search import Found, search
 from petservice.bounded_paginator import MAX_COUNTED, MoreThan
+from petservice.db.lookups import Among
 
 
 def count_of_pets(number: int) -> str:
@@ -24,7 +31,7 @@ class StrippedSearchForm(ChangeListSearchForm):
         self.fields[SEARCH_VAR] = forms.CharField(required=False)
 
 
-class PetChangeList(ChangeList):
+class OrderedChangeList(ChangeList):
     """A list with a title of one word, in the order of the admin class, which has an index, not of the URL."""
 
     search_form_class = StrippedSearchForm
@@ -45,3 +52,116 @@ class PetChangeList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
+
+
+class PetChangeList(OrderedChangeList):
+    """A list of pets that searches, filters and sorts with the indexes, and shows the filters above the list."""
+
+    found: Found | None = None
+    # The ids of all pets of the list, if they are known.
+    ids: list[str] | None = None
+    is_complete = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.has_filters = False  # the template of Django's list would show them again
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        queryset = super().get_queryset(request, exclude_parameters)
+        self.conditions = [spec.condition for spec in self._filters() if spec.condition is not None]
+        self.found = search(self.query) if self.query else None
+        queryset, self.ids, self.is_complete = narrow(queryset, self.conditions, self.found, self.order)
+        return queryset
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Set the pets of the page and their count; if the ids are known, without reading the pets of other pages."""
+        if self.ids is None:
+            super().get_results(request)
+            return
+        paginator: Any = self.model_admin.get_paginator(request, cast(Any, self.ids), self.list_per_page)
+        paginator.count = self.result_count = MoreThan(MAX_COUNTED) if len(self.ids) > MAX_COUNTED else len(self.ids)
+        self.can_show_all = self.result_count <= self.list_max_show_all
+        self.multi_page = self.result_count > self.list_per_page
+        self.paginator, self.show_full_result_count, self.full_result_count = paginator, False, None
+        self.show_admin_actions = True
+        try:
+            ids = self.ids if self.show_all and self.can_show_all else paginator.page(self.page_num).object_list
+        except InvalidPage:
+            raise IncorrectLookupParameters from None
+        self.result_list = self.root_queryset.filter(Among("pk", ids)).order_by(*self.order.sorted)
+
+    @property
+    def note(self) -> str:
+        """Return what the page says about a list that does not have all pets that fit."""
+        if self.is_complete:
+            return ""
+        if not self.conditions:
+            return (
+                f"More than {count_of_pets(MAX_COUNTED)} fit this search, and the list has only some of them. "
+                "Type more, or add a filter."
+            )
+        if self.found is not None:
+            return (
+                f"More than {count_of_pets(MAX_COUNTED)} fit this search, and as many fit each filter. The filters "
+                f"check only {MAX_COUNTED:,} pets of the search. Type more, or add a narrower filter."
+            )
+        return (
+            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the "
+            f"{MAX_COUNTED:,} {self.order.in_words} pets. Search, or add a narrower filter."
+        )
+
+    @property
+    def hidden_parameters(self) -> dict[str, str]:
+        """Return the parameters of the URL that the form of the search and the filters keeps."""
+        return {name: value for name, value in self.params.items() if name not in (SEARCH_VAR, *PARAMETERS)}
+
+    @property
+    def without_search(self) -> str:
+        """Return the URL of the list without the search, or an empty text if there is none."""
+        return self._url_without(SEARCH_VAR) if self.query else ""
+
+    @property
+    def without_filters(self) -> str:
+        """Return the URL of the list without the filters, or an empty text if there are none."""
+        return self._url_without(*PARAMETERS) if self.conditions else ""
+
+    def _url_without(self, *names: str) -> str:
+        query = QueryDict(mutable=True)
+        query.update({name: value for name, value in self.params.items() if value and name not in names})
+        return f"?{query.urlencode()}"
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Return the texts and URLs of frequent filters."""
+        found = [link for spec in self._filters() for link in spec.links()]
+        return [(text, self.get_query_string(parameters)) for text, parameters in found]
+
+    def _filters(self) -> list[PetFilter]:
+        return cast(list[PetFilter], self.filter_specs)
+
+    # The order of the list.
+
+    @property
+    def order(self) -> Order:
+        """Return the order that the URL names by the number of a column, or the usual one."""
+        text = self.params.get(ORDER_VAR, "")
+        number = text.removeprefix("-")
+        fields = dict(self.sortable_columns())
+        if number.isdecimal() and int(number) in fields:
+            return Order(fields[int(number)], is_descending=text.startswith("-"))
+        return FIRST_NAME_FIRST if self.query else NEWEST_FIRST
+
+    def sortable_columns(self) -> list[tuple[int, str]]:
+        """Return the numbers and the fields of the columns that an index sorts."""
+        fields = [(number, self.get_ordering_field(name)) for number, name in enumerate(self.list_display)]
+        return [(number, str(field)) for number, field in fields if field in SORTABLE]
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        return self.order.indexed
+
+    def get_ordering_field_columns(self) -> Any:
+        """Return the column that the headers show as sorted."""
+        columns = {field: number for number, field in self.sortable_columns()}
+        if self.order.field not in columns:
+            return {}
+        return {columns[self.order.field]: "desc" if self.order.is_descending else "asc"}

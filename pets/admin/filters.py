@@ -6,30 +6,35 @@ from typing import Any, NamedTuple
 
 from django.contrib.admin import ListFilter
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
-from pets.case_insensitive import equals
+from pets import creator
+from pets.admin.narrowing import Condition
+from pets.admin.tag_suggestions import spellings_in_use
+from pets.case_insensitive import CaseInsensitive, equals, has_one_spelling, is_absent
+from pets.models import Pet
+
+_NOTHING = Condition(())
 
 
-class Input(NamedTuple):
+class Field(NamedTuple):
     """A field of a filter, as the template needs it."""
 
     name: str
     label: str
     type: str
     value: str
+    choices: tuple[tuple[str, str], ...] = ()  # of a select: value and text
+    suggestions: str = ""  # the URL of suggestions
 
 
-class InputFilter(ListFilter):
-    """A filter with text fields. An invalid value shows an error and an empty list."""
+class PetFilter(ListFilter):
+    """A filter of one or more fields above the list. An invalid value shows an error and an empty list."""
 
-    template = "admin/pets/input_filter.html"
     labels: dict[str, str]  # by the parameters of the URL
-    input_type = "text"
     error = ""
-    shows_values = True  # browsers reject a value that is not of the type of the input
 
     def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
@@ -37,6 +42,11 @@ class InputFilter(ListFilter):
             if name in params:
                 self.used_parameters[name] = params.pop(name)[-1]
         self.model_admin = model_admin
+        self.condition = self._condition() if any(self.used_parameters.values()) else None
+
+    def value(self, name: str) -> str:
+        """Return the value of a parameter, or an empty text."""
+        return str(self.used_parameters.get(name, ""))
 
     def expected_parameters(self) -> list[str | None]:
         return list(self.labels)
@@ -45,85 +55,162 @@ class InputFilter(ListFilter):
         return True
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        """Yield the context of the template: the fields, and the other parameters of the URL."""
-        in_use = any(self.used_parameters.values())
-        yield {
-            "inputs": [
-                Input(
-                    name, label, self.input_type, str(self.used_parameters.get(name, "")) if self.shows_values else ""
-                )
-                for name, label in self.labels.items()
-            ],
-            "others": {name: value for name, value in changelist.params.items() if name not in self.labels},
-            "clear": changelist.get_query_string(remove=list(self.labels)) if in_use else "",
-            "links": list(self.links(changelist)),
-        }
-
-    def links(self, changelist: ChangeList) -> Iterator[tuple[str, str]]:
-        """Yield the texts and URLs of frequent filters."""
         yield from ()
 
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the queryset as it is, because the list applies all conditions together (pets.admin.narrowing)."""
+        return queryset
 
-class TagFilter(InputFilter):
-    """A case-insensitive filter by one tag; a script suggests tags while staff type."""
+    def fields(self) -> list[Field]:
+        """Return the fields of the form."""
+        return [Field(name, label, "text", self.value(name)) for name, label in self.labels.items()]
+
+    def links(self) -> list[tuple[str, dict[str, str]]]:
+        """Return the texts and the parameters of frequent filters."""
+        return []
+
+    def _condition(self) -> Condition | None:
+        raise NotImplementedError
+
+    def _reject(self, error: str) -> Condition:
+        self.error = error
+        return _NOTHING
+
+
+class _ChoiceFilter(PetFilter):
+    """A filter with one choice of several."""
+
+    options: tuple[tuple[str, str], ...]
+
+    def fields(self) -> list[Field]:
+        ((name, label),) = self.labels.items()
+        return [Field(name, label, "select", self.value(name), (("", "Any"), *self.options))]
+
+    def _condition(self) -> Condition | None:
+        (name,) = self.labels
+        if self.value(name) not in dict(self.options):
+            return self._reject(f"“{self.value(name)}” is not known here. Choose one from the list.")
+        return self._chosen(self.value(name))
+
+    def _chosen(self, value: str) -> Condition:
+        raise NotImplementedError
+
+
+class StatusFilter(_ChoiceFilter):
+    """A filter by the status."""
+
+    title = "status"
+    labels = {"status__exact": "Status"}
+    options = tuple((status.value, status.label) for status in Pet.Status)
+
+    def _chosen(self, value: str) -> Condition:
+        return Condition((Q(status=value),))
+
+
+class CreatorFilter(_ChoiceFilter):
+    """A filter by the kind of creator."""
+
+    title = "creator"
+    labels = {"creator": "Created by"}
+    options = tuple((kind, text) for kind, (text, _) in creator.KINDS.items())
+
+    def _chosen(self, value: str) -> Condition:
+        column = creator.KindOfCreator("created_by")
+        return Condition((creator.is_of_kind(value),), null_column=column if value == "unknown" else None)
+
+
+class TagFilter(PetFilter):
+    """A case-insensitive filter by one tag, or for pets without one; a script suggests tags while staff type."""
 
     title = "tag"
-    labels = {"tag": "Tag"}
+    labels = {"tag": "Tag", "no_tag": "No tag"}
 
-    @property
-    def suggestions(self) -> str:
-        return str(self.model_admin.tags_url())
+    def fields(self) -> list[Field]:
+        return [
+            Field("tag", "Tag", "text", self.value("tag"), suggestions=self.model_admin.tags_url()),
+            Field("no_tag", "No tag", "checkbox", self.value("no_tag")),
+        ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        tag = str(self.used_parameters.get("tag", ""))
+    def _condition(self) -> Condition | None:
+        tag = self.value("tag")
         if not tag:
-            return queryset
+            return Condition((is_absent("tag"),), null_column=CaseInsensitive("tag"))
+        if self.value("no_tag"):
+            return self._reject("A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
         if "\0" in tag:  # PostgreSQL rejects this character
-            return queryset.none()
-        return queryset.filter(equals("tag", tag))
+            return _NOTHING
+        return has_tag(tag)
 
 
-class CreatedFilter(InputFilter):
+def has_tag(tag: str) -> Condition:
+    """Return the condition that a pet has this tag, in any case."""
+    # SQLite finds the pets of one spelling in the order of days, but not those of several together.
+    spellings = [tag] if has_one_spelling(tag) else spellings_in_use(tag)
+    return Condition(tuple(equals("tag", spelling) for spelling in spellings))
+
+
+class CreatedFilter(PetFilter):
     """A filter by the day of creation (UTC), from one day to another, both included."""
 
     title = "day of creation (UTC)"
-    labels = {"created_from": "From", "created_to": "To"}
-    input_type = "date"
+    labels = {"created_from": "Created from", "created_to": "Created to"}
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        try:
-            first, last = (_day(self.used_parameters.get(name)) for name in self.labels)
-        except ValueError:
-            self.shows_values = False
-            self.error = "Write a day as year-month-day, for example 2026-11-21."
-            return queryset.none()
-        if first and last and first > last:
-            self.error = "“From” is after “To”. Exchange the two days."
-        if first:
-            queryset = queryset.filter(created_at__gte=datetime.combine(first, time.min, UTC))
-        if last:
-            queryset = queryset.filter(created_at__lte=datetime.combine(last, time.max, UTC))
-        return queryset
+    def fields(self) -> list[Field]:
+        return [
+            # Browsers reject a value that is no day.
+            Field(name, label, "date", self.value(name) if _is_day(self.value(name)) else "")
+            for name, label in self.labels.items()
+        ]
 
-    def links(self, changelist: ChangeList) -> Iterator[tuple[str, str]]:
+    def links(self) -> list[tuple[str, dict[str, str]]]:
         today = timezone.now().astimezone(UTC).date()
-        for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30)):
-            range_ = {"created_from": str(today - timedelta(days=days - 1)), "created_to": str(today)}
-            yield text, changelist.get_query_string(range_)
+        return [
+            (text, {"created_from": str(today - timedelta(days=days - 1)), "created_to": str(today)})
+            for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
+        ]
+
+    def _condition(self) -> Condition | None:
+        try:
+            first, last = (_day(self.value(name)) for name in self.labels)
+        except ValueError:
+            return self._reject("Write a day as year-month-day, for example 2026-11-21.")
+        if first and last and first > last:
+            return self._reject("“From” is after “To”. Exchange the two days.")
+        period = Q()
+        if first:
+            period &= Q(created_at__gte=datetime.combine(first, time.min, UTC))
+        if last:
+            period &= Q(created_at__lte=datetime.combine(last, time.max, UTC))
+        return Condition((period,), is_period=True)
 
 
-def _day(text: object) -> date | None:
-    return date.fromisoformat(str(text)) if text else None
+def _day(text: str) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(_day(text))
+    except ValueError:
+        return False
+
+
+FILTERS: tuple[type[PetFilter], ...] = (StatusFilter, TagFilter, CreatorFilter, CreatedFilter)
+# The parameters of all filters in a URL.
+PARAMETERS = tuple(name for each in FILTERS for name in each.labels)
 
 
 def filters_in_words(query: QueryDict) -> str:
     """Return the search and the filters of a list in words, or an empty string if it shows all pets."""
     value = query.get
+    kind, _ = creator.KINDS.get(value("creator") or "", (value("creator"), None))
     parts = {
-        "ID or name starting with “{}”": value("q", "").strip(),
+        "search “{}”": value("q", "").strip(),
         "status {}": value("status__exact"),
         "tag “{}”": value("tag"),
+        "no tag{}": " " if value("no_tag") else "",
+        "created by {}": kind,
         "created from {}": value("created_from"),
         "created until {}": value("created_to"),
     }
-    return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)
+    return ", ".join(text.format(chosen).strip() for text, chosen in parts.items() if chosen)

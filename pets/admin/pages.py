@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.formats import date_format
@@ -14,23 +14,19 @@ from django.utils.html import format_html
 from pets import creator, history, undo
 from pets.admin.badges import status_badge
 from pets.admin.bulk_actions import BulkActions
-from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.changelist import PetChangeList
 from pets.admin.deletions import Deletions
-from pets.admin.filters import CreatedFilter, TagFilter
+from pets.admin.filters import FILTERS, PARAMETERS
 from pets.admin.forms import PetForm
 from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
 from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
-from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
-from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
-
-_FILTERS = ("status__exact", *TagFilter.labels, *CreatedFilter.labels)
-_BY_NAME = (CaseInsensitive("name").asc(), "pk")
+from petservice.bounded_paginator import BoundedPaginator
 
 
 class PetPages(PetHistory, BulkActions):
@@ -42,13 +38,13 @@ class PetPages(PetHistory, BulkActions):
     form = PetForm
     readonly_fields: ClassVar[Any] = ("id", "created_at", "created_by_api", "created_by_key")
     list_display: Any = (*EDITABLE, "created", "created_by_api", "history")
-    list_filter: ClassVar[Any] = ("status", TagFilter, CreatedFilter)
-    search_fields = ("name",)  # shows the search box; get_search_results searches
-    search_help_text = "Search by full ID or by the start of a name."
+    list_filter: ClassVar[Any] = FILTERS
+    search_fields = ("name",)  # shows the search box; PetChangeList searches
+    search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # facets count the whole table
-    sortable_by = ()
+    sortable_by: ClassVar[Any] = ("name", "status", "status_badge", "created")
     list_per_page = 50
 
     class Media:
@@ -60,35 +56,15 @@ class PetPages(PetHistory, BulkActions):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
 
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Order search results by name, and other lists from the newest pet to the oldest."""
-        return _BY_NAME if request.GET.get("q", "").strip() else ("-created_at", "-pk")
-
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        if not search_term:
-            return queryset, False
-        if is_id(search_term.lower()):
-            by_id = queryset.filter(pk=search_term.lower())
-            if by_id.exists():  # a separate query, because no single index supports both id and name
-                return by_id, False
-        by_name = starts_with("name", search_term)
-        if any(request.GET.get(name) for name in _FILTERS):
-            # Without this limit, the query would read all pets with this prefix, even if the filters leave few of them.
-            first = Pet.objects.filter(by_name).order_by(*_BY_NAME).values("pk")[: MAX_COUNTED + 1]
-            if request.method == "GET" and first.count() > MAX_COUNTED:
-                message = (
-                    f"More than {count_of_pets(MAX_COUNTED)} have names starting with “{search_term}”. The filters "
-                    f"check only the first {MAX_COUNTED:,}. Type more of the name, or clear the search."
-                )
-                self.message_user(request, message, messages.WARNING)
-            by_name = Q(pk__in=first[:MAX_COUNTED])
-        return queryset.filter(by_name), False
+        """Return the queryset as it is, because the list searches and filters together (pets.admin.changelist)."""
+        return queryset, False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Allow only the parameters of the filters, not the other conditions that Django accepts in a URL."""
-        return lookup in _FILTERS
+        return lookup in PARAMETERS
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)
@@ -124,11 +100,11 @@ class PetPages(PetHistory, BulkActions):
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
         return (*EDITABLE, "id", "created_at", key)
 
-    @admin.display(description="status")
+    @admin.display(description="status", ordering="status")
     def status_badge(self, pet: Pet) -> str:
         return status_badge(pet.status)
 
-    @admin.display(description="created")
+    @admin.display(description="created", ordering="created_at")
     def created(self, pet: Pet) -> str:
         return date_format(pet.created_at, "DATETIME_FORMAT")
 

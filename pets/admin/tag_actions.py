@@ -12,10 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED, BulkChanges
 from pets.admin.changelist import count_of_pets
-from pets.admin.filters import filters_in_words
+from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
-from pets.case_insensitive import equals
 from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
@@ -80,7 +79,7 @@ class TagActions(BulkChanges):
     def _rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse | None:
         old, new = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"]
         if form.cleaned_data["all_pets"]:
-            all_pets = selections.of_queryset(Pet.objects.filter(equals("tag", old)))
+            all_pets = selections.of_queryset(Pet.objects.filter(has_tag(old).any))
             if len(all_pets) > bounded_paginator.MAX_COUNTED:
                 form.add_error("all_pets", _TOO_MANY.format(count_of_pets(bounded_paginator.MAX_COUNTED)))
                 return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)

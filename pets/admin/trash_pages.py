@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from pets import creator, history, trash
 from pets.admin.badges import status_badge
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
-from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.changelist import OrderedChangeList, count_of_pets
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import FIELD, named
@@ -47,8 +47,8 @@ class TrashAdmin(PetHistory):
     sortable_by = ()
     list_per_page = 50
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
-        return PetChangeList
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
+        return OrderedChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
         return TrashedPet.unexpired()

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import undo
-from pets.admin.changelist import PetChangeList, count_of_pets
+from pets.admin.changelist import OrderedChangeList, count_of_pets
 from pets.admin.selection import named
 from pets.models import ChangeSet, Pet
 from petservice.audit.models import AuditEntry
@@ -47,8 +47,8 @@ class UndoAdmin(admin.ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
-        return PetChangeList
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
+        return OrderedChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeSet]:
         """Return the changes that the user can undo now."""

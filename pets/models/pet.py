@@ -3,6 +3,7 @@ from django.db import models
 from django.utils import timezone
 
 from pets.case_insensitive import CaseInsensitive
+from pets.creator import KindOfCreator
 from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
 from petservice.api.validators import NOT_BLANK
 
@@ -44,6 +45,7 @@ class Pet(models.Model):
             models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
             models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag"),
             models.Index(CaseInsensitive("name"), "id", name="pets_pet_name"),
+            models.Index(KindOfCreator("created_by"), "created_at", "id", name="pets_pet_creator"),
         ]
         constraints = [
             *(

@@ -19,8 +19,11 @@ _DAYS = 60
 _COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 
 
-def fill(number: int) -> None:
-    """Insert `number` pets, and a history entry for every tenth pet, into an empty database."""
+def fill(number: int, second_word: str = "") -> None:
+    """Insert `number` pets, and a history entry for every tenth pet, into an empty database.
+
+    With a second word, nine of ten names have it.
+    """
     now = datetime.now(UTC)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -29,13 +32,16 @@ def fill(number: int) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             with cursor.copy(f"COPY pets_pet ({names}) FROM STDIN") as copy:
-                for row in _rows(number, now):
+                for row in _rows(number, now, second_word):
                     copy.write_row(row)
         else:
             # The driver's executemany, because Django's would record each statement.
             connection.connection.executemany(
                 f"INSERT INTO pets_pet ({names}) VALUES (?, ?, ?, ?, ?, ?)",
-                ((*row[:4], row[4].strftime("%Y-%m-%d %H:%M:%S.%f"), row[5]) for row in _rows(number, now)),
+                (
+                    (*row[:4], row[4].strftime("%Y-%m-%d %H:%M:%S.%f"), row[5])
+                    for row in _rows(number, now, second_word)
+                ),
             )
     user = get_user_model().objects.create_superuser("staff", password="a long one")
     content_type = ContentType.objects.get_for_model(Pet)
@@ -49,12 +55,14 @@ def fill(number: int) -> None:
             cursor.execute("VACUUM ANALYZE")
 
 
-def _rows(number: int, now: datetime) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
+def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
     choose = random.Random(1)
     for position in range(number):
         created_at = now - timedelta(days=_DAYS) * (1 - position / number)
         syllables = _CYRILLIC if choose.random() < 0.1 else _SYLLABLES
         name = "".join(choose.choices(syllables, k=choose.randrange(2, 5))).capitalize()
+        if second_word and position % 10:
+            name = f"{name} {second_word}"
         tag = f"Tag {int(choose.paretovariate(0.5)) % _TAGS}" if choose.random() < 0.8 else None
         status = choose.choices(Pet.Status.values, (70, 10, 20))[0]
         yield _id(created_at, choose), name, tag, status, created_at, creator.of_key("pets_test_Ab12Cd34", "Acme")

@@ -5,7 +5,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
-from pets import creator
+from pets import creator, search_index
 from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
 from pets.files.hashing import HashedFile
 from pets.files.reading import read
@@ -67,6 +67,8 @@ class Command(DatabaseCommand):
             raise CommandError(f"{reason(error)}. Nothing was imported.") from None
         except (DatabaseError, sqlite3.Error) as error:
             raise CommandError(f"Database error: {str(error).strip()}. Nothing was imported.") from None
+        with suppress(DatabaseError):  # the requests of the service index the rest
+            search_index.index_all()
         self.stderr.write(throughput("Imported", checked.count, time.monotonic() - started), self.style.SUCCESS)
 
     def _check(self, source: IO[bytes], file_format: str, checked: CheckedRows) -> None:

@@ -1,4 +1,4 @@
-// Suggests texts that begin with the text of an input.
+// Suggests texts that begin with the text of an input, and moves the focus to the search when someone types "/".
 "use strict";
 
 const suggest = async ({target: input}) => {
@@ -10,5 +10,15 @@ const suggest = async ({target: input}) => {
     input.list.replaceChildren(...suggestions.map((suggestion) => new Option(suggestion, suggestion)));
 };
 
+const focusSearch = (event) => {
+    const search = document.querySelector("[data-shortcut='/']");
+    const isTyping = event.target.closest("input:not([type=checkbox]), select, textarea");
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping || !search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+};
+
 document.addEventListener("focusin", suggest);
 document.addEventListener("input", suggest);
+document.addEventListener("keydown", focusSearch);

@@ -13,8 +13,14 @@ def page_of(pet: Pet) -> str:
     return reverse("admin:pets_pet_change", args=[pet.pk])
 
 
-def names(client: Client, **query: str) -> list[str]:
-    return [pet.name for pet in client.get(LIST, query).context["cl"].result_list]
+def names(client: Client, url: str = LIST, **query: str) -> list[str]:
+    return [pet.name for pet in client.get(url, query).context["cl"].result_list]
+
+
+def number_of(client: Client, field: str, url: str = LIST) -> str:
+    """Return the value of the parameter `o` that sorts a list by a field, with a minus for the reverse order."""
+    columns = {name: number for number, name in client.get(url).context["cl"].sortable_columns()}
+    return f"{'-' if field.startswith('-') else ''}{columns[field.removeprefix('-')]}"
 
 
 def histories(client: Client, pet: Pet, model: str = "pets_pet") -> list[tuple[str, str]]:

@@ -1,0 +1,61 @@
+"""The orders of the lists of pets. Each has an index, in both directions."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models.functions import Coalesce
+
+from pets.case_insensitive import CaseInsensitive
+
+BY_NAME = (CaseInsensitive("name").asc(), "pk")
+# The columns of the indexes, by the field of the list's column.
+_INDEXED: dict[str, tuple[Any, ...]] = {
+    "name": (CaseInsensitive("name"), "id"),
+    "status": ("status", "created_at", "id"),
+    "created_at": ("created_at", "id"),
+}
+
+
+class Order(NamedTuple):
+    """An order of a list: a field of a column, and whether the last value comes first."""
+
+    field: str
+    is_descending: bool = False
+
+    @property
+    def indexed(self) -> list[Any]:
+        """Return the order for a query that reads an index from its start."""
+        return self._directed(_INDEXED[self.field])
+
+    def after(self, columns: Sequence[Any]) -> list[Any]:
+        """Return the same order for an index whose first columns have the same value in all rows, or None for none."""
+        return [*self._directed(column for column in columns if column is not None), *self.indexed]
+
+    @property
+    def sorted(self) -> list[Any]:
+        """Return the same order for a query of few pets, in a form that keeps the database from reading an index."""
+        first, *others = _INDEXED[self.field]
+        expression = CaseInsensitive(Coalesce("name", "name")) if self.field == "name" else Coalesce(first, first)
+        return self._directed([expression, *others])
+
+    @property
+    def in_words(self) -> str:
+        """Return the order as a part of a sentence."""
+        if self.field == "created_at":
+            return "newest" if self.is_descending else "oldest"
+        return f"first, by {self.field}{' in reverse' if self.is_descending else ''},"
+
+    def _directed(self, columns: Iterable[Any]) -> list[Any]:
+        return [_directed(column, self.is_descending) for column in columns]
+
+
+def _directed(column: Any, is_descending: bool) -> Any:
+    if isinstance(column, str):
+        return f"-{column}" if is_descending else column
+    return column.desc() if is_descending else column.asc()
+
+
+NEWEST_FIRST = Order("created_at", is_descending=True)
+FIRST_NAME_FIRST = Order("name")
+# The fields by which a list can be sorted.
+SORTABLE = tuple(_INDEXED)

@@ -1,0 +1,133 @@
+"""The index of search terms: how pets get into it, and which pets it finds.
+
+Triggers record each new or changed pet that needs terms (pets.search_triggers). The requests that create pets index
+some of the recorded pets, because the service has no background job. A search reads the rest directly.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import count, islice
+from typing import Any
+
+from django.db import connection
+
+from pets.models import Pet, SearchTerm, UnindexedPet
+from pets.search_terms import is_one_ascii_word, matches, term_of_name, term_of_tag, terms
+from petservice.db.backend import backend
+from petservice.db.lookups import Among, IDText
+
+# Number of creations in a process after which one of them indexes recorded pets, and the number of pets in one step.
+# A step indexes more than were created since the last one, so the number of recorded pets does not grow.
+_INTERVAL = 100
+_STEP = 400
+# Maximum number of terms that one step stores, because a name of 255 characters can have as many terms.
+_MAX_TERMS = 4000
+# Maximum number of recorded pets that a search reads directly.
+_MAX_READ = 5000
+# Number of recorded pets above which a search first indexes some.
+_MANY = 1000
+# Seconds that a step waits for other writers of SQLite.
+_LOCK_TIMEOUT = 0.2
+# Number of parameters of one statement.
+_BATCH = 1000
+# The last code point. It sorts after every character of a term.
+_LAST = chr(0x10FFFF)
+
+_creations = count(1)
+
+
+def after_creation(name: str, tag: str | None) -> None:
+    """Index some pets, if it is time to do so after the creation of a pet."""
+    if is_one_ascii_word(name) and (not tag or tag.isascii()):
+        return
+    if next(_creations) % _INTERVAL == 0:
+        backend().run_blocking(index_some)
+
+
+def index_some() -> bool:
+    """Index some of the recorded pets, unless another process does. Return whether there may be more."""
+    indexed: list[int] = []
+    backend().write_unless_locked(partial(_index, indexed), timeout=_LOCK_TIMEOUT)
+    return bool(indexed)
+
+
+def index_all() -> None:
+    """Index all recorded pets, in transactions that let other writers in between."""
+    while index_some():
+        pass
+
+
+def _index(indexed: list[int]) -> None:
+    """Store the terms of some recorded pets and remove their old ones; add the numbers of the records to `indexed`."""
+    # The lock lets one process index at a time. Otherwise a process could store the terms of a name that it has read
+    # before a change, after another process has stored those of the new name.
+    if not backend().try_lock("search index", 0):
+        return
+    records = list(UnindexedPet.objects.order_by("pk").values_list("pk", "pet_id", "old_name", "old_tag")[:_STEP])
+    pets = {pk: (name, tag) for pk, name, tag in _texts(pet_id for _, pet_id, _, _ in records)}
+    added: dict[tuple[bytes, str], None] = {}
+    removed: dict[tuple[bytes, str], None] = {}
+    for number, pet_id, old_name, old_tag in records:
+        if old_name is not None:
+            removed |= _rows(pet_id, old_name, old_tag)
+        if pet_id in pets:
+            added |= _rows(pet_id, *pets[pet_id])
+        indexed.append(number)
+        if len(added) + len(removed) > _MAX_TERMS:
+            break
+    _execute("DELETE FROM pets_searchterm WHERE (term, pet_id) IN (VALUES {})", removed.keys() - added.keys())
+    _execute("INSERT INTO pets_searchterm (term, pet_id) VALUES {} ON CONFLICT DO NOTHING", added)
+    UnindexedPet.objects.filter(Among("pk", indexed)).delete()
+
+
+def _rows(pet_id: str, name: str, tag: str | None) -> dict[tuple[bytes, str], None]:
+    return {(term.encode(), pet_id): None for term in sorted(terms(name, tag))}
+
+
+def _texts(ids: Iterable[str]) -> Any:
+    return Pet.objects.filter(Among("pk", list(ids))).values_list("pk", "name", "tag")
+
+
+def _execute(statement: str, rows: Iterable[tuple[bytes, str]]) -> None:
+    """Run a statement for rows of the table of terms, in batches."""
+    remaining = iter(rows)
+    place = "(%s, %s)" if connection.vendor == "sqlite" else "(%s::bytea, %s::uuid)"
+    with connection.cursor() as cursor:
+        while batch := list(islice(remaining, _BATCH)):
+            places = ", ".join([place] * len(batch))
+            cursor.execute(statement.format(places), [value for row in batch for value in row])
+
+
+class Recorded:
+    """The pets that are recorded and not indexed yet, as they are now. Their terms in the index may be wrong."""
+
+    def __init__(self) -> None:
+        ids = UnindexedPet.objects.order_by("-pk").values_list(IDText("pet_id"), flat=True)
+        if len(found := list(ids[: _MANY + 1])) > _MANY and index_some():
+            found = list(ids[:_MAX_READ])
+        self.ids = set(found)
+        self._pets = list(_texts(self.ids)) if found else []
+
+    def with_words(self, words: list[str]) -> list[str]:
+        """Return the recorded pets whose names have words that begin with all of these folded words."""
+        return [pk for pk, name, _ in self._pets if matches(words, name)]
+
+    def with_tag(self, text: str) -> list[str]:
+        """Return the recorded pets whose tag begins with a text."""
+        beginning = term_of_tag(text)
+        return [pk for pk, _, tag in self._pets if tag and term_of_tag(tag).startswith(beginning)]
+
+
+def pets_with_word(word: str, limit: int) -> list[str]:
+    """Return at most `limit` ids of indexed pets whose name has a word that begins with a folded word."""
+    return _pets(term_of_name(word), limit)
+
+
+def pets_with_tag(text: str, limit: int) -> list[str]:
+    """Return at most `limit` ids of indexed pets whose tag begins with a text and has characters outside ASCII."""
+    return _pets(term_of_tag(text), limit)
+
+
+def _pets(beginning: str, limit: int) -> list[str]:
+    found = SearchTerm.objects.filter(term__gte=beginning.encode(), term__lt=(beginning + _LAST).encode())
+    return list(found.order_by("term", "pet_id").values_list(IDText("pet_id"), flat=True)[:limit])

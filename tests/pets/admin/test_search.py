@@ -1,0 +1,135 @@
+"""The search of the lists of pets: ids, words of names and tags, in any case and script."""
+
+import pytest
+from django.test import Client
+
+from pets import search_index
+from pets.admin import narrowing, search
+from pets.models import Pet
+from pets.services import create_pet
+from tests.pets.admin.pet_pages import INVENTORY, LIST, names
+
+OTHERS = ("Tom", "50 of", "abc(", "Жук", "まり", "Newton Yorick", "Strass")
+
+
+@pytest.fixture(params=[True, False], ids=["indexed", "recorded"])
+def is_indexed(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.mark.parametrize(
+    ("name", "terms"),
+    [
+        ("Rex", ["rE", "REX", "r"]),
+        ("New York", ["York", "yo", "new york", "york new", "NEW", "n y"]),
+        ("Żółw Łoś", ["żółw", "ŻÓŁW", "łoś", "ŁO", "łoś Żół"]),
+        ("Ångström-Épée", ["ångström-épée", "ÅNGSTRÖM", "épée", "E\N{COMBINING ACUTE ACCENT}P"]),
+        ("Барсик", ["барсик", "БАРСИК", "БАР", "б"]),
+        ("Große Straße", ["STRASSE", "strasse", "straße", "GROSSE STRA", "große"]),
+        ("小明的狗", ["小明", "明", "明的", "狗", "狗 小"]),
+        ("たまちゃん", ["たま", "ちゃん"]),
+        ("हिन्दी", ["हिन्दी", "हिन्"]),
+        ("50% off_", ["50% OFF_", "50%", "off"]),
+        ("O'Neil a.c(", ["A.C(", "neil", "o'n"]),
+        ("😀cat", ["😀CAT", "cat", "😀"]),
+        ("x" * 100, ["x" * 100, "x" * 40]),
+    ],
+)
+def test_a_search_finds_any_word_of_a_name_in_any_case_and_script(
+    staff: Client, name: str, terms: list[str], is_indexed: bool
+) -> None:
+    create_pet(name=name)
+    for other in OTHERS:
+        create_pet(name=other)
+    if is_indexed:
+        search_index.index_all()
+
+    assert {term: name in names(staff, q=term) for term in terms} == dict.fromkeys(terms, True)
+    assert names(staff, q=name) == [name]
+    assert name in names(staff, INVENTORY, q=terms[0])
+
+
+def test_a_search_finds_no_middle_of_a_word_and_needs_every_word(staff: Client, is_indexed: bool) -> None:
+    for name in ("New York", "Константинополь", "Straße"):
+        create_pet(name=name)
+    if is_indexed:
+        search_index.index_all()
+
+    for text in ("ork", "york x", "Константинов", "Константинополь и", "rasse", "-"):
+        assert names(staff, q=text) == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "terms"),
+    [
+        ("Guinea pig", ["guinea", "GUINEA PIG", "g"]),
+        ("Собака", ["собака", "СОБ"]),
+        ("Straße", ["strasse", "STRASSE", "straß"]),
+        ("犬", ["犬"]),
+    ],
+)
+def test_a_search_finds_a_tag_by_its_beginning(staff: Client, tag: str, terms: list[str], is_indexed: bool) -> None:
+    create_pet(name="Rex", tag=tag)
+    create_pet(name="Tom", tag="cat")
+    if is_indexed:
+        search_index.index_all()
+
+    assert {term: names(staff, q=term) for term in terms} == {term: ["Rex"] for term in terms}
+    assert names(staff, q="pig") == []
+
+
+def test_a_search_finds_an_id_and_ignores_white_space_around_the_text(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    create_pet(name="Tom")
+    create_pet(name="01890a5d-ac96-774b-bcce-b302099a8057 the second")
+
+    for term in (pet.pk, pet.pk.upper(), f" {pet.pk}", f"{pet.pk}\n", " rex", "rex\t", "\N{NO-BREAK SPACE}rex"):
+        assert names(staff, q=term) == ["Rex"]
+    assert len(names(staff, q="  ")) == 3
+    assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
+
+
+def test_a_changed_or_deleted_pet_is_found_by_its_present_texts_only(staff: Client, is_indexed: bool) -> None:
+    for name in ("Old Name", "Gone Name", "Rex"):
+        create_pet(name=name, tag="кот")
+    search_index.index_all()
+
+    Pet.objects.filter(name="Old Name").update(name="New Word", tag="пёс")
+    Pet.objects.filter(name="Gone Name").delete()
+    Pet.objects.filter(name="Rex").update(name="Rex Second")
+    if is_indexed:
+        search_index.index_all()
+
+    assert (names(staff, q="name"), names(staff, q="old"), names(staff, q="word")) == ([], [], ["New Word"])
+    assert (names(staff, q="кот"), names(staff, q="ПЁС"), names(staff, q="second")) == (
+        ["Rex Second"],
+        ["New Word"],
+        ["Rex Second"],
+    )
+
+
+def test_a_broad_search_shows_some_pets_and_says_so(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (search, narrowing):
+        monkeypatch.setattr(module, "MAX_COUNTED", 2)
+    for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold"), ("Tom Rex", "pending")):
+        Pet.objects.create(name=name, status=status)
+    search_index.index_all()
+
+    def listed(**query: str) -> tuple[list[str], bool]:
+        changelist = staff.get(LIST, query).context["cl"]
+        return [pet.name for pet in changelist.result_list], bool(changelist.note)
+
+    assert len(listed(q="rex")[0]) == 3
+    assert listed(q="rex")[1]
+    assert "fit this search" in staff.get(LIST, {"q": "rex"}).content.decode()
+    # A narrow filter or a narrow word makes the list complete.
+    assert listed(q="rex", status__exact="pending") == (["Tom Rex"], False)
+    assert listed(q="rex", status__exact="sold") == (["rex b", "Rex c"], False)
+    assert listed(q="rex tom") == (["Tom Rex"], False)
+    Pet.objects.filter(name="Rex a").update(status="sold")
+    assert listed(q="rex", status__exact="sold")[1]
+    assert listed(q="rex c", status__exact="sold") == (["Rex c"], False)
+
+
+def test_the_search_box_has_a_help_text(staff: Client) -> None:
+    assert "A full ID, the start of any word of a name, or the start of a tag." in staff.get(LIST).content.decode()

@@ -1,0 +1,29 @@
+"""The tags that pages suggest."""
+
+from django.test import Client
+
+from pets.admin import tag_suggestions
+from pets.models import Pet
+from tests.pets.admin.pet_pages import LIST
+
+
+def test_tags_are_suggested_from_those_in_use(staff: Client) -> None:
+    for tag in ("dog", "Dog", "dingo", "cat", "DRAGON", "Żuk", "żuk", None):
+        Pet.objects.create(name="Rex", tag=tag)
+
+    def suggestions(text: str) -> list[str]:
+        return [tag.lower() for tag in staff.get(f"{LIST}tags/", {"q": text}).json()["suggestions"]]
+
+    assert suggestions("d") == ["dingo", "dog", "dragon"]
+    assert suggestions("D") == ["dingo", "dog", "dragon"]
+    assert suggestions("ż") == ["żuk"]
+    assert suggestions("") == ["cat", "dingo", "dog", "dragon", "żuk"]
+    assert suggestions("x\0") == []
+
+
+def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", tag=f"tag {number:03}") for number in range(50))
+
+    suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
+
+    assert suggestions == [f"tag {number:03}" for number in range(tag_suggestions._MAX_SUGGESTIONS)]
