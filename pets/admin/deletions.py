@@ -13,6 +13,7 @@ from pets import history, trash, undo
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import BulkChanges
 from pets.admin.changelist import count_of_pets
+from pets.admin.filters import filters_in_words
 from pets.admin.selection import Comparison, Selection
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
@@ -55,6 +56,7 @@ class Deletions(BulkChanges):
             title="Delete pets",
             question=f"Delete {count_of_pets(len(pets))}? Deleted pets stay in the trash for 30 days.",
             button=f"Yes, delete {count_of_pets(len(pets))}",
+            facts={"Filter of the list": filters_in_words(request.GET) or "none"},
             pets=pets,
         )
 

@@ -215,6 +215,7 @@ class TrashAdmin(PetHistory):
     def _confirmation(self, request: HttpRequest, ids: list[str], **context: Any) -> HttpResponse:
         context |= self.admin_site.each_context(request) | {
             "opts": self.opts,
+            "facts": {"Search": request.GET.get("q", "").strip() or "none"},
             "media": self.media,
             "checkbox_name": ACTION_CHECKBOX_NAME,
             "first_id": ids[0],

@@ -42,11 +42,11 @@ def urls(pet: str) -> Iterator[str]:
     yield f"/admin/pets/pet/{pet}/delete/"
 
 
-def test_pages_that_undo_changes_and_put_pets_back_are_accessible(staff_page: Page, site: Service) -> None:
-    make(site, {"name": "Trashed"})
+def test_pages_that_undo_changes_and_put_pets_back_are_accessible(staff_page: Page, site: Service, scheme: str) -> None:
+    make(site, {"name": f"Trashed in {scheme} mode"})
 
     def act(action: str) -> None:
-        staff_page.goto("/admin/pets/pet/?q=trashed")
+        staff_page.goto(f"/admin/pets/pet/?q=trashed+in+{scheme}")
         staff_page.locator("#action-toggle").check()
         staff_page.locator("select[name=action]").select_option(action)
         staff_page.get_by_role("button", name="Go").click()
@@ -61,7 +61,7 @@ def test_pages_that_undo_changes_and_put_pets_back_are_accessible(staff_page: Pa
     for url in (audit, f"{audit}?day_from=yesterday", "/admin/pets/changeset/", "/admin/pets/trashedpet/"):
         staff_page.goto(url)
         assert_accessible(staff_page)
-    staff_page.get_by_role("link", name="Trashed").first.click()
+    staff_page.get_by_role("link", name=f"Trashed in {scheme}").first.click()
     assert_accessible(staff_page)
     staff_page.get_by_role("button", name="Put this pet back").click()
     expect(staff_page.get_by_text("is back, with all its values.")).to_be_visible()

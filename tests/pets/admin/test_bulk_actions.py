@@ -99,9 +99,10 @@ def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) ->
     create_pet(name="Max")
     shown = read(staff, LIST, "changelist-form")
 
-    page = act(staff, "delete_selected", shown, rex, tom)
+    page = act(staff, "delete_selected", shown, rex, tom, url=f"{LIST}?created_from=2026-01-01")
 
     assert Pet.objects.count() == 3
+    assert "Filter of the list: created from 2026-01-01" in page.content.decode()
     assert "Delete 2 pets? Deleted pets stay in the trash for 30 days." in page.content.decode()
     assert "<li>“Rex &lt;b&gt;”, dog, sold</li>" in page.content.decode()
     assert messages(confirm(staff, page)) == ["2 pets deleted."]
