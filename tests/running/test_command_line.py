@@ -1,0 +1,48 @@
+"""The command line of the service, and its default data directory."""
+
+import sys
+from contextvars import copy_context
+from pathlib import Path
+
+import pytest
+from platformdirs import user_data_path
+
+from petservice import __main__ as command_line
+from petservice import __version__, data_dir
+
+pytestmark = pytest.mark.once
+
+
+def run() -> None:
+    """Run the command line in a context of its own, because it removes the time limit of statements there."""
+    copy_context().run(command_line.main)
+
+
+def test_version_is_that_of_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["petservice", "--version"])
+    run()
+    assert capsys.readouterr().out == f"petservice {__version__}\n"
+
+
+def test_command_without_its_dependencies_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "django.core.management", None)
+    with pytest.raises(SystemExit, match=r"pip install -e \."):
+        run()
+
+
+@pytest.mark.parametrize("program", ["petservice", command_line.__file__])
+def test_command_calls_itself_petservice(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program, "help", "serve"])
+    run()
+    assert "usage: petservice serve" in capsys.readouterr().out
+
+
+def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_dir, "__file__", str(tmp_path / "petservice" / "data_dir.py"))
+    assert data_dir.default_data_dir() == user_data_path("petservice", appauthor=False)
+    (tmp_path / "manage.py").touch()
+    assert data_dir.default_data_dir() == tmp_path / "data"
