@@ -38,7 +38,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 class UndoAdmin(admin.ModelAdmin):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("time", "made_by", "linked_summary", "count")
+    list_display = ("time", "made_by", "summary", "count", "undo_link")
     list_display_links = None
     list_select_related = ("owner",)
     ordering = ("-created_at", "-pk")
@@ -68,10 +68,10 @@ class UndoAdmin(admin.ModelAdmin):
     def made_by(self, change_set: ChangeSet) -> str:
         return str(change_set.owner)
 
-    @admin.display(description="change")
-    def linked_summary(self, change_set: ChangeSet) -> str:
+    @admin.display(description="undo")
+    def undo_link(self, change_set: ChangeSet) -> str:
         url = reverse("admin:pets_changeset_change", args=[change_set.pk])
-        return format_html('<a href="{}">{}</a>', url, change_set.summary)
+        return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change_set.summary)
 
     # Permissions.
 

@@ -231,7 +231,11 @@ def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> 
         assert client.post(undo_url(response)).status_code == status
         assert (Pet.objects.get(name="Rex").status == "sold") == (status == 403)
     assert [one.summary for one in clerk.get(RECENT).context["cl"].result_list] == []
-    assert [one.summary for one in staff.get(RECENT).context["cl"].result_list] == ["Import: 1 pet added, 0 changed."]
+    recent = staff.get(RECENT)
+    assert [one.summary for one in recent.context["cl"].result_list] == ["Import: 1 pet added, 0 changed."]
+    assert (
+        f'<a href="{undo_url(imported)}" aria-label="Undo: Import: 1 pet added, 0 changed.">' in recent.content.decode()
+    )
 
 
 def test_expired_records_of_changes_are_deleted_by_later_changes(staff: Client) -> None:
