@@ -10,10 +10,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils.text import capfirst
 
-from pets.admin.filters import PARAMETERS, PetFilter
-from pets.admin.narrowing import narrow
+from pets.admin.filters import PARAMETERS, PetFilter, filters_in_words
+from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order
 from pets.admin.search import Found, search
+from pets.admin.suggestions import suggestions
 from petservice.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.db.lookups import Among
 
@@ -64,6 +65,7 @@ class PetChangeList(OrderedChangeList):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.suggestions = suggestions(self) if self.is_narrowed and not self.result_count else []
         self.has_filters = False  # the template of Django's list would show them again
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -116,6 +118,11 @@ class PetChangeList(OrderedChangeList):
         return {name: value for name, value in self.params.items() if name not in (SEARCH_VAR, *PARAMETERS)}
 
     @property
+    def is_narrowed(self) -> bool:
+        """Return whether the list has a search or a filter."""
+        return bool(self.query or self.conditions)
+
+    @property
     def without_search(self) -> str:
         """Return the URL of the list without the search, or an empty text if there is none."""
         return self._url_without(SEARCH_VAR) if self.query else ""
@@ -129,6 +136,17 @@ class PetChangeList(OrderedChangeList):
         query = QueryDict(mutable=True)
         query.update({name: value for name, value in self.params.items() if value and name not in names})
         return f"?{query.urlencode()}"
+
+    def active_filters(self) -> list[tuple[str, dict[str, str], Condition]]:
+        """Return each filter in use: in words, its parameters and its condition."""
+        found = []
+        for spec in self._filters():
+            parameters = {name: spec.value(name) for name in spec.labels if spec.value(name)}
+            if spec.condition is not None:
+                query = QueryDict(mutable=True)
+                query.update(parameters)
+                found.append((filters_in_words(query), parameters, spec.condition))
+        return found
 
     @property
     def links(self) -> list[tuple[str, str]]:

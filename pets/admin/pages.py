@@ -20,6 +20,7 @@ from pets.admin.filters import FILTERS, PARAMETERS
 from pets.admin.forms import PetForm
 from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
+from pets.admin.saved_filters import SavedFilters
 from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
@@ -29,7 +30,7 @@ from petservice.audit.model_admin import RecordedAdditions
 from petservice.bounded_paginator import BoundedPaginator
 
 
-class PetPages(PetHistory, BulkActions):
+class PetPages(SavedFilters, PetHistory, BulkActions):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.

@@ -1,0 +1,69 @@
+"""The suggestions of an empty list: other lists that do have pets."""
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from django.contrib.admin.views.main import SEARCH_VAR
+
+from pets.admin.narrowing import Condition
+from pets.admin.search import search
+from pets.admin.tag_suggestions import tags_starting_with
+from pets.models import Pet
+
+if TYPE_CHECKING:
+    from pets.admin.changelist import PetChangeList
+
+# Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
+_MAX_WORDS = 3
+_MIN_LENGTH = 2
+# Maximum number of characters of a beginning that is tried.
+_MAX_LENGTH = 20
+
+
+class Suggestion(NamedTuple):
+    """A link to a list that has at least one pet."""
+
+    text: str
+    url: str
+
+
+def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
+    """Return other lists for a list without pets, each of which costs a few steps in an index."""
+    found = []
+    query, filters = changelist.query, changelist.active_filters()
+    if query and filters and changelist.found and changelist.found.ids:
+        found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
+    elif query:
+        found += [*_tags(query), *_words(query)]
+    if query or len(filters) > 1:
+        present = [(text, parameters) for text, parameters, condition in filters if _exists(condition)]
+        found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
+    return found
+
+
+def _tags(query: str) -> list[Suggestion]:
+    words = [word for word in query.split()[:_MAX_WORDS] if "\0" not in word]
+    tags = {tag: None for word in words for tag in tags_starting_with(word) if tag.casefold() == word.casefold()}
+    return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
+
+
+def _words(query: str) -> list[Suggestion]:
+    """Suggest each word of the search by itself, or for one word its longest beginning that a name has."""
+    words = query.split()[:_MAX_WORDS]
+    if len(words) > 1:
+        texts = [word for word in words if search(word).ids]
+    else:
+        # If a beginning finds a pet, each shorter one does.
+        lengths = range(_MIN_LENGTH, min(len(query), _MAX_LENGTH))
+        number = bisect_left(lengths, True, key=lambda length: not search(query[:length]).ids)
+        texts = [query[: lengths[number - 1]]] if number else []
+    return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts if text]
+
+
+def _exists(condition: Condition) -> bool:
+    return any(Pet.objects.filter(each).exists() for each in condition.alternatives)
+
+
+def _suggestion(text: str, parameters: dict[str, str]) -> Suggestion:
+    return Suggestion(text, f"?{urlencode(parameters)}")

@@ -1,0 +1,108 @@
+"""The filters that staff save under a name."""
+
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import SavedFilter
+from pets.services import create_pet
+from tests.backoffice.pages import messages
+from tests.backoffice.staff import staff as staff_client
+from tests.pets.admin.pet_pages import INVENTORY, LIST
+
+SAVE, REMOVE = f"{LIST}filters/save/", f"{LIST}filters/remove/"
+QUERY = "tag=guinea+pig&p=3&status__exact=sold&created_to=&q=+rex+&o=1"
+
+
+def save(client: Client, name: str, query: str = QUERY, url: str = SAVE) -> list[str]:
+    return messages(client.post(url, {"name": name, "query": query}, follow=True))
+
+
+def test_a_filter_is_saved_shown_on_both_lists_and_removed(staff: Client) -> None:
+    create_pet(name="Rex", tag="guinea pig")
+    page = staff.get(f"{LIST}?{QUERY.replace('p=3', 'p=1')}").content.decode()
+    assert 'name="query" value="q=rex&amp;status__exact=sold&amp;tag=guinea+pig"' in page
+    assert SAVE in page
+
+    response = staff.post(SAVE, {"name": " Sold pigs ", "query": QUERY}, follow=True)
+    assert messages(response) == ["The filter “Sold pigs” is saved. It is a link above the list."]
+    assert response.redirect_chain[-1][0] == f"{LIST}?q=rex&status__exact=sold&tag=guinea+pig"
+    for url in (LIST, INVENTORY):
+        links = re.findall(r'<a href="([^"]*)"[^>]*>Sold pigs</a>', staff.get(url).content.decode())
+        assert [unescape(link) for link in links] == ["?q=rex&status__exact=sold&tag=guinea+pig"]
+
+    fields = {"filter": SavedFilter.objects.get().pk, "query": "tag=dog&x=1"}
+    removed = staff.post(REMOVE, fields, follow=True)
+    assert messages(removed) == ["The filter “Sold pigs” is removed. No pet was changed."]
+    assert removed.redirect_chain[-1][0] == f"{LIST}?tag=dog"
+    assert messages(staff.post(REMOVE, fields, follow=True)) == ["This filter is removed already."]
+    assert "Sold pigs" not in staff.get(LIST).content.decode()
+
+
+def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staff: Client) -> None:
+    for _ in range(2):
+        assert save(staff, "Mine") == ["The filter “Mine” is saved. It is a link above the list."]
+    (error,) = save(staff, "Mine", "tag=dog")
+
+    assert error.startswith("You have another filter named “Mine”.")
+    assert error.endswith("Nothing was saved.")
+    assert SavedFilter.objects.get().query == "q=rex&status__exact=sold&tag=guinea+pig"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "error"),
+    [
+        ("", QUERY, "Type a name for the filter."),
+        ("  ", QUERY, "Type a name for the filter."),
+        ("x" * 61, QUERY, "at most 60 characters"),
+        ("Nul\0", QUERY, "Null characters"),
+        ("Empty", "o=1&p=2&q=++", "The list has no search and no filter."),
+        ("Forged", "password__startswith=a&next=//evil", "The list has no search and no filter."),
+        ("Long", f"q={'x' * 2000}", "at most 2000 characters"),
+        ("Nul", "q=%00", "The list has no search and no filter."),
+    ],
+)
+def test_an_invalid_filter_is_not_saved(staff: Client, name: str, query: str, error: str) -> None:
+    (message,) = save(staff, name, query)
+
+    assert error in message
+    assert message.endswith("Nothing was saved.")
+    assert not SavedFilter.objects.exists()
+
+
+def test_the_number_of_filters_of_an_account_is_limited(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SavedFilter, "MAX_NUMBER", 2)
+
+    saved = [save(staff, name)[0] for name in ("a", "b", "c")]
+
+    assert saved[2] == "You have 2 filters already. Remove one first. Nothing was saved."
+    assert SavedFilter.objects.count() == 2
+
+
+def test_filters_belong_to_one_account(staff: Client, db: None) -> None:
+    other = staff_client("Pets and inventory")
+    save(staff, "Mine")
+    pk = SavedFilter.objects.get().pk
+
+    assert "Mine" not in other.get(LIST).content.decode()
+    for forged in (str(pk), "x", "9" * 30, ""):
+        assert messages(other.post(REMOVE, {"filter": forged}, follow=True)) == ["This filter is removed already."]
+    assert SavedFilter.objects.exists()
+    assert save(other, "Mine", url=reverse("admin:store_inventoryitem_save_filter"))[0].startswith("The filter “Mine”")
+
+
+def test_saving_needs_permission_a_form_and_a_token(staff: Client, db: None) -> None:
+    stranger = staff_client()
+
+    assert stranger.post(SAVE, {"name": "x", "query": QUERY}).status_code == 403
+    assert stranger.post(REMOVE, {"filter": "1"}).status_code == 403
+    assert staff.get(SAVE).headers["Location"] == LIST
+    assert staff.put(REMOVE).status_code == 405
+    checked = Client(enforce_csrf_checks=True)
+    checked.cookies = staff.cookies
+    assert checked.post(SAVE, {"name": "x", "query": QUERY}).status_code == 403
+    Client().post(SAVE, {"name": "x", "query": QUERY})
+    assert not SavedFilter.objects.exists()
