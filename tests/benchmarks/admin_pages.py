@@ -23,6 +23,18 @@ PAGES = {
     "search, a name": "/admin/pets/pet/?q=balaKO",
     "search, one letter of Cyrillic": "/admin/pets/pet/?q=к",
     "search, none": "/admin/pets/pet/?q=xyz",
+    "search, a word of nine of ten pets": "/admin/pets/pet/?q=rex",
+    "search, that word and one letter": "/admin/pets/pet/?q=rex+b",
+    "search, four letters": "/admin/pets/pet/?q=r+b+m+n",
+    "search, that word and three filters": "/admin/pets/pet/?q=rex&no_tag=1&creator=api&status__exact=sold",
+    "search, an empty list with suggestions": "/admin/pets/pet/?q=balakox+zzz&status__exact=sold&tag=tag+1",
+    "sorted by name": "/admin/pets/pet/?o=1",
+    "sorted by status, reversed": "/admin/pets/pet/?o=-3",
+    "sorted by day, oldest first": "/admin/pets/pet/?o=4",
+    "filter by status, sorted by name": "/admin/pets/pet/?status__exact=sold&o=1",
+    "filter without a tag": "/admin/pets/pet/?no_tag=1",
+    "filter by creator": "/admin/pets/pet/?creator=api",
+    "four broad filters": "/admin/pets/pet/?creator=api&status__exact=available&no_tag=1&created_from={month_ago}",
     "filter by status": "/admin/pets/pet/?status__exact=pending",
     "filter by a common tag": "/admin/pets/pet/?tag=tag+1",
     "filter by a rare tag": "/admin/pets/pet/?tag=tag+4321",
@@ -87,13 +99,15 @@ def measure_pages(pets: int) -> None:
     from django.test import Client
     from django.utils import timezone
 
+    from pets import search_index
     from pets.models import Pet
     from tests.benchmarks.sample_audit import fill_audit
     from tests.benchmarks.sample_pets import fill
 
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
-    fill(pets)
+    fill(pets, second_word="Rex")
+    search_index.index_all()
     fill_audit(pets)
     client = Client()
     client.force_login(get_user_model().objects.get())
