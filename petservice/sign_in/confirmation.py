@@ -24,7 +24,8 @@ from petservice.sign_in.kept_forms import without_secrets
 MAX_AGE = 15 * 60
 _CONFIRMED_AT = "confirmed_at"
 # The fields of the page: the code or password, and the method of the request that the page has interrupted.
-_ENTERED = "confirmation"
+# The name says that it is a password, so that it is not kept if the session has ended (petservice.sign_in.kept_forms).
+_ENTERED = "password_or_code"
 _METHOD = "confirmed_method"
 
 View = Callable[..., HttpResponseBase]

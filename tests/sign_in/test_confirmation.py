@@ -19,7 +19,7 @@ ADD_USER = reverse("admin:auth_user_add")
 
 
 def confirm(client: Client, asked: Any, entered: str, url: str = "", **changes: str) -> Any:
-    fields = fields_of(asked, "confirmation-form") | {"confirmation": entered, **changes}
+    fields = fields_of(asked, "confirmation-form") | {"password_or_code": entered, **changes}
     return client.post(url or asked.request["PATH_INFO"], fields)
 
 
@@ -180,7 +180,7 @@ def test_a_person_without_permission_is_refused_after_the_confirmation_as_well(a
 def test_strangers_cannot_have_passwords_checked(boss: User, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[str] = []
     monkeypatch.setattr(User, "check_password", lambda user, password: checked.append(password))
-    fields = {"name": "Acme", "confirmation": PASSWORD, "confirmed_method": "POST"}
+    fields = {"name": "Acme", "password_or_code": PASSWORD, "confirmed_method": "POST"}
 
     for url in (ADD_KEY, ADD_USER, reverse("admin:second_factor"), reverse("admin:index")):
         assert "Your session has ended" in Client().post(url, fields).content.decode()

@@ -13,7 +13,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import with_factor
+from tests.sign_in.authenticator import MINUTE, let_pass, with_factor
 
 NAME = 'Rex "<b>& Žofie'
 
@@ -169,6 +169,20 @@ def test_files_and_passwords_are_not_kept(browser: Client) -> None:
     sent = fields_of(offer, "kept-form")
     assert sent["username"] == "bob"
     assert not {"password1", "a_file"} & set(sent)
+
+
+def test_a_password_that_confirms_is_not_kept_but_its_form_is(browser: Client) -> None:
+    url = reverse("admin:apikeys_apikey_add")
+    fields = fields_of(browser.get(url), "apikey_form") | {"name": "Acme", "_save": "Save"}
+    let_pass(browser, 16 * MINUTE)
+    asked = browser.post(url, fields)
+    end_session(browser)
+
+    page = browser.post(url, fields_of(asked, "confirmation-form") | {"password_or_code": PASSWORD})
+    offer = log_in(browser, page)
+
+    assert "password_or_code" not in fields_of(offer, "kept-form")
+    assert "This is the only time" in send_again(browser, offer).content.decode()
 
 
 def test_a_form_above_the_limit_is_not_kept_and_the_page_says_so(browser: Client) -> None:

@@ -136,7 +136,7 @@ def test_changes_of_the_factor_need_a_recent_code(client: Client, ada: User, cha
     asked = client.post(SECOND_FACTOR, change)
     assert is_asked(asked)
     assert factors.recovery_codes_left(ada) == 10
-    done = client.post(SECOND_FACTOR, fields_of(asked, "confirmation-form") | {"confirmation": app.code()})
+    done = client.post(SECOND_FACTOR, fields_of(asked, "confirmation-form") | {"password_or_code": app.code()})
 
     assert done.status_code == (302 if "remove" in change else 200)
     assert factors.is_set_up(ada) is ("renew" in change)
@@ -161,7 +161,7 @@ def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_c
     assert "Reset the second factor of ada?" in boss_client.get(url).content.decode()
     asked = boss_client.post(url)
     assert (is_asked(asked), factors.is_set_up(ada)) == (True, True)
-    fields = fields_of(asked, "confirmation-form") | {"confirmation": "a long one"}
+    fields = fields_of(asked, "confirmation-form") | {"password_or_code": "a long one"}
     done = boss_client.post(url, fields, follow=True)
 
     assert messages(done) == ["The second factor of ada was reset. The next login needs only the password."]
