@@ -103,6 +103,8 @@ def test_broad_filters_together_check_a_limited_number_of_pets_and_say_so(
     # One condition that few pets fit makes the list complete.
     narrow = staff.get(LIST, {"tag": "dog", "status__exact": "pending"}).context["cl"]
     assert ([pet.name for pet in narrow.result_list], narrow.note) == (["Tom"], "")
+    by_status = staff.get(LIST, {"status__exact": "sold", "o": number_of(staff, "status")}).context["cl"]
+    assert ([pet.name for pet in by_status.result_list], by_status.note) == (["Rex1", "Rex3", "Rex5", "Rex7"], "")
     # The first three names are checked.
     by_name = staff.get(LIST, {"status__exact": "sold", "o": number_of(staff, "name")}).context["cl"]
     assert [pet.name for pet in by_name.result_list] == ["Rex1"]
