@@ -8,13 +8,14 @@ from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, C
 from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
+from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from pets.admin.filters import PARAMETERS, PetFilter, filters_in_words
 from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order
 from pets.admin.search import Found, search
-from pets.admin.suggestions import suggestions
+from pets.admin.suggestions import Suggestion, suggestions
 from petservice.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.db.lookups import Among
 
@@ -65,7 +66,6 @@ class PetChangeList(OrderedChangeList):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.suggestions = suggestions(self) if self.is_narrowed and not self.result_count else []
         self.has_filters = False  # the template of Django's list would show them again
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -94,6 +94,12 @@ class PetChangeList(OrderedChangeList):
         except InvalidPage:
             raise IncorrectLookupParameters from None
         self.result_list = self.root_queryset.filter(Among("pk", ids)).order_by(*self.order.sorted)
+
+    @cached_property
+    def suggestions(self) -> list[Suggestion]:
+        """Return other lists that have pets, if this one has none."""
+        # Not in the constructor, because an export makes a list that does not count its pets.
+        return suggestions(self) if self.is_narrowed and not self.result_count else []
 
     @property
     def note(self) -> str:
