@@ -3,10 +3,11 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,8 @@ import pytest
 
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, running_load
-from tests.faults.restores import NAME
+from tests.faults.restores import NAME, run
+from tests.faults.servers import pgbouncer, primary
 from tests.faults.test_kill import check_pets
 from tests.service import ROOT, Service, free_port, log_in, running_service
 from tests.waiting import wait_until
@@ -112,20 +114,89 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     source, target = direction
     with running_service(tmp_path, DATABASE_URL=source) as service:
         key = service.create_key()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
             with service.client(key) as client:
                 assert client.post("/v1/pets", json={"name": f"before {number.name}"}).status_code == 201
             with moving(tmp_path, source, target) as (process, log):
                 wait_for_the_copy(process, log)
                 process.send_signal(number)
                 assert process.wait(timeout=60) != 0
-            if number == signal.SIGINT:
+            if number != signal.SIGKILL:
                 assert "Interrupted: nothing was moved." in log.read_text()
+                assert not list(tmp_path.glob("*.moving*"))
     status, output = move(tmp_path, source, target)
     assert status == 0, output
     assert Service("", service.process, log, service.environment | {"DATABASE_URL": target}).execute(
         "SELECT name FROM pets_pet ORDER BY name"
-    ) == [("before SIGINT",), ("before SIGKILL",), ("before SIGTERM",)]
+    ) == [("before SIGHUP",), ("before SIGINT",), ("before SIGKILL",), ("before SIGTERM",)]
+
+
+def test_a_second_move_of_the_same_database_is_refused(tmp_path: Path, direction: tuple[str, str]) -> None:
+    source, target = direction
+    (folder := tmp_path / "other").mkdir()
+    with running_service(tmp_path, DATABASE_URL=source) as service, service.client(service.create_key()) as client:
+        assert client.get("/v1/pets").status_code == 200  # a move sees the service by its connection to PostgreSQL
+        with moving(tmp_path, source, target) as (process, log):
+            wait_for_the_copy(process, log)
+            status, output = move(folder, source, f"sqlite:///{folder}/new.sqlite3")
+            service.process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=60) == 0, log.read_text()
+    assert status == 1, output
+    assert "Nothing was moved" in output
+    found = "locked. Another program writes, such as a move or import_pets: wait for it."
+    assert (found if source.startswith("sqlite") else "Another move uses the same database.") in output
+    assert {path.name for path in folder.iterdir()} <= {"move.log", "secret_key", "new.sqlite3.service"}
+
+
+def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(
+    tmp_path: Path, migrated: Path, postgresql_url: str
+) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    assert move(tmp_path, f"sqlite:///{tmp_path}/{NAME}", postgresql_url)[0] == 0
+
+    for line in (["create_api_key", "web"], ["serve"]):
+        status, output = run(tmp_path, *line)
+        assert status == 1
+        assert f"the data of {tmp_path}/{NAME} has moved to another database. Set DATABASE_URL" in output
+        assert "Traceback" not in output
+    assert not (tmp_path / NAME).exists()
+
+
+def test_a_moved_file_that_cannot_be_renamed_is_named(tmp_path: Path, source: str, postgresql_url: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "source.sqlite3")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM pets_pet").fetchall()
+        status, output = move(tmp_path, source, postgresql_url)
+
+    assert status == 0, output
+    assert f"{tmp_path}/source.sqlite3 cannot be renamed (database is locked). Start no service on it" in output
+
+
+def test_a_connection_pooler_is_refused(tmp_path: Path, source: str) -> None:
+    with primary() as server:
+        for settings in ({}, {"ignore_startup_parameters": "options"}):
+            with pgbouncer(server, **settings) as url:
+                assert "A connection pooler" in refusal(tmp_path, source, url)
+        with psycopg.connect(server.url) as database:
+            assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
+
+
+def test_root_does_not_move_to_or_from_the_folder_of_another_account(
+    tmp_path: Path, source: str, postgresql_url: str
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    for name, account in (("nobody's", "nobody"), ("a container's", 10_001)):
+        folder = tmp_path / name
+        folder.mkdir()
+        shutil.copy(tmp_path / "source.sqlite3", folder)
+        shutil.chown(folder, account)
+        here = f"sqlite:///{folder}/source.sqlite3"
+        for old, new in ((source, f"sqlite:///{folder}/new.sqlite3"), (here, postgresql_url)):
+            status, output = move(tmp_path, old, new)
+            assert status == 1, output
+            assert f"You are root, but {folder} belongs to {account}" in output
+        assert [path.name for path in folder.iterdir() if "source" not in path.name] == []
 
 
 @pytest.fixture

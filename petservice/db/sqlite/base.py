@@ -61,6 +61,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     # SQLite waits 5 seconds for another writer. Requests behind such a write may wait 5 seconds more.
     call_timeout = 10.0
 
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        new_file.require_not_moved(Path(self.settings_dict["NAME"]))
+        return super().get_new_connection(conn_params)
+
     def init_connection_state(self) -> None:
         """Configure a new connection; one that serves an event loop refuses writes."""
         super().init_connection_state()

@@ -6,10 +6,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from django.db import OperationalError
+
 from petservice.db.sqlite.service_lock import exclude_services
 
 # SQLite's files next to a database that it has not closed.
 _LOGS = ("-wal", "-shm", "-journal")
+# The suffix of the file of a database whose data has moved.
+_MOVED = ".moved"
 
 
 @contextmanager
@@ -39,12 +43,22 @@ def filled_at_once(database: Any) -> Iterator[None]:
 
 
 def retire(database: Any) -> str:
-    """Add `.moved` to the name of the database's file, and return the new name."""
+    """Add `.moved` to the name of the database's file, and return the new name. Replaces an older such file."""
     with database.cursor() as cursor:
         cursor.execute("PRAGMA journal_mode = DELETE")
     database.close()
     path = Path(database.settings_dict["NAME"]).resolve()
-    return str(path.rename(f"{path}.moved"))
+    return str(path.rename(f"{path}{_MOVED}"))
+
+
+def require_not_moved(path: Path) -> None:
+    """Raise OperationalError if SQLite would make an empty file in the place of a database whose data has moved."""
+    moved = Path(f"{path.resolve()}{_MOVED}")
+    if moved.exists() and not path.exists():
+        raise OperationalError(
+            f"the data of {path} has moved to another database. Set DATABASE_URL to that one, "
+            f"or move {moved} away to begin with an empty database"
+        )
 
 
 def _require_missing(target: Path) -> None:

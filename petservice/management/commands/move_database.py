@@ -1,7 +1,9 @@
+import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +14,7 @@ from tqdm import tqdm
 
 from petservice.db import moving
 from petservice.db.backend import backend
-from petservice.db.commands import DatabaseCommand
+from petservice.db.commands import DatabaseCommand, require_account_of
 from petservice.db.url import database_settings
 from store.models import InventoryCounter
 
@@ -38,6 +40,10 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, to: str, **options: Any) -> None:
         started = time.monotonic()
         self._connect(to)
+        for alias in (_SOURCE, _TARGET):
+            if backend(alias).is_embedded:
+                require_account_of(Path(connections[alias].settings_dict["NAME"]).resolve().parent)
+        _end_as_on_interrupt()
         with ExitStack() as services:
             try:
                 self._move(moving.moved_models(computed=InventoryCounter), services)
@@ -50,11 +56,9 @@ class Command(DatabaseCommand):
             except KeyboardInterrupt:
                 raise CommandError("Interrupted: nothing was moved.", returncode=130) from None
             except (DatabaseError, OSError) as error:
-                raise CommandError(f"{str(error).strip()}. Nothing was moved.") from None
-            retired = backend(_SOURCE).retire()
+                raise CommandError(f"Nothing was moved: {_advice(error)}") from None
+            self._retire()
         seconds = time.monotonic() - started
-        if retired:
-            self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
         self.stderr.write(f"Moved in {seconds:.1f} s. Start the service with the new DATABASE_URL.", self.style.SUCCESS)
 
     def _connect(self, url: str) -> None:
@@ -68,13 +72,28 @@ class Command(DatabaseCommand):
         both = {DEFAULT_DB_ALIAS: settings.DATABASES[DEFAULT_DB_ALIAS], _TARGET: target}
         connections.databases[_TARGET] = connections.configure_settings(both)[_TARGET]
 
+    def _retire(self) -> None:
+        """Rename the file of the old database. If this fails, the data has moved all the same."""
+        try:
+            retired = backend(_SOURCE).retire()
+        except (DatabaseError, OSError) as error:
+            name = connections[_SOURCE].settings_dict["NAME"]
+            self.stderr.write(f"{name} cannot be renamed ({error}). Start no service on it: its data has moved.")
+        else:
+            if retired:
+                self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
+
     def _move(self, models: list[type[Model]], services: ExitStack) -> None:
         """Copy all rows, and enter a context into `services` that keeps them from the source."""
+        if not backend(_TARGET).is_embedded:
+            connections[_TARGET].ensure_connection()
+            backend(_TARGET).begin_service()  # refuses a connection pooler, as the service would
         with backend(_TARGET).filled_at_once():
             moving.prepare(_TARGET, models)
             with (
                 moving.writers_locked_out(_SOURCE, models),
                 moving.writers_locked_out(_TARGET, models),
+                _only_move(),
                 _progress(moving.count(_SOURCE, models)) as bar,
             ):
                 copied = moving.copy(_SOURCE, _TARGET, models, bar.update)
@@ -107,6 +126,27 @@ class Command(DatabaseCommand):
                     )
                 was_shown = True
                 time.sleep(_INTERVAL)
+
+
+@contextmanager
+def _only_move() -> Iterator[None]:
+    """Refuse a second move in the current transactions, because both would wait for each other."""
+    for alias in (_SOURCE, _TARGET):
+        if not backend(alias).try_lock("move_database", 0):
+            raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
+    yield
+
+
+def _end_as_on_interrupt() -> None:
+    """Let SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)
+
+
+def _advice(error: Exception) -> str:
+    text = str(error).strip()
+    return f"{text}. Another program writes, such as a move or import_pets: wait for it." if "locked" in text else text
 
 
 def _require_equal(table: str, one: object, other: object) -> None:

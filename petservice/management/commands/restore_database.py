@@ -19,6 +19,7 @@ from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND
 from petservice.db.backend import backend
+from petservice.db.commands import require_account_of
 from petservice.db.sqlite.service_lock import exclude_services
 
 # A database of this service has this table and this migration.
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         try:
             if not file.is_file():
                 raise CommandError(f"There is no file {file}: name one that backup_database has written.")
-            _require_account_of(target.parent)
+            require_account_of(target.parent)
             with exclude_services(target), _locked(target) as database:
                 try:
                     counts = _copy_checked(file, part)
@@ -85,15 +86,6 @@ def _add_audit_entry(target: Path, message: str) -> None:
             }
             names, marks = ", ".join(f'"{name}"' for name in values), ", ".join("?" * len(values))
             database.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', [*values.values()])  # noqa: S608  # our own names
-
-
-def _require_account_of(folder: Path) -> None:
-    """Raise CommandError if root would leave files that the account of the service cannot use."""
-    if os.geteuid() == 0 and folder.exists() and folder.stat().st_uid != 0:
-        raise CommandError(
-            f"You are root, but {folder} belongs to {folder.owner()}: run this command as that account, "
-            f"for example with runuser -u {folder.owner()} -- …"
-        )
 
 
 @contextmanager
