@@ -12,7 +12,7 @@ from django.urls import path, reverse
 
 from petservice import guides
 from petservice.backoffice import dashboard
-from petservice.sign_in import entrance, pages
+from petservice.sign_in import entrance, pages, password_change
 from petservice.sign_in.login_view import TwoStepLoginView
 from petservice.sign_in.logins import too_many_logins
 
@@ -59,6 +59,9 @@ class PetServiceAdminSite(admin.AdminSite):
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
         return super().logout(request, extra_context)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return password_change.limited(request, lambda: super(PetServiceAdminSite, self).password_change(request))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models for the menu, the most used first."""

@@ -25,10 +25,11 @@ def count_failed_login(request: HttpRequest, user: Any) -> None:
     user_login_failed.send(sender=__name__, credentials=_credentials(user), request=request)
 
 
-def count_failed_confirmation(request: HttpRequest, user: Any) -> None:
+def count_failed_confirmation(
+    request: HttpRequest, user: Any, message: str = "Wrong code or password when asked to confirm."
+) -> None:
     """Count a wrong code or password of someone who is logged in."""
     _count(request, user)
-    message = "Wrong code or password when asked to confirm."
     record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message)
 
 
