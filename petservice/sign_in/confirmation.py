@@ -75,7 +75,8 @@ def ask(request: HttpRequest) -> HttpResponse | None:
             return HttpResponse(status=429)  # replaced by the lockout page
         if not _is_correct(request, entered):
             attempts.count_failed_confirmation(request, request.user)
-            return _page(request, method, error="This is wrong, or the code was used before. Try again.")
+            wrong = "This is wrong, or the code was used before. Try again."
+            return _page(request, method, error=factors.PAUSED if factors.is_paused(request.user) else wrong)
         attempts.forget_failures(request, request.user)
         note_confirmation(None, request)
     # The page stood in for a page that is read, and not for a form that is sent.

@@ -3,12 +3,14 @@
 import hashlib
 import secrets
 from base64 import b32decode, b32encode
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils import timezone
 from django_otp import verify_token
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -20,6 +22,15 @@ RECOVERY_CODES = 10
 # 80 random bits, so that the stored digest of a recovery code cannot be reversed by trying.
 _RECOVERY_BYTES = 10
 _CODE_LENGTH = 6
+# Number of wrong codes in a row, from all addresses together, after which codes are refused for a while. Only someone
+# who knows the password can enter a code. With many addresses, such a person could try most of the million codes.
+MAX_WRONG_CODES = 100
+# Time after the last wrong code for which further codes are refused.
+PAUSE = timedelta(minutes=15)
+PAUSED = (
+    "Codes of this account are refused for 15 minutes, because 100 wrong ones were entered in a row. Enter a recovery "
+    "code, and tell an administrator, because someone else may know your password."
+)
 # An account with a permission of these apps, apart from viewing, may change API keys or accounts.
 _SENSITIVE_APPS = ("apikeys", "auth", "accounts")
 
@@ -112,15 +123,25 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
     code = _plain(entered)
     is_recovery_code = len(code) != _CODE_LENGTH
     model = StaticDevice if is_recovery_code else TOTPDevice
-    device = model.objects.devices_for_user(user, confirmed=True).first()
-    if device is None:
-        return None
     with transaction.atomic():
+        device = model.objects.devices_for_user(user, confirmed=True).select_for_update().first()
+        if device is None or (not is_recovery_code and _is_paused(device)):
+            return None
         accepted = verify_token(user, device.persistent_id, _digest(code) if is_recovery_code else code)
         if accepted and is_recovery_code:
             message = f"Recovery code used; {recovery_codes_left(user)} left."
             record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message, account=user)
     return accepted
+
+
+def is_paused(user: Any) -> bool:
+    """Return whether codes of an account are refused now, because too many wrong ones came from all addresses."""
+    return any(map(_is_paused, TOTPDevice.objects.devices_for_user(user, confirmed=True)))
+
+
+def _is_paused(device: TOTPDevice) -> bool:
+    last = device.throttling_failure_timestamp
+    return device.throttling_failure_count >= MAX_WRONG_CODES and last is not None and timezone.now() < last + PAUSE
 
 
 def remove(request: HttpRequest | None, user: Any, *, message: str) -> bool:

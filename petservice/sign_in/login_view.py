@@ -62,7 +62,8 @@ class TwoStepLoginView(LoginView):
         device = factors.accepting_device(request, user, code)
         if device is None:
             attempts.count_failed_login(request, user)
-            return self._ask_for_code(password_checked, "This code is wrong, or it was used before. Enter a new code.")
+            wrong = "This code is wrong, or it was used before. Enter a new code."
+            return self._ask_for_code(password_checked, factors.PAUSED if factors.is_paused(user) else wrong)
         user.otp_device = device  # django-otp writes it to the session
         return self._log_in(user, is_shared)
 

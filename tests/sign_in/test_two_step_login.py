@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.audit.models import AuditEntry
@@ -162,3 +163,21 @@ def test_wrong_codes_from_elsewhere_do_not_lock_out_the_owner(app: Authenticator
 
     assert TOTPDevice.objects.get().throttling_failure_count == 4 * LIMIT
     assert is_logged_in(log_in_with(app.code()))
+
+
+def test_wrong_codes_from_very_many_addresses_pause_codes_but_not_recovery_codes(ada: User) -> None:
+    owner = Client()
+    owner.force_login(ada)
+    app, codes = set_up(owner)
+    TOTPDevice.objects.update(throttling_failure_count=factors.MAX_WRONG_CODES - 2)
+    assert "This code is wrong" in log_in_with("000000", "198.51.100.1").content.decode()
+
+    paused = log_in_with("000000", "198.51.100.2").content.decode()
+    assert "Enter a recovery code, and tell an administrator" in paused
+    code = app.code()
+    assert not is_logged_in(log_in_with(code))
+    assert is_logged_in(log_in_with(codes[0]))
+    TOTPDevice.objects.update(throttling_failure_timestamp=timezone.now() - factors.PAUSE)
+
+    assert is_logged_in(log_in_with(code)), "the pause did not end, or the code was used up"
+    assert TOTPDevice.objects.get().throttling_failure_count == 0
