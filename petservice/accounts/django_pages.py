@@ -1,5 +1,6 @@
 """Django's own pages of users and groups, for permissions that no role has. Only administrators may use them."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from django import forms
@@ -8,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
-from django.db import connection
+from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -24,7 +25,7 @@ admin.site.unregister([User, Group])
 
 def _reason_to_keep(user: User, request: HttpRequest) -> str | None:
     """Return why an account must stay an active administrator, or None if it need not."""
-    if connection.in_atomic_block:  # Django deletes a selection without a transaction
+    if connection.in_atomic_block:  # a page that only asks has no transaction
         services.lock(user.pk)
     return services.reason_to_stay_administrator(user, request.user)
 
@@ -54,6 +55,10 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
     change_form_template = "admin/auth/user/change_form.html"
     confirmed_pages = ("auth_user_add", "auth_user_password_change")
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Allow only the conditions of the filters, because SQLite fails at an invalid regular expression."""
+        return lookup in ("is_staff__exact", "is_superuser__exact", "is_active__exact", "groups__id__exact")
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.request = request  # type: ignore[attr-defined]  # Django makes a class for each request
@@ -63,6 +68,11 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
         super().save_model(request, obj, form, change)
         if change and "is_active" in form.changed_data:
             sessions.end_all(obj)  # otherwise the sessions would begin again together with the account
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        # Two administrators who delete each other at the same time wait for each other, see _reason_to_keep.
+        with transaction.atomic() if request.method == "POST" else nullcontext():
+            return super().changelist_view(request, extra_context)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Change the password of an account, and unlock the account, so that the new password works immediately."""
@@ -105,3 +115,6 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
 @admin.register(Group)
 class GroupPages(RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups."""
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return False
