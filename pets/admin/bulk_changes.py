@@ -81,7 +81,7 @@ class BulkChanges(UndoableChanges):
             "opts": self.opts,
             "media": self.media,
             "checkbox_name": ACTION_CHECKBOX_NAME,
-            "first_id": next(iter(selection)),
+            "first_id": next(iter(selection), ""),
             "selection_name": selections.FIELD,
             "selection": selections.as_field(selection),
         }

@@ -173,9 +173,9 @@ class PetChangeList(OrderedChangeList):
         """Return the order that the URL names by the number of a column, or the usual one."""
         text = self.params.get(ORDER_VAR, "")
         number = text.removeprefix("-")
-        fields = dict(self.sortable_columns())
-        if number.isdecimal() and int(number) in fields:
-            return Order(fields[int(number)], is_descending=text.startswith("-"))
+        for column, field in self.sortable_columns():
+            if number == str(column):
+                return Order(field, is_descending=text.startswith("-"))
         return FIRST_NAME_FIRST if self.query else NEWEST_FIRST
 
     def sortable_columns(self) -> list[tuple[int, str]]:

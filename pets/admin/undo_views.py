@@ -60,6 +60,9 @@ class UndoAdmin(admin.ModelAdmin):
         ]
         return changes.filter(permissions__in=allowed)
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return False
+
     @admin.display(description="time (UTC)")
     def time(self, change_set: ChangeSet) -> str:
         return f"{change_set.created_at:%Y-%m-%d %H:%M}"

@@ -83,8 +83,9 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         return account
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        if request.method == "POST" and object_id.isdecimal() and connection.in_atomic_block:
-            services.lock(int(object_id))
+        if request.method == "POST" and connection.in_atomic_block:
+            account = super().get_object(request, object_id, from_field)
+            services.lock(account.pk if account else 0)
             # A person may have lost the role since the request began.
             if not Account.objects.filter(pk=request.user.pk or 0, is_active=True, is_superuser=True).exists():
                 raise PermissionDenied
