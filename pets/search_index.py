@@ -91,7 +91,8 @@ def _texts(ids: Iterable[str]) -> Any:
 def _execute(statement: str, rows: Iterable[tuple[bytes, str]]) -> None:
     """Run a statement for rows of the table of terms, in batches."""
     remaining = iter(rows)
-    place = "(%s, %s)" if connection.vendor == "sqlite" else "(%s::bytea, %s::uuid)"
+    types = (SearchTerm._meta.get_field(name).db_type(connection) for name in ("term", "pet_id"))
+    place = f"({', '.join(f'CAST(%s AS {kind})' for kind in types)})"
     with connection.cursor() as cursor:
         while batch := list(islice(remaining, _BATCH)):
             places = ", ".join([place] * len(batch))
