@@ -113,16 +113,19 @@ def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callab
             run(back_up, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
             load.wait_for(50)
         assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
-        # A second backup without concurrent writes, to compare all tables.
         write_all_kinds(service, key)
-        run(back_up, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
-        original = tables(database)
+    # A second backup without a service that writes, to compare all tables.
+    run(back_up, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
+    original = tables(database)
 
     for line in restore:
         run(line, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(new))
         run(line, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(later))
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
-    assert_same(tables(f"sqlite:///{later}/petservice.sqlite3"), original)
+    restored = tables(f"sqlite:///{later}/petservice.sqlite3")
+    for name in ("audit_auditentry", "sqlite_sequence"):  # the restore itself adds an entry, with the next number
+        del restored[name], original[name]
+    assert_same(restored, original)
     with running_service(new, DATABASE_URL="") as service:
         report(Outcome("restored from a backup, SQLite", 1, load.summary(), lost(service, key, expected)))
     with closing(sqlite3.connect(new / "petservice.sqlite3")) as file:
@@ -142,10 +145,10 @@ def test_postgresql_backup_under_load_can_be_restored(tmp_path: Path, report: Ca
                 run(back_up, tmp_path, DATABASE_URL=one.url)
                 load.wait_for(50)
             assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
-            # A second backup without concurrent writes, to compare all tables.
             write_all_kinds(service, key)
-            run(back_up, later, DATABASE_URL=one.url)
-            original = tables(one.url)
+        # A second backup without a service that writes, to compare all tables.
+        run(back_up, later, DATABASE_URL=one.url)
+        original = tables(one.url)
         for line in restore:
             run(line, tmp_path, NEW_DATABASE_URL=two.url)
             run(line, later, NEW_DATABASE_URL=three.url)
