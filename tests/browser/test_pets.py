@@ -52,7 +52,7 @@ def test_a_status_that_someone_else_changed_is_kept(staff_page: Page, site: Serv
         page.goto("/admin/store/inventoryitem/?q=contested")
         page.locator("select[name=form-0-status]").select_option(status)
     for page in (staff_page, second):
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
 
     expect(second.get_by_text("someone else set it to sold in the meantime")).to_be_visible()
     expect(second.locator("select[name=form-0-status]")).to_have_value("sold")
@@ -104,7 +104,7 @@ def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Pag
 
     staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
     status.select_option("sold")
-    staff_page.get_by_role("button", name="Save").click()
+    staff_page.get_by_role("button", name="Save", exact=True).click()
     expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
     assert asked == ["beforeunload"]
 
