@@ -51,7 +51,7 @@ LINK = Action(
     "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
     "of the account stop working. The present password, if there is one, works until a new one is set.",
     _is_active,
-    "{account} is deactivated, so no link was created. Reactivate the account first.",
+    "The account {account} is deactivated, so no link was created. Reactivate the account first.",
 )
 UNLOCK = Action(
     "unlock",
@@ -59,10 +59,10 @@ UNLOCK = Action(
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
     _is_locked,
-    "{account} is not locked. Nothing was changed.",
+    "The account {account} is not locked. Nothing was changed.",
     _unlock,
     "Unlocked.",
-    "{account} is unlocked and can log in again.",
+    "The account {account} is unlocked and can log in again.",
 )
 END_SESSIONS = Action(
     "end-sessions",
@@ -70,7 +70,7 @@ END_SESSIONS = Action(
     "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
     "saved is lost.",
     _is_active,
-    "{account} is deactivated and has no sessions. Nothing was changed.",
+    "The account {account} is deactivated and has no sessions. Nothing was changed.",
     sessions.end_all,
     "All sessions ended.",
     "All sessions of {account} have ended.",
@@ -81,10 +81,10 @@ DEACTIVATE = Action(
     "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
     "account keeps its name, its role and its history, and you can reactivate it later.",
     _is_active,
-    "{account} is already deactivated. Nothing was changed.",
+    "The account {account} is already deactivated. Nothing was changed.",
     services.deactivate,
     "Deactivated. All sessions ended.",
-    "{account} is deactivated. All sessions of the account have ended.",
+    "The account {account} is deactivated. All sessions of the account have ended.",
     is_dangerous=True,
 )
 REACTIVATE = Action(
@@ -93,10 +93,10 @@ REACTIVATE = Action(
     "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
     "never set, create a password link afterwards.",
     _is_deactivated,
-    "{account} is already active. Nothing was changed.",
+    "The account {account} is already active. Nothing was changed.",
     services.reactivate,
     "Reactivated.",
-    "{account} is active again.",
+    "The account {account} is active again.",
 )
 # In the order of the buttons.
 ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE)

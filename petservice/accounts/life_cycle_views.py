@@ -71,7 +71,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         if action is not DEACTIVATE or not account.is_active:
             return None
         reason = services.reason_to_stay_administrator(account, request.user)
-        return f"{account} was not deactivated. {reason}" if reason else None
+        return f"The account {account} was not deactivated. {reason}" if reason else None
 
     # Parts of all views of one account.
 

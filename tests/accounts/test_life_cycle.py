@@ -43,11 +43,11 @@ def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Cli
     assert log_in().status_code == 429, "the question alone unlocks the account"
     response = admin_client.post(unlock, follow=True)
 
-    assert messages(response) == ["ada is unlocked and can log in again."]
+    assert messages(response) == ["The account ada is unlocked and can log in again."]
     assert unlock not in response.content.decode()
     assert [log_in().status_code, log_in(address=ELSEWHERE).status_code] == [302, 302]
     assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
-    assert messages(admin_client.post(unlock, follow=True)) == ["ada is not locked. Nothing was changed."]
+    assert messages(admin_client.post(unlock, follow=True)) == ["The account ada is not locked. Nothing was changed."]
     assert history_of(ada) == ["Unlocked."]
     assert audit_of(ada) == [("admin", "account_changed", "Unlocked.")]
 
@@ -57,7 +57,7 @@ def test_an_account_that_is_not_locked_has_no_button(admin_client: Client, ada: 
 
     assert page_of(ada, "unlock") not in admin_client.get(page_of(ada)).content.decode()
     assert messages(admin_client.get(page_of(ada, "unlock"), follow=True)) == [
-        "ada is not locked. Nothing was changed."
+        "The account ada is not locked. Nothing was changed."
     ]
 
 
@@ -70,12 +70,12 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     assert is_logged_in(session), "the question alone deactivates the account"
     response = admin_client.post(page_of(ada, "deactivate"), follow=True)
 
-    assert messages(response) == ["ada is deactivated. All sessions of the account have ended."]
+    assert messages(response) == ["The account ada is deactivated. All sessions of the account have ended."]
     assert not is_logged_in(session)
     assert log_in().status_code == 200
     assert "is deactivated" in use(link).content.decode()
     again = admin_client.post(page_of(ada, "deactivate"), follow=True)
-    assert messages(again) == ["ada is already deactivated. Nothing was changed."]
+    assert messages(again) == ["The account ada is already deactivated. Nothing was changed."]
     for verb in ("end-sessions", "link"):
         assert "ada is deactivated" in messages(admin_client.post(page_of(ada, verb), follow=True))[0]
 
@@ -84,12 +84,12 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     User.objects.filter(pk=ada.pk).update(is_active=False)
 
     late = logged_in(ada)  # a login that was in progress
-    assert messages(admin_client.post(page_of(ada, "reactivate"), follow=True)) == ["ada is active again."]
+    assert messages(admin_client.post(page_of(ada, "reactivate"), follow=True)) == ["The account ada is active again."]
     assert [is_logged_in(session), is_logged_in(late)] == [False, False]
     assert use(link).status_code == 410
     assert log_in().status_code == 302
     again = admin_client.post(page_of(ada, "reactivate"), follow=True)
-    assert messages(again) == ["ada is already active. Nothing was changed."]
+    assert messages(again) == ["The account ada is already active. Nothing was changed."]
     assert history_of(ada)[1:] == ["Deactivated. All sessions ended.", "Reactivated."]
     assert [message for _, _, message in audit_of(ada)] == history_of(ada)
 

@@ -81,7 +81,7 @@ def test_an_administrator_unlocks_an_account(staff_page: Page, browser: Browser,
     staff_page.get_by_role("link", name="Unlock").click()
     assert_accessible(staff_page)
     staff_page.get_by_role("button", name="Unlock").click()
-    expect(staff_page.get_by_text("locked is unlocked and can log in again.")).to_be_visible()
+    expect(staff_page.get_by_text("The account locked is unlocked and can log in again.")).to_be_visible()
     expect(staff_page.get_by_role("link", name="Unlock")).to_have_count(0)
 
     log_in("a long one")
