@@ -78,7 +78,8 @@ class CreationViews(admin.ModelAdmin):
             return None  # the form will reject this token
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
-        return self.show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
+        old_key = APIKey.objects.filter(replaced_by=obj).first()
+        return self.show_once(request, obj, request.plain_key, old_key)  # type: ignore[attr-defined]  # set by save_model
 
     @method_decorator(never_cache)
     @sensitive_variables("plain")
@@ -93,7 +94,7 @@ class CreationViews(admin.ModelAdmin):
             "plain": plain,
             "environment": settings.ENVIRONMENT,
             "old_key": old_key,
-            "old_key_works": old_key is not None and not old_key.is_expired(timezone.now()),
+            "old_key_works": old_key is not None and not (old_key.is_revoked or old_key.is_expired(timezone.now())),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
         }
         response = TemplateResponse(request, "admin/apikeys/apikey/created.html", context)

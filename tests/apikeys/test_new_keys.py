@@ -85,6 +85,7 @@ def test_a_key_that_does_not_work_offers_a_replacement_with_its_settings(
 
     new = APIKey.objects.get(replaces=old)
     assert status_with(shown_key(response)) == 200
+    assert f"It replaces {old}, which does not work any more." in response.content.decode()
     page = admin_client.get(old_page).content.decode()
     assert f'<a href="{reverse("admin:apikeys_apikey_change", args=[new.pk])}">{new}</a>' in page
     assert "Create a replacement" not in page
