@@ -55,6 +55,7 @@ class BulkActions(BulkChanges):
         shown = [values.get("status", "") for values in selection.values()]
         counts = Counter(one for one in shown if one != status)
         pets, new = count_of_pets(counts.total()), status.label.lower()
+        already = len(shown) - counts.total()
         return self.confirmation(
             request,
             selection,
@@ -64,6 +65,7 @@ class BulkActions(BulkChanges):
             facts={
                 "Filter of the list": filters_in_words(request.GET) or "none",
                 "Status now": ", ".join(f"{count:,} {one or 'unknown'}" for one, count in sorted(counts.items())),
+                **({f"Already {new}": count_of_pets(already)} if already else {}),
             },
             button=f"Yes, mark {pets} as {new}",
         )

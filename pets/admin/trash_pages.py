@@ -42,6 +42,7 @@ class TrashAdmin(PetHistory):
     search_help_text = "Search by full ID or by the start of a name."
     actions = ("put_back_selected", "delete_for_good")
     change_form_template = "admin/pets/trashedpet/page.html"
+    rows_name = "deleted pets"
     paginator = BoundedPaginator
     show_full_result_count = False
     sortable_by = ()

@@ -181,6 +181,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, url: str) -
     assert "Mark 21 pets as available?" in text
     assert "Filter of the list: tag “&lt;fish&gt;”, created from 2026-01-01" in text
     assert "Status now: 1 pending, 20 sold" in text
+    assert "Already available: 1 pet<" in text
     assert inventory_counts() == {"available": 1, "pending": 1, "sold": 20}
     response = confirm(staff, page, filtered)
     assert messages(response) == ["21 pets marked as available."]

@@ -60,6 +60,7 @@ def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(st
     assert listed(staff, "?q=REX") == ["Rex", "rexona"]
     assert listed(staff, f"?q= {tom.pk.upper()} ") == ["Tom"]
     assert listed(staff, "?q=nothing") == []
+    assert "3 deleted pets\n" in staff.get(TRASH).content.decode()
     TrashedPet.objects.filter(name="Tom").update(deleted_at=Pet(name="x").created_at - timedelta(days=30))
     assert listed(staff) == ["Rex", "rexona"]
     assert staff.get(detail(tom), follow=True).redirect_chain
