@@ -37,9 +37,11 @@ def error_message(url: str) -> str:
     return ended.stderr
 
 
-def test_command_reports_a_database_without_tables(tmp_path: Path) -> None:
+def test_command_reports_a_database_without_tables_which_only_its_owner_may_read(tmp_path: Path) -> None:
     message = error_message(f"sqlite:///{tmp_path}/new.sqlite3")
 
+    # Only its owner may read the file, because it gets digests of keys and secrets of second factors.
+    assert (tmp_path / "new.sqlite3").stat().st_mode & 0o777 == 0o600
     assert re.search(r"lacks \d+ migration\(s\): run the command `migrate`", message)
 
 

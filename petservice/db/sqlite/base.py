@@ -4,7 +4,7 @@ import fcntl
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,7 +62,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     call_timeout = 10.0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        new_file.require_not_moved(Path(self.settings_dict["NAME"]))
+        path = Path(self.settings_dict["NAME"])
+        new_file.require_not_moved(path)
+        with suppress(OSError):  # SQLite reports it
+            new_file.create_for_owner(path)
         return super().get_new_connection(conn_params)
 
     def init_connection_state(self) -> None:

@@ -29,7 +29,7 @@ def filled_at_once(database: Any) -> Iterator[None]:
         _remove(part)  # what a killed move has left
         database.settings_dict["NAME"] = part
         try:
-            os.close(os.open(part, os.O_CREAT | os.O_WRONLY, mode=0o600))  # it has digests of keys and passwords
+            create_for_owner(part)
             yield
             with database.cursor() as cursor:
                 cursor.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the file
@@ -49,6 +49,11 @@ def retire(database: Any) -> str:
     database.close()
     path = Path(database.settings_dict["NAME"]).resolve()
     return str(path.rename(f"{path}{_MOVED}"))
+
+
+def create_for_owner(path: Path) -> None:
+    """Create a missing file that only its owner may read, because it gets digests and secrets of second factors."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDONLY, mode=0o600))
 
 
 def require_not_moved(path: Path) -> None:
