@@ -161,3 +161,11 @@ def test_one_click_shows_the_pets_of_today(staff_page: Page, site: Service) -> N
 
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
     expect(staff_page.get_by_label("Created from")).not_to_have_value("")
+
+
+def test_the_list_is_as_wide_as_its_page_at_a_zoom_of_200_percent(staff_page: Page) -> None:
+    staff_page.set_viewport_size({"width": 720, "height": 450})
+    staff_page.goto("/admin/pets/pet/")
+
+    width = staff_page.evaluate("document.querySelector('#changelist').getBoundingClientRect().width")
+    assert width == staff_page.evaluate("document.querySelector('#content-main').getBoundingClientRect().width")
