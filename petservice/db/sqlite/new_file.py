@@ -53,7 +53,9 @@ def retire(database: Any) -> str:
 
 def create_for_owner(path: Path) -> None:
     """Create a missing file that only its owner may read, because it gets digests and secrets of second factors."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDONLY, mode=0o600))
+    with suppress(FileExistsError):
+        # O_EXCL opens no existing file: closing one would release the locks that SQLite has on it in this process.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
 
 
 def require_not_moved(path: Path) -> None:
