@@ -4,22 +4,27 @@ Triggers record each new or changed pet that needs terms (pets.search_triggers).
 some of the recorded pets, because the service has no background job. A search reads the rest directly.
 """
 
+import logging
 from collections.abc import Iterable
 from functools import partial
 from itertools import count, islice
 from typing import Any
 
-from django.db import connection
+from django.db import Error, connection
 
 from pets.models import Pet, SearchTerm, UnindexedPet
 from pets.search_terms import is_one_ascii_word, matches, term_of_name, term_of_tag, terms
 from petservice.db.backend import backend
 from petservice.db.lookups import Among, IDText
 
+logger = logging.getLogger(__name__)
+
 # Number of creations in a process after which one of them indexes recorded pets, and the number of pets in one step.
 # A step indexes more than were created since the last one, so the number of recorded pets does not grow.
 _INTERVAL = 100
 _STEP = 400
+# Number of terms that count as one creation, less than a step stores for each creation since the last one.
+_TERMS_OF_CREATION = 30
 # Maximum number of terms that one step stores, because a name of 255 characters can have as many terms.
 _MAX_TERMS = 4000
 # Maximum number of recorded pets that a search reads directly.
@@ -40,8 +45,13 @@ def after_creation(name: str, tag: str | None) -> None:
     """Index some pets, if it is time to do so after the creation of a pet."""
     if is_one_ascii_word(name) and (not tag or tag.isascii()):
         return
-    if next(_creations) % _INTERVAL == 0:
-        backend().run_blocking(index_some)
+    # A name with many terms counts as several creations, because a step indexes fewer of them.
+    weight = 1 if name.isascii() and len(name) < _TERMS_OF_CREATION else 1 + len(terms(name, tag)) // _TERMS_OF_CREATION
+    if any(next(_creations) % _INTERVAL == 0 for _ in range(weight)):
+        try:
+            backend().run_blocking(index_some)
+        except Error as error:  # the pet exists already, so its client must not get an error and create it again
+            logger.warning("Pets were not indexed for the search, and are next time: %s", error)
 
 
 def index_some() -> bool:

@@ -65,6 +65,26 @@ def test_a_creation_indexes_recorded_pets_from_time_to_time(monkeypatch: pytest.
 
 
 @pytest.mark.django_db
+def test_long_names_in_a_script_without_spaces_are_indexed_as_fast_as_they_are_created() -> None:
+    for number in range(300):
+        create_pet(name="".join(chr(0x4E00 + (number + 7 * place) % 5000) for place in range(255)))
+
+    assert UnindexedPet.objects.count() < 60
+
+
+@pytest.mark.django_db
+def test_a_creation_succeeds_even_if_the_index_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(search_index, "_INTERVAL", 1)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE pets_searchterm RENAME TO elsewhere")
+
+    assert create_pet(name="Sir Rex") == Pet.objects.get()
+    assert "Pets were not indexed for the search" in caplog.text
+
+
+@pytest.mark.django_db
 def test_a_step_is_limited_by_the_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_MAX_TERMS", 100)
     for _ in range(5):
