@@ -15,12 +15,13 @@ from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.link_views import LinkViews
 from petservice.accounts.models import Account, PasswordLink, Role
+from petservice.bounded_search import BoundedSearch
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
 
 
 @admin.register(Account)
-class AccountAdmin(ConfirmedChanges, LinkViews, LifeCycleViews):
+class AccountAdmin(BoundedSearch, ConfirmedChanges, LinkViews, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.

@@ -16,6 +16,7 @@ from django.urls import reverse
 from petservice.accounts import services, sessions
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.audit.model_admin import RecordedChanges
+from petservice.bounded_search import BoundedSearch
 from petservice.change_message import change_message
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
@@ -45,7 +46,7 @@ class UserForm(UserChangeForm):
 
 
 @admin.register(User)
-class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin):
+class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin):
     """Django's pages of users, which protect the change history and the last administrator.
 
     Django would delete the history of an account together with the account.
@@ -76,10 +77,10 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Change the password of an account, and unlock the account, so that the new password works immediately."""
+        if request.POST.get("usable_password") == "false":
+            with transaction.atomic():
+                return self._disable_password(request, id, form_url)
         user: Any = self.get_object(request, id)
-        if request.POST.get("usable_password") == "false" and user and (reason := _reason_to_keep(user, request)):
-            self.message_user(request, f"The password was not disabled. {reason}", messages.ERROR)
-            return HttpResponseRedirect(request.path)
         response: HttpResponse = super().user_change_password(request, id, form_url)
         saved_url = reverse("admin:auth_user_change", args=[id])
         if isinstance(response, HttpResponseRedirect) and response.url == saved_url:
@@ -91,6 +92,14 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
+
+    def _disable_password(self, request: HttpRequest, id: str, form_url: str) -> HttpResponse:
+        user: Any = self.get_object(request, id)
+        if user and (reason := _reason_to_keep(user, request)):
+            self.message_user(request, f"The password was not disabled. {reason}", messages.ERROR)
+            return HttpResponseRedirect(request.path)
+        response: HttpResponse = super().user_change_password(request, id, form_url)
+        return response
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
@@ -113,7 +122,7 @@ class UserPages(ConfirmedChanges, AccountHistory, AdministratorsOnly, UserAdmin)
 
 
 @admin.register(Group)
-class GroupPages(RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
+class GroupPages(BoundedSearch, RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:

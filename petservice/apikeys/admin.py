@@ -18,6 +18,7 @@ from petservice.apikeys.filters import StateFilter, UseFilter
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
+from petservice.bounded_search import BoundedSearch
 from petservice.change_message import change_message
 from petservice.sign_in.confirmation import ConfirmedChanges
 
@@ -27,7 +28,7 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(ConfirmedChanges, LifeCycleViews):
+class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")
