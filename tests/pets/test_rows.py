@@ -1,11 +1,8 @@
 import io
-import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pets.files import reading
-from pets.files.json_array import BrokenArrayError, elements
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS
 from pets.files.writing import write
@@ -194,89 +191,6 @@ def test_a_line_that_is_not_json_is_rejected(line: str | bytes) -> None:
 def test_a_line_that_is_no_object_is_rejected(line: str) -> None:
     assert errors(line, "jsonl") == [
         (1, 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.')
-    ]
-
-
-def test_a_json_array_is_read_with_the_lines_on_which_its_elements_begin() -> None:
-    array = """\ufeff
-    [ {"name": "Rex"}, {"name":
-        "Tom\\n,["},
-
-      [], {
-        "name": "Mia" }
-      , 1 ]
-    """
-
-    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
-        (2, "Rex"),
-        (2, "Tom\n,["),
-        (5, None),
-        (5, "Mia"),
-        (7, None),
-    ]
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        *("[", "[1,]", '[\n{"name": "Rex"}\n{"name": "Tom"}]', "[] []", "[] x", '[{"name": "Rex"', "[1", "[1 2]"),
-        *('[{"name": "Rex"}', '[{"name": Rex}]', "[NaN]", '[{"name": "\\ud800"}]', f"[{'1' * 5000}]", "[{},,{}]"),
-    ],
-)
-def test_a_broken_json_array_is_rejected(array: str) -> None:
-    assert re.match(r"line \d: not JSON \(", broken(array, "json"))
-
-
-@pytest.mark.parametrize("array", ["[" * 1024 + "]" * 1024, "[" * 100_000])
-def test_a_deeply_nested_json_array_is_rejected(array: str) -> None:
-    assert broken(array, "json").startswith("line 1: ")
-
-
-def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
-    pets = "".join(f'{{"name": "Pet {number}"}},\n' for number in range(9000))
-
-    found = lines(f"[{pets}{{'name': 'Rex'}}]", "json")
-
-    assert [line.number for line in found] == list(range(1, 9002))
-    assert [line.row.name for line in found if line.row][-1] == "Pet 8999"
-    assert found[-1].errors[0].startswith("not JSON (Expecting property name")
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 65536])
-def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_PART_BYTES", size)
-    array = '[{"name": "狗"},\n {"name": "犬\\"]b", "tag": null},\n12345, {"name": "Rex"}]\n'
-
-    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
-        (1, "狗"),
-        (2, '犬"]b'),
-        (3, None),
-        (3, "Rex"),
-    ]
-
-
-def test_an_endless_element_is_not_read_into_memory() -> None:
-    parts = iter([b'["', *[b"x" * 65536] * 1000])
-
-    with pytest.raises(BrokenArrayError, match="a pet of more than 1,048,576 characters"):
-        next(elements(parts, 1))
-
-    assert len(list(parts)) > 900
-
-
-def test_a_json_array_in_another_encoding_is_rejected() -> None:
-    assert "the text is not UTF-8" in "".join(error for _, error in errors(b'[{"name": "Ren\xe9"}]', "json"))
-
-
-@pytest.mark.parametrize("blank", ["", "\ufeff", "\n \n"])
-def test_the_first_character_distinguishes_an_array_from_lines(blank: str) -> None:
-    assert [line.row and line.row.name for line in lines(blank + '{"name": "Rex"}\n{"name": "Tom"}', "json")] == [
-        "Rex",
-        "Tom",
-    ]
-    assert [line.row and line.row.name for line in lines(blank + '[{"name": "Rex"},\n{"name": "Tom"}]', "json")] == [
-        "Rex",
-        "Tom",
     ]
 
 
