@@ -1,26 +1,24 @@
 """Django's PostgreSQL backend, extended by the interface of petservice.db.backend."""
 
-import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from select import POLLIN, poll
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 import psycopg
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.backends.postgresql import base, features, schema
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 
 from petservice.db.backend import Rows
+from petservice.db.postgresql import pooler
 from petservice.db.postgresql.latency import Latency
 from petservice.db.postgresql.statements import PreparedStatement
 from petservice.db.waiting import READ, Waiter, unlimited, waiter
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -42,17 +40,11 @@ PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 
-# The timeouts that are not what this connection has asked for. Another source is for example "default" or "user".
-_LOST_TIMEOUTS = """
-SELECT name FROM pg_settings WHERE source NOT IN ('client', 'session')
-AND name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name DESC
-"""
 # The number of other connections of this service: they have the same application name.
 _SERVICES = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 AND application_name = current_setting('application_name')
 """
-_DIRECTLY = "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL."
 
 _INSERT = re.compile(r"(INSERT INTO .*) VALUES \((.*)\)(.*)")
 
@@ -235,27 +227,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(is_taken)
 
     def begin_service(self) -> None:
-        """Refuse a connection pooler that refuses or discards the timeouts, which are in a startup parameter.
-
-        A server without a connection is not refused, because the service waits for it.
-        """
-        limited = unlimited.set(False)
-        probe = self.copy()
-        try:
-            with closing(probe), probe.cursor() as cursor:
-                cursor.execute(_LOST_TIMEOUTS)
-                lost = ", ".join(name for (name,) in cursor.fetchall())
-        except OperationalError as error:
-            if "startup parameter" in str(error):
-                raise OperationalError(
-                    f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}"
-                ) from error
-            logger.warning("The timeouts are not checked, because there is no connection at the start: %s", error)
-            return
-        finally:
-            unlimited.reset(limited)
-        if lost:
-            raise OperationalError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
+        pooler.refuse(self)
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
