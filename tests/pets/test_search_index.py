@@ -2,6 +2,7 @@
 
 import os
 import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ from pets.search_terms import terms
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
 from tests.service import Service
+
+
+@pytest.fixture(autouse=True)
+def first_creations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the creations of other tests not decide which creation of a test indexes pets."""
+    monkeypatch.setattr(search_index, "_creations", count(1))
 
 
 def stored() -> set[tuple[str, str]]:
