@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
 
 from petservice import paths
+from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
 from petservice.api.responses import REQUEST_ID, request_id_of, with_standard_headers
 from petservice.apikeys import keys
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
-from petservice.failure_page import failure_page
 from petservice.monitoring.logs import request_id as logged_request_id
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.selection import BATCH, Selection
 from pets.admin.undoable import UndoableChanges
 from pets.models import ChangeSet, Pet
-from petservice.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20

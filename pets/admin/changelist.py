@@ -16,7 +16,7 @@ from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order
 from pets.admin.search import Found, search
 from pets.admin.suggestions import Suggestion, suggestions
-from petservice.bounded_paginator import MAX_COUNTED, MoreThan
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.db.lookups import Among
 
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from pets.fields import EDITABLE
 from pets.history import quoted
 from pets.models import Pet
-from petservice.merging_form import MergingForm
+from petservice.admin_pages.merging_form import MergingForm
 
 
 class TagInput(AdminTextInputWidget):

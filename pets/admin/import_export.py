@@ -39,9 +39,9 @@ from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
 from pets.models import ImportedFile, Pet, Upload
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.bounded_paginator import BoundedPaginator
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000

@@ -12,7 +12,7 @@ from django.db.models.lookups import Exact
 from pets.admin.ordering import NEWEST_FIRST, Order
 from pets.admin.search import Found
 from pets.models import Pet
-from petservice.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.db.lookups import Among, IDText
 
 

@@ -25,9 +25,9 @@ from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
-from petservice.bounded_paginator import BoundedPaginator
 
 
 class PetPages(SavedFilters, PetHistory, BulkActions):

@@ -11,8 +11,8 @@ from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.models import Pet
 from pets.search_index import Recorded
 from pets.search_terms import matches, words
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.api.validators import is_id
-from petservice.bounded_paginator import MAX_COUNTED
 from petservice.db.lookups import Among, IDText
 
 # Maximum number of words of a search that are looked up in the index; the others are compared with the names found.

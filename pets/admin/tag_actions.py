@@ -19,7 +19,7 @@ from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.trash import batches
-from petservice import bounded_paginator
+from petservice.admin_pages import bounded_paginator
 
 _TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
 

@@ -22,10 +22,10 @@ from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import FIELD, named
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.models import Pet, TrashedPet
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
 _MAX_ENTRIES = 100

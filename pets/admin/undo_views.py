@@ -16,9 +16,9 @@ from pets import undo
 from pets.admin.changelist import OrderedChangeList, count_of_pets
 from pets.admin.selection import named
 from pets.models import ChangeSet, Pet
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.bounded_paginator import BoundedPaginator
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (

@@ -15,7 +15,7 @@ from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.link_views import LinkViews
 from petservice.accounts.models import Account, PasswordLink, Role
-from petservice.bounded_search import BoundedSearch
+from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
 

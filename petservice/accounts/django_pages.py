@@ -15,9 +15,9 @@ from django.urls import reverse
 
 from petservice.accounts import services, sessions
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
+from petservice.admin_pages.bounded_search import BoundedSearch
+from petservice.admin_pages.change_message import change_message
 from petservice.audit.model_admin import RecordedChanges
-from petservice.bounded_search import BoundedSearch
-from petservice.change_message import change_message
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
 

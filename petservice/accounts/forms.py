@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 
 from petservice.accounts import services
 from petservice.accounts.models import Account, Role
-from petservice.merging_form import MergingForm
+from petservice.admin_pages.merging_form import MergingForm
 
 _DESCRIPTIONS = {
     Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",

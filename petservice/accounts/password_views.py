@@ -17,9 +17,9 @@ from django.views.decorators.http import require_safe
 
 from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
+from petservice.admin_pages.failure_page import failure_page
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.failure_page import failure_page
 from petservice.sign_in import logins
 
 # The key of a session that has the id of the link. The token itself is stored nowhere.

@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
+from petservice.admin_pages.bounded_search import BoundedSearch
+from petservice.admin_pages.change_message import change_message
 from petservice.apikeys import keys
 from petservice.apikeys.filters import StateFilter, UseFilter
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
-from petservice.bounded_search import BoundedSearch
-from petservice.change_message import change_message
 from petservice.sign_in.confirmation import ConfirmedChanges
 
 

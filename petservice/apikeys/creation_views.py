@@ -16,11 +16,11 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
+from petservice.admin_pages.change_message import change_message
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.change_message import change_message
 
 
 class CreationViews(admin.ModelAdmin):

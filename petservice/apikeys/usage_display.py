@@ -7,8 +7,8 @@ from django.utils.formats import date_format
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 
+from petservice.admin_pages.charts import COLUMN, DayBar, day_bars
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
-from petservice.charts import COLUMN, DayBar, day_bars
 
 
 @dataclass(frozen=True)

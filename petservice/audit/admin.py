@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
 from petservice.audit.export import MAX_ENTRIES, csv_parts
 from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, record
-from petservice.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
 
 _PER_PAGE = 100
 # Maximum number of account names that the filter suggests: more than a shop has.

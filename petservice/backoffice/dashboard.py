@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
+from petservice.admin_pages.charts import COLUMN, DayBar, StatusBar, day_bars, status_bar
 from petservice.apikeys.models import SOON, APIKey
-from petservice.charts import COLUMN, DayBar, StatusBar, day_bars, status_bar
 from store.models import InventoryItem
 from store.services import inventory_counts
 

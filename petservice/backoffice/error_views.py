@@ -3,8 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import standard_error_response
-from petservice.failure_page import failure_page
 from petservice.monitoring.logs import request_id
 from petservice.sign_in import kept_forms
 

@@ -20,8 +20,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
+from petservice.admin_pages.failure_page import failure_page
 from petservice.client_address import client_address
-from petservice.failure_page import failure_page
 
 # The key in a request's META that marks a login to be rejected.
 _REJECTED = "petservice.login_rejected"

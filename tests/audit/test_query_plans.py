@@ -12,9 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.audit.filters import FilterForm
 from petservice.audit.models import AuditEntry
-from petservice.bounded_paginator import MAX_COUNTED
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pets import trash, undo
 from pets.models import ChangeSet, Pet, TrashedPet
 from pets.services import create_pet
-from petservice.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 
 PETS = reverse("admin:pets_pet_changelist")
 TRASH = reverse("admin:pets_trashedpet_changelist")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice import charts
+from petservice.admin_pages import charts
 from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
 from petservice.backoffice import dashboard
 from store.models import InventoryCounter

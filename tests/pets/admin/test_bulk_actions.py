@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories

@@ -6,7 +6,7 @@ from django.test import Client
 from pets.admin import changelist
 from pets.models import Pet
 from pets.services import create_pet
-from petservice import bounded_paginator
+from petservice.admin_pages import bounded_paginator
 from tests.pets.admin.pet_pages import INVENTORY, LIST
 
 

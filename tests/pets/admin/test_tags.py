@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.services import create_pet
-from petservice import bounded_paginator
+from petservice.admin_pages import bounded_paginator
 from petservice.audit.models import AuditEntry
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import LIST, histories, page_of

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from pets.admin.import_export import EXPORTED, MAX_BYTES, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
-from petservice import bounded_paginator
+from petservice.admin_pages import bounded_paginator
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
 
 
