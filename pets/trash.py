@@ -12,10 +12,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pets import history
+from pets.batches import BATCH, batches
 from pets.models import Pet, TrashedPet
 
-# Number of pets that one statement reads or deletes.
-BATCH = 1000
 # Number of expired rows that one change deletes beyond the number of its own rows, so that the trash does not grow.
 _MAX_DELETED = 200
 # The fields that a pet has in the trash as well.
@@ -76,11 +75,6 @@ def _locked(ids: list[str], now: datetime) -> list[TrashedPet]:
 
 def _values(pet: Pet | TrashedPet) -> dict[str, Any]:
     return {name: getattr(pet, name) for name in _FIELDS}
-
-
-def batches(ids: Sequence[str]) -> list[list[str]]:
-    """Return the ids in lists of at most BATCH."""
-    return [list(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
 
 
 def delete_expired(*, now: datetime, beyond: int) -> None:

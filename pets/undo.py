@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from pets import history, trash
+from pets.batches import BATCH, batches
 from pets.fields import EDITABLE
 from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
-from pets.trash import BATCH, batches
 from petservice.db.backend import backend
 
 # Number of expired rows that one change deletes beyond the number of its own rows, so that the table does not grow.
@@ -91,8 +91,8 @@ def _delete_expired(now: datetime, beyond: int) -> None:
     left = beyond + _MAX_DELETED
     for pk in list(expired.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_MAX_SETS]):
         rows = list(ChangedPet.objects.filter(change_set=pk).values_list("pk", flat=True)[:left])
-        for start in range(0, len(rows), BATCH):
-            ChangedPet.objects.filter(pk__in=rows[start : start + BATCH]).delete()
+        for some in batches(rows):
+            ChangedPet.objects.filter(pk__in=some).delete()
         left -= len(rows)
         if left <= 0:
             return

@@ -14,8 +14,9 @@ from django.utils.safestring import SafeString
 from pets import history, undo
 from pets.admin import selection as selections
 from pets.admin.changelist import count_of_pets
-from pets.admin.selection import BATCH, Selection
+from pets.admin.selection import Selection
 from pets.admin.undoable import UndoableChanges
+from pets.batches import batches
 from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 
@@ -57,8 +58,8 @@ class BulkChanges(UndoableChanges):
     ) -> None:
         for value in sorted({wanted[pet.pk] for pet in pets}, key=str):
             ids = [pet.pk for pet in pets if wanted[pet.pk] == value]
-            for start in range(0, len(ids), BATCH):
-                Pet.objects.filter(pk__in=ids[start : start + BATCH]).update(**{field: value})
+            for some in batches(ids):
+                Pet.objects.filter(pk__in=some).update(**{field: value})
         changes = [undo.Change(pet.pk, {field: getattr(pet, field)}, {field: wanted[pet.pk]}) for pet in pets]
         sentences = (history.change(field, getattr(pet, field), wanted[pet.pk]) for pet in pets)
         entries = [history.Entry(pet, CHANGE, sentence) for pet, sentence in zip(pets, sentences, strict=True)]

@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.changelist import count_of_pets
+from pets.batches import batches
 from pets.fields import EDITABLE
 from pets.history import quoted
 from pets.models import Pet
@@ -21,8 +22,6 @@ from petservice.api.validators import is_id
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"
-# Number of pets that one statement reads.
-BATCH = 1000
 # Maximum number of pets that a message names, so that it stays readable.
 MAX_NAMED = 10
 _SHOWN = "shown-"
@@ -172,8 +171,8 @@ def compare(
     ids = sorted(selection)
     queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
     pets: list[Pet] = []
-    for start in range(0, len(ids), BATCH):
-        pets += queryset.filter(pk__in=ids[start : start + BATCH]).order_by("pk")
+    for some in batches(ids):
+        pets += queryset.filter(pk__in=some).order_by("pk")
     changed = {pet: found for pet in pets if (found := differences(pet, selection[pet.pk], fields))}
     for pet in [pet for pet in changed if wanted and pet.pk in wanted and getattr(pet, fields[0]) == wanted[pet.pk]]:
         del changed[pet]

@@ -15,10 +15,10 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
+from pets.batches import batches
 from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
-from pets.trash import batches
 from petservice.admin_pages import bounded_paginator
 
 _TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
