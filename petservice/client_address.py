@@ -49,6 +49,13 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
     return _in_one_spelling(address) if isinstance(address, IPv6Address) else address
 
 
+def network_of(address: Address) -> Address:
+    """Return an IPv4 address, or the start of an IPv6 network, because one IPv6 client has a whole /64 of addresses."""
+    if isinstance(address, IPv6Address):
+        return IPv6Network((address, 64), strict=False).network_address
+    return address
+
+
 def host_and_port(text: str) -> tuple[str, int]:
     """Parse 127.0.0.1:9100, [::1]:9100 or localhost:9100. Raises ValueError for anything else."""
     parts = urlsplit(f"//{text}")

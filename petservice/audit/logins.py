@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_address
 from typing import Any
 
 from axes.signals import user_locked_out
@@ -22,6 +22,7 @@ from django.utils import timezone
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import address_of, record
 from petservice.audit.retention import remove_old_entries
+from petservice.client_address import network_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,11 +68,8 @@ def _count(kind: AuditEntry.Kind, account: Any, address: str | None, now: dateti
 
 
 def _network_of(request: HttpRequest) -> str | None:
-    """Return the client's IPv4 address, or its IPv6 network, because one IPv6 client has a whole /64 of addresses."""
     address = address_of(request)
-    if address is None or not isinstance(ip_address(address), IPv6Address):
-        return address
-    return str(ip_network((address, 64), strict=False).network_address)
+    return None if address is None else str(network_of(ip_address(address)))
 
 
 @contextmanager

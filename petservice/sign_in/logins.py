@@ -3,7 +3,6 @@
 import math
 from datetime import timedelta
 from importlib import import_module
-from ipaddress import IPv6Address, ip_network
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
@@ -21,7 +20,7 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from petservice.admin_pages.failure_page import failure_page
-from petservice.client_address import client_address
+from petservice.client_address import client_address, network_of
 
 # The key in a request's META that marks a login to be rejected.
 _REJECTED = "petservice.login_rejected"
@@ -81,13 +80,11 @@ def unlock(username: str) -> bool:
 
 
 def counted_address(request: HttpRequest) -> str:
-    """Return the client's IPv4 address, or its IPv6 network, because one IPv6 client has a whole /64 of addresses."""
+    """Return the client's IPv4 address or IPv6 network, for which requests and failures are counted."""
     address = client_address(
         request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
     )
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, 64), strict=False).network_address)
-    return str(address or UNKNOWN_ADDRESS)
+    return str(network_of(address)) if address else UNKNOWN_ADDRESS
 
 
 def staff_account(request: HttpRequest) -> int | None:
