@@ -28,8 +28,8 @@ MAX_WRONG_CODES = 100
 # Time after the last wrong code for which further codes are refused.
 PAUSE = timedelta(minutes=15)
 PAUSED = (
-    "Codes of this account are refused for 15 minutes, because 100 wrong ones were entered in a row. Enter a recovery "
-    "code, and tell an administrator, because someone else may know your password."
+    f"Codes of this account are refused for 15 minutes, because {MAX_WRONG_CODES} wrong ones were entered in a row. "
+    "Enter a recovery code, and tell an administrator, because someone else may know your password."
 )
 # An account with a permission of these apps, apart from viewing, may change API keys or accounts.
 _SENSITIVE_APPS = ("apikeys", "auth", "accounts")
