@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 CONTAINERFILE = ROOT / "petservice" / "deploy" / "Containerfile"
-BASE = shlex.quote(sys.base_prefix)
+BASE, HOME = shlex.quote(sys.base_prefix), Path.home()
 AS_USER = "setpriv --reuid=10001 --regid=10001 --clear-groups"
 # The build needs no rights of root. All folders that it may change are empty and in memory.
 PREPARE = f"""
@@ -35,8 +35,8 @@ mount -t tmpfs none /var/lib
 mkdir /var/lib/etc && cp -a /etc/. /var/lib/etc && mount --bind /var/lib/etc /etc
 mount --bind {BASE} /usr/local
 # Python finds some of its libraries by the path that it was built for, which can be in root's home.
-if [[ {BASE} == /root/* ]]; then
-    mount -t tmpfs none -o mode=755 /root && mkdir -p {BASE} && mount --bind /usr/local {BASE}
+if [[ {BASE} == {HOME}/* ]]; then
+    mount -t tmpfs none -o mode=755 {HOME} && mkdir -p {BASE} && mount --bind /usr/local {BASE}
 fi
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=2 HOME=/opt
 """
