@@ -194,6 +194,7 @@ def test_a_line_that_is_no_object_is_rejected(line: str) -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file_format", [*FORMATS, "json"])
 def test_an_endless_line_is_not_read_into_memory(file_format: str) -> None:
     class Endless(io.RawIOBase):

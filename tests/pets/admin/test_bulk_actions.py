@@ -228,6 +228,7 @@ def test_a_confirmed_change_leaves_pets_alone_that_changed_or_came_since(staff: 
     assert Pet.objects.get(name="New").status == "available"
 
 
+@pytest.mark.long
 def test_ten_thousand_pets_fit_into_one_confirmation(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_COUNTED))
 

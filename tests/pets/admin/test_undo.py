@@ -179,6 +179,7 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     assert AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE).count == 2
 
 
+@pytest.mark.long
 def test_ten_thousand_pets_are_undone_together(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(10_000))
     changed = confirm(staff, act(staff, "mark_as_sold", {}, pets[0], select_across="1"))

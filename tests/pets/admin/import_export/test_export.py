@@ -71,6 +71,7 @@ def test_the_largest_export_is_no_larger_than_an_import(staff: Client, file_form
     assert len(exported(staff, file_format).content) / 10 * MAX_ROWS < MAX_BYTES
 
 
+@pytest.mark.long
 def test_as_many_pets_as_are_exported_are_imported(staff: Client) -> None:
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(MAX_ROWS))
 
