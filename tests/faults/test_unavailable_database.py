@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -147,13 +148,11 @@ def client_succeeds(service: Service, key: str) -> bool:
 
 
 def all_are_ready(service: Service) -> bool:
-    """Return whether every worker is ready; each connection goes to one of them."""
-    return all(is_ready(service) for _ in range(4 * WORKERS))
-
-
-def is_ready(service: Service) -> bool:
-    with service.client() as client:
-        return client.get("/ready").status_code == 200
+    """Return whether every worker is ready."""
+    with ExitStack() as stack:
+        # Each connection stays open, so that the next one goes to the worker with fewer.
+        clients = [stack.enter_context(service.client()) for _ in range(4 * WORKERS)]
+        return [client.get("/ready").status_code for client in clients] == [200] * len(clients)
 
 
 def is_replicated(server: Server) -> bool:

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.databases import migrated_database_url
 from tests.service import TLS, Service, free_port, running_service
+from tests.waiting import wait_until
 
 # Method, route and status of a request.
 Seen = tuple[str, str, int]
@@ -78,7 +79,10 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
         } | variables
         key = Service("", None, folder / "log", {"DATABASE_URL": url}).create_key()
         with running_service(folder, **variables) as service:
-            yield Observed(service, key, f"http://127.0.0.1:{port}/metrics")
+            observed = Observed(service, key, f"http://127.0.0.1:{port}/metrics")
+            # A request is counted and logged shortly after its response, and this one must not appear during a test.
+            wait_until(lambda: observed.logged()["GET", "/v1/health", 200])
+            yield observed
 
 
 def processes(service: Service) -> list[int]:
