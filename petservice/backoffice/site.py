@@ -26,7 +26,6 @@ class PetServiceAdminSite(admin.AdminSite):
     site_title = site_header = "Pet service"
     index_title = "Admin"
     site_url = "/"
-    # It is not named admin/index.html, because Django's page of one app extends that template.
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
@@ -87,3 +86,7 @@ class PetServiceAdminSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})
+
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Redirect to the dashboard, because staff know lists, not apps. No link leads here."""
+        return HttpResponseRedirect(reverse("admin:index", current_app=self.name))

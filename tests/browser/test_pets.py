@@ -94,12 +94,12 @@ def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Pag
     staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
     status = staff_page.locator("select[name=form-0-status]")
     status.select_option("sold")
-    staff_page.get_by_role("link", name="Home", exact=True).click()
+    staff_page.locator(".breadcrumbs").get_by_role("link", name="Dashboard").click()
     expect(status).to_have_value("sold")
     assert asked == ["beforeunload"]
 
     status.select_option("available")
-    staff_page.get_by_role("link", name="Home", exact=True).click()
+    staff_page.locator(".breadcrumbs").get_by_role("link", name="Dashboard").click()
     expect(staff_page).to_have_url(f"{site.url}/admin/")
 
     staff_page.goto("/admin/store/inventoryitem/?q=unsaved")

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.contrib.admin.models import CHANGE
-from django.test import Client
 from django.urls import reverse
 
 from pets.services import create_pet
@@ -63,10 +62,6 @@ def test_staff_without_permissions_see_whom_to_ask() -> None:
     assert "Ask an administrator" in shown
     assert "Rex" not in shown
     assert "<h2" not in shown
-
-
-def test_the_page_of_one_app_has_no_dashboard(admin_client: Client) -> None:
-    assert "Last changes" not in admin_client.get(reverse("admin:app_list", args=["pets"])).content.decode()
 
 
 # The empty database.

@@ -1,0 +1,74 @@
+"""The breadcrumbs of the pages of the admin, which lead from the dashboard to the list and the record."""
+
+import re
+from html import unescape
+
+import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from petservice.accounts.models import Account
+from petservice.apikeys.models import APIKey
+from tests.backoffice.test_crawl import urls
+
+DASHBOARD = ("Dashboard", "/admin/")
+PETS, INVENTORY = ("Pets", "/admin/pets/pet/"), ("Inventory", "/admin/store/inventoryitem/")
+KEYS, ACCOUNTS = ("API keys", "/admin/apikeys/apikey/"), ("Staff accounts", "/admin/accounts/account/")
+
+pytestmark = pytest.mark.django_db
+
+
+def crumbs(page: str) -> list[tuple[str, str] | str]:
+    """Return the text and the URL of each page above this one, and the name of this one."""
+    (navigation,) = re.findall(r'<div class="breadcrumbs">(.*?)</div>', page, re.DOTALL)
+    above = [(unescape(text), url) for url, text in re.findall(r'<a href="([^"]*)">([^<]*)</a>', navigation)]
+    (current,) = re.findall(r'<span aria-current="page">([^<]*)</span>', navigation)
+    return [*above, unescape(current)]
+
+
+def test_breadcrumbs_lead_from_the_dashboard_to_the_list_and_the_record(admin_client: Client) -> None:
+    pet = Pet.objects.create(name="Rex <b>")
+    key, _ = APIKey.objects.create_key(name="Acme")
+    account = Account.objects.create(username="ada", is_staff=True)
+
+    def of(name: str, *args: object) -> list[tuple[str, str] | str]:
+        return crumbs(admin_client.get(reverse(f"admin:{name}", args=args)).content.decode())
+
+    rex = ("Rex <b>", f"/admin/pets/pet/{pet.pk}/change/")
+    assert of("pets_pet_changelist") == [DASHBOARD, "Pets"]
+    assert of("pets_pet_add") == [DASHBOARD, PETS, "Add pet"]
+    assert of("pets_pet_change", pet.pk) == [DASHBOARD, PETS, "Rex <b>"]
+    assert of("pets_pet_history", pet.pk) == [DASHBOARD, PETS, rex, "Change history"]
+    assert of("pets_pet_delete", pet.pk) == [DASHBOARD, PETS, rex, "Delete"]
+    assert of("pets_pet_import") == [DASHBOARD, PETS, "Import"]
+    assert of("pets_pet_export") == [DASHBOARD, PETS, "Export pets"]
+    assert of("store_inventoryitem_change", pet.pk) == [DASHBOARD, INVENTORY, "Rex <b>"]
+    assert of("apikeys_apikey_revoke", key.pk) == [DASHBOARD, KEYS, f"Revoke {key}?"]
+    ada = ("ada", f"/admin/accounts/account/{account.pk}/change/")
+    assert of("accounts_account_deactivate", account.pk) == [DASHBOARD, ACCOUNTS, ada, "Deactivate"]
+    assert of("second_factor_reset", account.pk)[0] == DASHBOARD
+    user = User.objects.get(pk=account.pk)
+    assert of("auth_user_password_change", user.pk)[1:3] == [
+        ("Users", "/admin/auth/user/"),
+        ("ada", f"/admin/auth/user/{user.pk}/change/"),
+    ]
+    assert of("audit_auditentry_changelist") == [DASHBOARD, "Audit"]
+    assert of("password_change") == [DASHBOARD, "Password change"]
+
+
+def test_the_confirmation_of_an_action_leads_back_to_the_list(admin_client: Client) -> None:
+    pet = Pet.objects.create(name="Rex")
+
+    page = admin_client.post(PETS[1], {"action": "delete_selected", ACTION_CHECKBOX_NAME: pet.pk})
+
+    assert crumbs(page.content.decode()) == [DASHBOARD, PETS, "Delete pets"]
+
+
+def test_no_page_links_to_the_page_of_an_app(admin_client: Client) -> None:
+    for _, url in [("", reverse("admin:index")), *urls()]:
+        page = admin_client.get(url).content.decode()
+
+        assert re.findall(r'href="/admin/(?:pets|store|apikeys|accounts|auth|audit)/"', page) == [], url
