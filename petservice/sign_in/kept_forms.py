@@ -1,6 +1,7 @@
-"""Forms that were sent after the session had ended: kept in the login page, and sent again after the login.
+"""Forms that were sent after the session had ended, or before a second factor that has become required was set up.
 
-The login page carries the form, signed. The service stores nothing. Files and passwords are left out.
+The pages of the login and of the set-up carry the form, signed, and offer it afterwards. The service stores nothing.
+Files and passwords are left out.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from django.utils.cache import add_never_cache_headers
 from petservice import paths
 from petservice.sign_in import form_tokens
 
-# The field of the login form that carries a kept form.
+# The field that carries a kept form, in the forms of the login and of the set-up.
 FIELD = "kept_form"
 # Maximum length of a kept form in characters. With the other fields of the login, it must fit into the 64 KiB that the
 # server accepts from strangers.

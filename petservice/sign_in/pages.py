@@ -1,6 +1,7 @@
 """The pages on which staff set up, renew and remove their own second factor, and administrators reset another's."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import django_otp
 import segno
@@ -18,7 +19,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from petservice.sign_in import confirmation, factors
+from petservice.sign_in import confirmation, factors, kept_forms
+from petservice.sign_in.kept_forms import KeptForm
 
 # Seconds for which the secret on the page can be confirmed with a code.
 _SECRET_MAX_AGE = 3600
@@ -31,6 +33,8 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         return asked
     if not factors.is_set_up(request.user):
         return _set_up(request)
+    if kept_forms.FIELD in request.POST:
+        return _offer_form(request)
     if "renew" in request.POST:
         return _show_codes(request, factors.renew_recovery_codes(request))
     if "remove" in request.POST:
@@ -42,6 +46,24 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         messages.warning(request, message)
         return HttpResponseRedirect(request.get_full_path())
     return _state(request)
+
+
+def set_up_first(request: HttpRequest) -> HttpResponse:
+    """Say that the account needs a second factor now, and keep the form that was sent until it is set up."""
+    target = urlencode({"next": request.get_full_path()}, safe="/")
+    context = {
+        "set_up_url": f"{reverse('admin:second_factor')}?{target}",
+        "kept_form": KeptForm.of(request).signed(),
+    }
+    return _page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
+
+
+def _offer_form(request: HttpRequest) -> HttpResponse:
+    form = kept_forms.read(request.POST[kept_forms.FIELD], request.user)
+    if form is not None:
+        return kept_forms.offer(request, form)
+    messages.warning(request, "The form from before the set-up was not sent, because it is older than a day.")
+    return HttpResponseRedirect(request.get_full_path())
 
 
 def _state(request: HttpRequest) -> HttpResponse:
@@ -72,6 +94,7 @@ def _set_up(request: HttpRequest) -> HttpResponse:
         "qr_code": segno.make(url, micro=False).svg_data_uri(scale=5, light="white"),
         "error": error,
         "is_required": factors.is_required(request.user),
+        "kept_form": request.POST.get(kept_forms.FIELD),
     }
     return _page(request, "sign_in/set_up.html", "Set up a second factor", context)
 
@@ -89,7 +112,11 @@ def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
     """Return the only page that shows these recovery codes."""
     target = request.GET.get("next", "")
     is_safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    context = {"codes": codes, "continue_url": target if is_safe else reverse("admin:index")}
+    context = {
+        "codes": codes,
+        "continue_url": target if is_safe else reverse("admin:index"),
+        "kept_form": request.POST.get(kept_forms.FIELD),
+    }
     response = _page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
     response.render()  # immediately, so that no middleware receives the codes in the context
     return response

@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from tests.backoffice.pages import fields_of
+
 SECOND_FACTOR = reverse("admin:second_factor")
 MINUTE = 60
 
@@ -46,8 +48,7 @@ def set_up(client: Client) -> tuple[Authenticator, list[str]]:
     """Set up a second factor on its page, and return the app and the recovery codes."""
     page = client.get(SECOND_FACTOR)
     app = app_of(page)
-    signed = re.search(r'name="secret" value="([^"]+)"', page.content.decode())[1]
-    shown = client.post(SECOND_FACTOR, {"secret": signed, "code": app.code()}).content.decode()
+    shown = client.post(SECOND_FACTOR, fields_of(page, "set-up-form") | {"code": app.code()}).content.decode()
     TOTPDevice.objects.update(tolerance=50)
     return app, recovery_codes(shown)
 
