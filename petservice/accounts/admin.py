@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
+from petservice.accounts import django_pages, services, sessions  # noqa: F401  # registers Django's pages
 from petservice.accounts.filters import StateFilter
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
@@ -109,6 +109,8 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LinkViews, LifeCycleViews):
 
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
         request.change_texts = form.change_texts() if change else []  # type: ignore[attr-defined]  # our own attribute
+        if change and not obj.is_staff:
+            sessions.end_all(obj)  # otherwise the sessions from before the loss of the staff status would begin again
         obj.is_staff = True
         if not change:
             obj.set_unusable_password()

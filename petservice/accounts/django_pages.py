@@ -67,8 +67,8 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if change and "is_active" in form.changed_data:
-            sessions.end_all(obj)  # otherwise the sessions would begin again together with the account
+        if change and {"is_active", "is_staff"} & {*form.changed_data}:
+            sessions.end_all(obj)  # otherwise the sessions would begin again when the account gets the box back
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         # Two administrators who delete each other at the same time wait for each other, see _reason_to_keep.

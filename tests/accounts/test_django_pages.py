@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from tests.accounts.pages import audit_of, page_of
+from tests.accounts.pages import audit_of, form_of, page_of
 from tests.backoffice.login import INDEX, fail, log_in
 from tests.backoffice.pages import messages, submit
 
@@ -56,15 +56,33 @@ def test_the_last_administrator_is_not_deleted(admin_client: Client, admin_user:
     assert User.objects.filter(pk=admin_user.pk).exists()
 
 
-def test_the_sessions_of_a_deactivated_account_do_not_begin_again(admin_client: Client, ada: User) -> None:
+@pytest.mark.parametrize("box", ["is_active", "is_staff"])
+def test_the_sessions_of_an_account_that_gets_a_box_back_do_not_begin_again(
+    admin_client: Client, ada: User, box: str
+) -> None:
+    both = {"is_staff": "on", "is_active": "on"}
     session = Client()
     session.force_login(ada)
+    assert session.get(INDEX).status_code == 200
 
-    for boxes in ({"is_staff": "on"}, {"is_staff": "on", "is_active": "on"}):
+    for boxes in ({name: value for name, value in both.items() if name != box}, both):
         submit(admin_client, user_page(ada), "user_form", boxes)
 
     ada.refresh_from_db()
-    assert ada.is_active
+    assert (ada.is_active, ada.is_staff) == (True, True)
+    assert session.get(INDEX).status_code == 302
+
+
+def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_begin_again(
+    admin_client: Client, ada: User
+) -> None:
+    session = Client()
+    session.force_login(ada)
+    User.objects.filter(pk=ada.pk).update(is_staff=False)
+
+    admin_client.post(page_of(ada), form_of(admin_client, page_of(ada)) | {"role": groups.PETS_AND_INVENTORY})
+
+    assert User.objects.get(pk=ada.pk).is_staff
     assert session.get(INDEX).status_code == 302
 
 
