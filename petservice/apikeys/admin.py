@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -97,12 +96,6 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
 
     def has_delete_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return False
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        # Checked first, because Django would reveal which keys exist.
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
-        return super().history_view(request, object_id, extra_context)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return super().construct_change_message(request, form, formsets, add) if add else change_message(form)

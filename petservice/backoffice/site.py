@@ -4,7 +4,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import BadRequest, FieldDoesNotExist, ValidationError
+from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -35,9 +35,11 @@ class PetServiceAdminSite(admin.AdminSite):
         """
 
         @wraps(view)
-        def with_bad_request(*args: Any, **kwargs: Any) -> Any:
+        def with_bad_request(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if _is_forbidden_history(view, request):
+                raise PermissionDenied
             try:
-                return view(*args, **kwargs)
+                return view(request, *args, **kwargs)
             except (ValidationError, DataError, FieldDoesNotExist) as error:  # from values that no form has validated
                 raise BadRequest("The request contains an invalid value.") from error
 
@@ -90,3 +92,13 @@ class PetServiceAdminSite(admin.AdminSite):
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the dashboard, because staff know lists, not apps. No link leads here."""
         return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
+
+
+def _is_forbidden_history(view: Any, request: HttpRequest) -> bool:
+    """Return whether a view is a history that the person may not see.
+
+    Django looks for the record before it checks the permission, so its response would reveal which ids exist.
+    """
+    if getattr(view, "__name__", "") != "history_view":
+        return False
+    return not view.__self__.has_view_or_change_permission(request)
