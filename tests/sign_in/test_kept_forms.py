@@ -239,7 +239,9 @@ def test_a_form_is_kept_until_a_factor_that_the_operator_requires_is_set_up(
     settings.SECOND_FACTOR = "all"
 
     page = browser.post(f"{ADD}?_changelist_filters=q%3Drex", fields)
-    assert "Since you opened the page, your account needs a second factor. Nothing was changed." in page.content.decode()
+    assert (
+        "Since you opened the page, your account needs a second factor. Nothing was changed." in page.content.decode()
+    )
     assert "no-store" in page["Cache-Control"]
     offer = set_up_with_form(browser, page)
     assert (is_offered(offer), Pet.objects.exists()) == (True, False)
