@@ -1,5 +1,7 @@
 """Recording of events in the audit."""
 
+import os
+import pwd
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +28,7 @@ def record(
 
     `target` is the changed record, or the model of the records that a bulk action changed. `message` says what changed,
     with old and new values, and `count` is the number of records. The account is by default that of the request.
-    Commands have no request.
+    Commands have no request, so their message ends with the operating system user.
     """
     user = account if account is not None else getattr(request, "user", None)
     if user is not None and not user.is_authenticated:
@@ -42,8 +44,18 @@ def record(
         record_id=str(one.pk) if one is not None else "",
         record_name=str(one)[:255] if one is not None else "",
         count=count,
-        message=message,
+        message=message if request is not None else with_system_user(message),
     )
+
+
+def with_system_user(message: str) -> str:
+    """Return the message of a command's entry, with the operating system user that ran the command."""
+    uid = os.getuid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:  # an account of a container, for example
+        name = str(uid)
+    return f"{message} Run by the operating system user {name}.".strip()
 
 
 def type_of(target: Model | type[Model] | None) -> str:

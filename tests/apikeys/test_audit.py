@@ -100,7 +100,7 @@ def test_commands_are_recorded_as_such() -> None:
 
     for _ in range(2):
         call_command("revoke_api_key", key.prefix)
-    assert message() == "Revoked by the command revoke_api_key."
+    assert message().startswith("Revoked by the command revoke_api_key. Run by the operating system user ")
     assert entries() == [(Kind.KEY_REVOKED, "command", str(key), 1)]
 
 

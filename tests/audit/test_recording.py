@@ -1,5 +1,9 @@
 """Entries of the audit name the account, the client's address and the record."""
 
+import os
+import pwd
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
@@ -10,6 +14,8 @@ from petservice.audit.recording import record
 from store.models import InventoryItem
 
 pytestmark = pytest.mark.django_db
+
+RUN_BY = f"Run by the operating system user {Path(f'/proc/{os.getpid()}').owner()}."
 
 
 def test_an_entry_names_the_account_the_address_behind_a_trusted_proxy_and_the_record(admin_user):
@@ -41,11 +47,22 @@ def test_an_event_without_an_account_has_no_name():
     assert (entry.account, entry.account_name, entry.address) == (None, "", None)
 
 
-def test_an_event_of_a_command_has_the_account_name_command_and_no_address():
-    entry = record(None, AuditEntry.Kind.EXPORTED, target=Pet, count=3)
+def test_an_event_of_a_command_has_the_account_name_command_and_the_system_user():
+    entry = record(None, AuditEntry.Kind.EXPORTED, target=Pet, message="Exported.", count=3)
 
+    assert entry.message == f"Exported. {RUN_BY}"
     assert (entry.account, entry.account_name, entry.address) == (None, "command", None)
     assert (entry.record_type, entry.record_id, entry.record_name, entry.count) == ("pets.pet", "", "", 3)
+
+
+def test_a_system_user_without_a_name_is_recorded_by_its_number(monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_001)
+    with pytest.raises(KeyError):
+        pwd.getpwuid(os.getuid())
+
+    entry = record(None, AuditEntry.Kind.EXPORTED, target=Pet)
+
+    assert entry.message == "Run by the operating system user 2000000001."
 
 
 def test_a_pet_has_the_same_entries_on_the_pages_of_pets_and_of_the_inventory():

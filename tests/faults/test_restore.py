@@ -73,7 +73,8 @@ def test_a_database_without_data_is_replaced(
     assert [*files(tmp_path)] == [NAME]
     assert records(target) == records(backup)
     assert restores_in_audit(target) == [
-        "Backup restored by the command restore_database: pets: 1, API keys: 0, accounts: 0."
+        "Backup restored by the command restore_database: pets: 1, API keys: 0, accounts: 0. "
+        f"Run by the operating system user {target.owner()}."
     ]
     assert pets(target) == ["Rex"]
     assert target.stat().st_mode & 0o777 == 0o600

@@ -193,7 +193,9 @@ def test_a_command_resets_the_factor_of_the_last_administrator(boss: User) -> No
     call_command("reset_second_factor", "boss", stdout=out)
 
     assert out.getvalue() == "The second factor of boss was reset. The next login needs only the password.\n"
-    assert events() == [("command", "Reset by a command.")]
+    ((account, message),) = events()
+    assert account == "command"
+    assert message.startswith("Reset by the command reset_second_factor. Run by the operating system user ")
     with pytest.raises(CommandError, match=r"The account 'boss' has no second factor\. Nothing was changed\."):
         call_command("reset_second_factor", "boss")
     with pytest.raises(CommandError, match=r"There is no account 'eve'\. Nothing was changed\."):

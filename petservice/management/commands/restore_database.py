@@ -17,7 +17,7 @@ from django.utils import timezone
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
-from petservice.audit.recording import COMMAND
+from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
 from petservice.db.commands import require_account_of
 from petservice.db.sqlite.service_lock import exclude_services
@@ -65,7 +65,8 @@ class Command(BaseCommand):
     def _record(self, target: Path, counts: "_Counts") -> None:
         """Add the restore to the audit of the restored database. The restore does not fail because of the audit."""
         try:
-            _add_audit_entry(target, f"Backup restored by the command restore_database: {counts}.")
+            message = f"Backup restored by the command restore_database: {counts}."
+            _add_audit_entry(target, with_system_user(message))
         except sqlite3.Error as error:
             self.stderr.write(f"The audit cannot be written ({error}). The database is restored.")
 

@@ -64,7 +64,9 @@ class Command(BaseCommand):
         if users.exists() or APIKey.objects.exists():
             return
         password = get_random_string(20)
-        users.create_superuser("admin", password=password)
+        administrator = users.create_superuser("admin", password=password)
+        message = "Added by the first start of the service. Role: Administrator."
+        record(None, AuditEntry.Kind.ACCOUNT_ADDED, target=administrator, message=message)
         api_key, plain = APIKey.objects.create_key(name="First key")
         message = f"Created by the first start of the service. {api_key.summary()}"
         record(None, AuditEntry.Kind.KEY_CREATED, target=api_key, message=message)

@@ -20,6 +20,6 @@ class Command(DatabaseCommand):
             user = users.objects.get_by_natural_key(name)
         except users.DoesNotExist:
             raise CommandError(f"There is no account {name!r}. Nothing was changed.") from None
-        if not factors.remove(None, user, message="Reset by a command."):
+        if not factors.remove(None, user, message="Reset by the command reset_second_factor."):
             raise CommandError(f"The account {name!r} has no second factor. Nothing was changed.")
         self.stdout.write(f"The second factor of {user} was reset. The next login needs only the password.")

@@ -1,0 +1,66 @@
+"""Django's commands that change accounts leave an entry in the audit."""
+
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from petservice.audit.models import AuditEntry
+from tests.accounts.pages import NEW_PASSWORD, audit_of
+
+pytestmark = pytest.mark.django_db
+
+RUN_BY = "Run by the operating system user "
+
+
+@pytest.fixture(autouse=True)
+def _typed_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter a password where a command asks for one."""
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW_PASSWORD)
+
+
+def run(*arguments: str) -> str:
+    """Run a command, and return what it writes to standard error."""
+    errors = StringIO()
+    call_command(*arguments, stdout=StringIO(), stderr=errors)
+    return errors.getvalue()
+
+
+def test_a_new_superuser_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", NEW_PASSWORD)
+
+    run("createsuperuser", "--noinput", "--username", "eve", "--email", "")
+
+    ((account, kind, message),) = audit_of(User.objects.get(username="eve", is_superuser=True))
+    assert (account, kind) == ("command", "account_added")
+    assert message.startswith(f"Added by the command createsuperuser. Role: Administrator. {RUN_BY}")
+
+
+def test_a_changed_password_is_in_the_audit(ada: User) -> None:
+    run("changepassword", "ada")
+
+    assert User.objects.get().check_password(NEW_PASSWORD)
+    ((account, kind, message),) = audit_of(ada)
+    assert (account, kind) == ("command", "account_changed")
+    assert message.startswith(f"Password changed by the command changepassword. {RUN_BY}")
+
+
+def test_a_command_without_a_change_leaves_no_entry(ada: User) -> None:
+    with pytest.raises(CommandError, match="does not exist"):
+        run("changepassword", "eve")
+    ada.save()  # not by the command, which has ended
+
+    assert not AuditEntry.objects.exists()
+
+
+def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(ada: User) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_auditentry RENAME TO missing")
+
+    errors = run("changepassword", "ada")
+
+    assert "The audit cannot be written (" in errors
+    assert "The account is saved." in errors
+    assert User.objects.get().check_password(NEW_PASSWORD)
