@@ -1,6 +1,6 @@
 """Run the test suite on SQLite and on PostgreSQL: `python -m tests`; further arguments go to pytest.
 
-Both runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
+Two runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
 compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
 run on one of the two databases, chosen so that both runs take about as long.
 
@@ -59,8 +59,8 @@ def main(arguments: list[str]) -> int:
                 # These run last, because faults slow the machine down for all other tests.
                 results += _run_both(
                     folder,
-                    ("Faults", _sqlite(folder, "faults"), [*arguments, "-m", FAULTS]),
-                    ("Browser, clients and Redis", _sqlite(folder, "further"), [*arguments, "-m", FURTHER]),
+                    ("Faults", _sqlite(folder, "faults"), [*PROCESSES, "-m", FAULTS, *arguments]),
+                    ("Browser, clients and Redis", _sqlite(folder, "further"), [*PROCESSES, "-m", FURTHER, *arguments]),
                 )
         if covers:
             _report_coverage(folder)

@@ -19,7 +19,7 @@ from tests.service import ROOT, Service, running_service
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
 # edge cases are always added. PostgreSQL gets fewer cases, because the responses hardly depend on the database.
-FEW, MANY = 20, {"sqlite": 250, "postgresql": 50}[connection.vendor]
+FEW, MANY = 20, {"sqlite": 100, "postgresql": 50}[connection.vendor]
 
 
 @pytest.fixture

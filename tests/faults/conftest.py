@@ -27,15 +27,14 @@ class Outcome:
 
 
 _HEAD = ("fault", "how often", "what clients saw", "lost")
-_outcomes: list[Outcome] = []
 
 
 @pytest.fixture
-def report() -> Callable[[Outcome], None]:
+def report(record_property: Callable[[str, object], None]) -> Callable[[Outcome], None]:
     """Return a function that adds an outcome to the table, and fails the test if anything was lost."""
 
     def report(outcome: Outcome) -> None:
-        _outcomes.append(outcome)
+        record_property(Outcome.__name__, astuple(outcome))  # pytest-xdist sends properties to the process that reports
         assert outcome.lost == 0, f"lost: {outcome}"
 
     return report
@@ -43,10 +42,12 @@ def report() -> Callable[[Outcome], None]:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the table of the outcomes."""
-    if not _outcomes:
+    calls = [one for ones in terminalreporter.stats.values() for one in ones if getattr(one, "when", None) == "call"]
+    outcomes = [value for call in calls for name, value in call.user_properties if name == Outcome.__name__]
+    if not outcomes:
         return
     terminalreporter.section("faults")
-    rows = [_HEAD, *(tuple(map(str, astuple(outcome))) for outcome in _outcomes)]
+    rows = [_HEAD, *sorted(tuple(map(str, outcome)) for outcome in outcomes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in [rows[0], tuple("-" * width for width in widths), *rows[1:]]:
         terminalreporter.line(
