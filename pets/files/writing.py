@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -17,12 +17,12 @@ _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in F
 _PART_LENGTH = 1 << 16
 
 
-def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Iterator[bytes]:
+def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
     """Yield the parts of a file of one of FORMATS with these columns."""
     return _WRITERS[file_format](rows, columns)
 
 
-def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
+def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
     part = io.StringIO(newline="")
     writer = csv.writer(part)
     writer.writerow(columns)
@@ -43,12 +43,12 @@ def _cells(row: Row) -> list[str | None]:
     return cells
 
 
-def _write_json_lines(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[bytes]:
+def _write_json_lines(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
     for row in rows:
         yield orjson.dumps(dict(zip(columns, row, strict=False)), option=orjson.OPT_APPEND_NEWLINE)
 
 
-_WRITERS: dict[str, Callable[[Iterable[Row], Sequence[str]], Iterator[bytes]]] = {
+_WRITERS: dict[str, Callable[[Iterable[Row], Sequence[str]], Generator[bytes]]] = {
     "csv": _write_csv,
     "jsonl": _write_json_lines,
 }

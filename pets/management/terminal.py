@@ -8,7 +8,6 @@ from tqdm import tqdm
 
 from pets.files.rows import FORMATS
 
-STANDARD_STREAM = "-"
 _FORMATS_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 
 
@@ -29,8 +28,3 @@ def throughput(verb: str, count: int, seconds: float) -> str:
     """Return a sentence with the number of pets, the time, and the pets per second to three digits."""
     rate = float(f"{count / max(seconds, 0.001):.3g}")
     return f"{verb} {count:,} {'pet' if count == 1 else 'pets'} in {seconds:.1f} s ({rate:,.0f} per second)."
-
-
-def reason(error: OSError) -> str:
-    """Return the message of an error, with the name of the file if the error has one."""
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)

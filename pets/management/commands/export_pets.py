@@ -1,23 +1,18 @@
-import os
-import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from django.core.management.base import CommandError
 from django.db import DatabaseError, transaction
 
 from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
-from pets.management.terminal import STANDARD_STREAM, format_of, progress, reason, throughput
+from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
+from petservice.db.export_file import export
 
 # Number of rows that the database sends together.
 _BATCH = 2000
@@ -38,24 +33,9 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
         started = time.monotonic()
-        try:
-            with (
-                progress("Exporting") as bar,
-                _opened(file) as target,
-                backend().read_consistently(),
-            ):
-                for part in write(self._rows(bar), file_format):
-                    target.write(part)
-        except BrokenPipeError:
-            # The reader has closed the pipe. Python would report an error when it closes standard output.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return
-        except KeyboardInterrupt:
-            raise CommandError("Interrupted: nothing was exported.", returncode=130) from None
-        except OSError as error:
-            raise CommandError(f"{reason(error)}. Nothing was exported.") from None
-        except DatabaseError as error:
-            raise CommandError(f"Database error: {str(error).strip()}. Nothing was exported.") from None
+        with progress("Exporting") as bar:
+            if not export(write(self._rows(bar), file_format), file):
+                return
         self._record()
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
 
@@ -75,28 +55,3 @@ class Command(DatabaseCommand):
             yield Row(*values)
             self._count += 1
             bar.update()
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
-    """Yield standard output, or a temporary file that replaces `file` once it is complete."""
-    if file == STANDARD_STREAM:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(file).resolve()
-    # As root, the rename at the end would replace a device, for example /dev/stdout.
-    if path.exists() and not path.is_file():
-        raise CommandError(f"{file} is not a regular file. Use - for standard output.")
-    if not path.parent.is_dir():
-        raise CommandError(f"{file}: the folder does not exist.")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("xb") as target:
-            yield target
-            target.flush()
-            os.fsync(target.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise

@@ -19,11 +19,12 @@ from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
 from pets.files.hashing import HashedFile
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS
-from pets.management.terminal import STANDARD_STREAM, format_of, progress, reason, throughput
+from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, record
 from petservice.db.commands import DatabaseCommand
+from petservice.db.export_file import STANDARD_STREAM, reason
 
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
