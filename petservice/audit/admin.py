@@ -13,12 +13,16 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
-from petservice.audit.export import MAX_ENTRIES, csv_parts
+from petservice.audit.export import CSVExport
 from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, record
+from petservice.db.backend import backend
 
 _PER_PAGE = 100
+# Maximum number of entries of a file, which the server sends as a whole: about 20 MB, made in a few seconds. The
+# command export_audit has no limit.
+MAX_EXPORTED = 100_000
 # Maximum number of account names that the filter suggests: more than a shop has.
 _MAX_SUGGESTIONS = 500
 
@@ -67,6 +71,7 @@ class AuditAdmin(admin.ModelAdmin):
             "page_range": paginator.get_elided_page_range(page.number),
             "has_more": isinstance(paginator.count, MoreThan),
             "max_counted": MAX_COUNTED,
+            "max_exported": MAX_EXPORTED,
             "record_types": record_types(),
             "persons": [COMMAND, *users[:_MAX_SUGGESTIONS]],
         }
@@ -79,9 +84,12 @@ class AuditAdmin(admin.ModelAdmin):
         form = FilterForm(request.POST)
         if request.method != "POST" or not form.is_valid():
             return HttpResponseRedirect(reverse("admin:audit_auditentry_changelist"))
-        count = form.entries()[: MAX_ENTRIES + 1].values("pk").count()
-        if count > MAX_ENTRIES:
-            text = f"Nothing was exported: a file has at most {MAX_ENTRIES:,} entries. Choose fewer days and try again."
+        count = form.entries()[: MAX_EXPORTED + 1].values("pk").count()
+        if count > MAX_EXPORTED:
+            text = (
+                f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} entries. Choose fewer days and try "
+                "again, or ask the operator of the service for a file of the command export_audit, which has no limit."
+            )
             self.message_user(request, text, messages.ERROR)
             query = request.POST.copy()
             query.pop("csrfmiddlewaretoken", None)
@@ -90,6 +98,7 @@ class AuditAdmin(admin.ModelAdmin):
         message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
         record(request, AuditEntry.Kind.EXPORTED, target=AuditEntry, message=message, count=count)
         entries = form.entries().filter(pk__lte=newest)  # without the entry of this export
-        response = HttpResponse(csv_parts(entries), content_type="text/csv; charset=utf-8")
+        with backend().read_consistently():
+            response = HttpResponse(CSVExport(entries).parts(), content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.now():%Y-%m-%d}.csv"'
         return response

@@ -2,18 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from django.db.models import QuerySet
 
 from petservice.audit.models import AuditEntry
 from petservice.csv_formulas import escape
-from petservice.db.backend import backend
 
-# Maximum number of entries of a file, which is sent as a whole: about 20 MB, made in a few seconds. Files by days can
-# contain more entries together.
-MAX_ENTRIES = 100_000
 _COLUMNS = ("at", "kind", "account_name", "address", "record_type", "record_id", "record_name", "count", "message")
 _HEADER = ("time", "kind", "person", "address", "record type", "record ID", "record", "number", "message")
 # Number of rows that the database sends together.
@@ -22,26 +18,32 @@ _BATCH = 2000
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
-def csv_parts(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    """Yield the parts of a CSV file with these entries."""
-    part = io.StringIO(newline="")
-    writer = csv.writer(part)
-    part.write(_BYTE_ORDER_MARK)
-    writer.writerow(_HEADER)
-    with backend().read_consistently():
-        rows = entries.values_list(*_COLUMNS)
-        for number, row in enumerate(rows.iterator(chunk_size=_BATCH), start=1):
+class CSVExport:
+    """An export of entries, which counts them."""
+
+    def __init__(self, entries: QuerySet[AuditEntry]) -> None:
+        self._entries = entries
+        self.count = 0
+
+    def parts(self) -> Generator[bytes]:
+        """Yield the parts of the file. Read them all in one consistent read of the database."""
+        part = io.StringIO(newline="")
+        writer = csv.writer(part)
+        part.write(_BYTE_ORDER_MARK)
+        writer.writerow(_HEADER)
+        for row in self._entries.values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
             writer.writerow(_cells(row))
-            if number % _BATCH == 0:
+            self.count += 1
+            if self.count % _BATCH == 0:
                 yield _taken(part)
-    yield _taken(part)
+        yield _taken(part)
 
 
-def _taken(part: io.StringIO) -> str:
+def _taken(part: io.StringIO) -> bytes:
     text = part.getvalue()
     part.seek(0)
     part.truncate()
-    return text
+    return text.encode()
 
 
 def _cells(row: tuple[Any, ...]) -> list[Any]:

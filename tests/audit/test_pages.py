@@ -149,12 +149,13 @@ def test_the_export_contains_the_filtered_entries_without_formulas_and_is_record
 def test_an_export_of_too_many_entries_says_what_to_do(
     admin_client: Client, entries: list[AuditEntry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("petservice.audit.admin.MAX_ENTRIES", 3)
+    monkeypatch.setattr("petservice.audit.admin.MAX_EXPORTED", 3)
 
     response = admin_client.post(EXPORT, {"person": ""}, follow=True)
 
     assert messages(response) == [
-        "Nothing was exported: a file has at most 3 entries. Choose fewer days and try again."
+        "Nothing was exported: this page exports at most 3 entries. Choose fewer days and try again, or ask the "
+        "operator of the service for a file of the command export_audit, which has no limit."
     ]
     assert not AuditEntry.objects.filter(kind=KIND.EXPORTED).exists()
 

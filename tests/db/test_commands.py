@@ -21,6 +21,7 @@ COMMANDS = {
     "revoke_api_key": ["pets_test_12345678"],
     "import_pets": [os.devnull],
     "export_pets": ["-"],
+    "export_audit": ["-"],
     "reconcile_inventory": [],
 }
 

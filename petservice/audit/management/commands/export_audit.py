@@ -1,0 +1,61 @@
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import DatabaseError, transaction
+
+from petservice.audit.export import CSVExport
+from petservice.audit.filters import FilterForm, record_types
+from petservice.audit.models import AuditEntry
+from petservice.audit.recording import record
+from petservice.db.commands import DatabaseCommand
+from petservice.db.export_file import export
+
+# The options and their fields in the form of the page.
+_FIELDS = {
+    "--person": "person",
+    "--kind": "kind",
+    "--record-type": "record_type",
+    "--record-id": "record_id",
+    "--from": "day_from",
+    "--to": "day_to",
+}
+
+
+class Command(DatabaseCommand):
+    help = "Export the audit to a CSV file, newest entry first. The options filter as on the page of the audit."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="An existing file is replaced. - for standard output.")
+        choices = {"kind": AuditEntry.Kind.values, "record_type": sorted(record_types())}
+        for option, field in _FIELDS.items():
+            metavar = None if field in choices else "DAY" if field.startswith("day") else "TEXT"
+            parser.add_argument(option, dest=field, default="", choices=choices.get(field), metavar=metavar)
+
+    def handle(self, *args: Any, file: str, **options: Any) -> None:
+        form = FilterForm({field: options[field] for field in _FIELDS.values()})
+        if not form.is_valid():
+            raise CommandError(self._errors(form))
+        started = time.monotonic()
+        csv_export = CSVExport(form.entries())
+        if not export(csv_export.parts(), file):
+            return
+        self._record(form, csv_export.count)
+        entries = "entry" if csv_export.count == 1 else "entries"
+        text = f"Exported {csv_export.count:,} {entries} in {time.monotonic() - started:.1f} s."
+        self.stderr.write(text, self.style.SUCCESS)
+
+    def _errors(self, form: FilterForm) -> str:
+        options = {field: option for option, field in _FIELDS.items()}
+        texts = [f"{options[field]}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
+        return f"{' '.join(texts)} Nothing was exported."
+
+    def _record(self, form: FilterForm, count: int) -> None:
+        """Record the export in the audit. A full disk does not fail it, because the audit may have to be saved."""
+        message = f"Audit exported by the command export_audit. Filter: {form.in_words() or 'none'}."
+        try:
+            with transaction.atomic():
+                record(None, AuditEntry.Kind.EXPORTED, target=AuditEntry, message=message, count=count)
+        except DatabaseError as error:
+            self.stderr.write(f"The audit cannot be written ({str(error).strip()}). The export is complete.")
