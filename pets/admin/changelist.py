@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 
 from pets.admin.filters import PARAMETERS, PetFilter, filters_in_words
 from pets.admin.narrowing import Condition, narrow
-from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order
+from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.search import Found, search
 from pets.admin.suggestions import Suggestion, suggestions
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
@@ -158,6 +158,17 @@ class PetChangeList(OrderedChangeList):
         return found
 
     @property
+    def filters_title(self) -> str:
+        """Return the line that stands for the filters on a small screen, with the filters in use."""
+        words = [text for text, *_ in self.active_filters()]
+        return f"{len(words)} filter{'' if len(words) == 1 else 's'}: {', '.join(words)}" if words else "Filters"
+
+    @property
+    def filter_errors(self) -> list[str]:
+        """Return what is wrong with the values of filters."""
+        return [spec.error for spec in self._filters() if spec.error]
+
+    @property
     def links(self) -> list[tuple[str, str]]:
         """Return the texts and URLs of frequent filters."""
         found = [link for spec in self._filters() for link in spec.links()]
@@ -170,12 +181,16 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def order(self) -> Order:
-        """Return the order that the URL names by the number of a column, or the usual one."""
-        text = self.params.get(ORDER_VAR, "")
-        number = text.removeprefix("-")
+        """Return the order that the URL names by the number of a column or by a field, or the usual one."""
+        parameter = self.params.get(ORDER_VAR, "")
         for column, field in self.sortable_columns():
-            if number == str(column):
-                return Order(field, is_descending=text.startswith("-"))
+            if parameter.removeprefix("-") == str(column):
+                return Order(field, is_descending=parameter.startswith("-"))
+        return order_of(parameter) or self.usual_order
+
+    @property
+    def usual_order(self) -> Order:
+        """Return the order of the list if the URL names none."""
         return FIRST_NAME_FIRST if self.query else NEWEST_FIRST
 
     def sortable_columns(self) -> list[tuple[int, str]]:

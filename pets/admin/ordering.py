@@ -45,6 +45,18 @@ class Order(NamedTuple):
             return "newest" if self.is_descending else "oldest"
         return f"first, by {self.field}{' in reverse' if self.is_descending else ''},"
 
+    @property
+    def title(self) -> str:
+        """Return the order as a note on a list."""
+        if self.field == "created_at":
+            return f"{self.in_words} first"
+        return f"by {self.field}{' in reverse' if self.is_descending else ''}"
+
+    @property
+    def parameter(self) -> str:
+        """Return the value of the parameter of a URL that selects this order in every list."""
+        return f"{'-' if self.is_descending else ''}{self.field}"
+
     def _directed(self, columns: Iterable[Any]) -> list[Any]:
         return [_directed(column, self.is_descending) for column in columns]
 
@@ -59,3 +71,9 @@ NEWEST_FIRST = Order("created_at", is_descending=True)
 FIRST_NAME_FIRST = Order("name")
 # The fields by which a list can be sorted.
 SORTABLE = tuple(_INDEXED)
+
+
+def order_of(parameter: str) -> Order | None:
+    """Return the order with this parameter, or None if there is none."""
+    field = parameter.removeprefix("-")
+    return Order(field, parameter.startswith("-")) if field in SORTABLE else None

@@ -5,13 +5,14 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import SEARCH_VAR
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse
 
 from pets.admin.filters import PARAMETERS
+from pets.admin.ordering import order_of
 from pets.models import SavedFilter
 
 
@@ -34,9 +35,15 @@ class SavedFilterForm(forms.ModelForm):
 
 
 def kept(query: QueryDict) -> str:
-    """Return the search and the filters of a query string in a fixed order, without empty ones and other parameters."""
+    """Return the search, the filters and the order of a query string, without empty ones and other parameters.
+
+    The parameters have a fixed order. An order alone is no filter. An order by the number of a column is dropped,
+    because the number depends on the permissions of the user.
+    """
     values = {name: query.get(name, "").replace("\0", "").strip() for name in (SEARCH_VAR, *PARAMETERS)}
-    return urlencode({name: value for name, value in values.items() if value})
+    found = {name: value for name, value in values.items() if value}
+    order = order_of(query.get(ORDER_VAR, ""))
+    return urlencode(found | {ORDER_VAR: order.parameter} if found and order else found)
 
 
 class SavedFilters(admin.ModelAdmin):
@@ -54,14 +61,16 @@ class SavedFilters(admin.ModelAdmin):
         response = super().changelist_view(request, extra_context)
         context = getattr(response, "context_data", None)
         if context and "cl" in context:
-            context["cl"].saved_filters = list(_filters_of(request))
-            context["cl"].query_to_save = kept(request.GET)
-            context["cl"].save_filter_url = self._url("save_filter")
-            context["cl"].remove_filter_url = self._url("remove_filter")
+            cl, query = context["cl"], request.GET.copy()
+            query[ORDER_VAR] = "" if cl.order == cl.usual_order else cl.order.parameter
+            cl.query_to_save = kept(query)
+            cl.saved_filters = [(saved, _order_in_words(saved)) for saved in _filters_of(request)]
+            cl.save_filter_url = self._url("save_filter")
+            cl.remove_filter_url = self._url("remove_filter")
         return response
 
     def save_filter_view(self, request: HttpRequest) -> HttpResponse:
-        """Save the search and the filters of a list under a name."""
+        """Save the search, the filters and the order of a list under a name."""
         if refusal := self._refusal(request):
             return refusal
         form = SavedFilterForm(request.POST)
@@ -122,3 +131,8 @@ class SavedFilters(admin.ModelAdmin):
 
 def _filters_of(request: HttpRequest) -> Any:
     return SavedFilter.objects.filter(owner_id=request.user.pk).order_by("name", "pk")
+
+
+def _order_in_words(saved: SavedFilter) -> str:
+    order = order_of(QueryDict(saved.query).get(ORDER_VAR, ""))
+    return order.title if order else ""

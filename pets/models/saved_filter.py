@@ -3,7 +3,7 @@ from django.db import models
 
 
 class SavedFilter(models.Model):
-    """A search and filters of the lists of pets, which a member of staff has saved under a name."""
+    """A search, filters and an order of the lists of pets, which a member of staff has saved under a name."""
 
     # Maximum number of saved filters of an account: more than fit above a list.
     MAX_NUMBER = 30

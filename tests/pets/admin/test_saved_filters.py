@@ -4,14 +4,15 @@ import re
 from html import unescape
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import SavedFilter
 from pets.services import create_pet
-from tests.backoffice.pages import messages
+from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import staff as staff_client
-from tests.pets.admin.pet_pages import INVENTORY, LIST
+from tests.pets.admin.pet_pages import INVENTORY, LIST, names, number_of
 
 SAVE, REMOVE = f"{LIST}filters/save/", f"{LIST}filters/remove/"
 QUERY = "tag=guinea+pig&p=3&status__exact=sold&created_to=&q=+rex+&o=1"
@@ -40,6 +41,36 @@ def test_a_filter_is_saved_shown_on_both_lists_and_removed(staff: Client) -> Non
     assert removed.redirect_chain[-1][0] == f"{LIST}?tag=dog"
     assert messages(staff.post(REMOVE, fields, follow=True)) == ["This filter is removed already."]
     assert "Sold pigs" not in staff.get(LIST).content.decode()
+
+
+def test_a_saved_filter_keeps_the_order_which_both_lists_show(staff: Client) -> None:
+    for name in ("Max", "Rex", "Tom"):
+        create_pet(name=name, tag="dog")
+    page = staff.get(LIST, {"tag": "dog", "o": number_of(staff, "-name")})
+    fields = fields_of(page, "save-filter") | {"name": "Dogs"}
+
+    response = staff.post(SAVE, fields, follow=True)
+
+    (url,) = {url for url, _ in response.redirect_chain}
+    assert url == f"{LIST}?tag=dog&o=-name"
+    assert [pet.name for pet in response.context["cl"].result_list] == ["Tom", "Rex", "Max"]
+    for url in (LIST, INVENTORY):
+        shown = re.findall(r'<a href="([^"]*)">Dogs</a> <span>([^<]*)</span>', staff.get(url).content.decode())
+        assert shown == [("?tag=dog&amp;o=-name", "(by name in reverse)")]
+        assert names(staff, f"{url}?tag=dog&o=-name") == ["Tom", "Rex", "Max"]
+
+
+def test_a_filter_in_the_usual_order_is_saved_without_an_order(staff: Client) -> None:
+    create_pet(name="Rex", tag="dog")
+    for query, order in (("tag=dog", "-created_at"), ("q=rex", "name"), ("tag=dog", "x")):
+        page = staff.get(f"{LIST}?{query}&o={order}")
+        assert f'name="query" value="{query}"' in page.content.decode()
+
+
+def test_a_filter_saved_by_an_earlier_version_has_the_usual_order(staff: Client, admin_user: User) -> None:
+    SavedFilter.objects.create(owner=admin_user, name="Old", query="tag=dog")
+
+    assert re.search(r'<a href="\?tag=dog">Old</a>\n', staff.get(LIST).content.decode())
 
 
 def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staff: Client) -> None:
