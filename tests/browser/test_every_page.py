@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.contrib import admin
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.browser.accessibility import severe_problems
 from tests.browser.conftest import COMPLAINTS, PICTURES, running_site
@@ -177,33 +177,77 @@ def problems(page: Page, url: str, picture: Path) -> list[str]:
     return severe_problems(page) + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
 
 
+# A list with two filters in use.
+FILTERED = "?status__exact=sold&created_from=2026-01-01"
+
+
 @pytest.mark.parametrize("model", ["pets/pet", "store/inventoryitem", "apikeys/apikey"])
-def test_a_zoom_of_200_percent_shows_a_row_and_a_phone_shows_the_state(
+def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_bars(
     browser: Browser, site: Service, model: str
 ) -> None:
     for mode in ("light-zoomed", "light-390"):
         page, _ = open_window(browser, site, MODES[mode])
         log_in_as_staff(page)
-        page.goto(f"/admin/{model}/")
+        page.goto(f"/admin/{model}/{'' if model == 'apikeys/apikey' else FILTERED}")
         row = page.locator("#result_list tbody tr").first
-        if mode == "light-390":
-            row.scroll_into_view_if_needed()
-        state = row.locator("[class^=field-stat]").first.bounding_box()
-        assert state is not None
-        assert state["x"] + state["width"] <= MODES[mode].width, mode
-        assert state["y"] + state["height"] <= MODES[mode].height, mode
+        state, name = row.locator("[class^=field-stat]").first, row.locator("th").first
+        save = page.locator("#changelist input[name=_save]")
+        bars = [page.locator("#changelist .actions").first, *save.all()]
+        shown = [box(state), box(name), *map(box, bars)]
+        for one in shown:
+            assert one["x"] + one["width"] <= MODES[mode].width, mode
+            assert one["y"] + one["height"] <= MODES[mode].height, mode
+        if save.count():
+            assert box(bars[0])["y"] + box(bars[0])["height"] < box(state)["y"]
+            assert box(state)["y"] + box(state)["height"] <= box(save)["y"]
         page.context.close()
 
 
+def box(element: Locator) -> FloatRect:
+    """Return where an element is in the window."""
+    found = element.bounding_box()
+    assert found is not None
+    return found
+
+
+def test_a_line_opens_and_closes_the_filters_of_a_phone(browser: Browser, site: Service) -> None:
+    page, _ = open_window(browser, site, MODES["light-390"])
+    log_in_as_staff(page)
+    page.goto(f"/admin/pets/pet/{FILTERED}")
+    field, clear = page.get_by_label("Created to"), page.get_by_role("link", name="Clear the filters")
+    expect(field).to_be_hidden()
+    expect(clear).to_be_visible()
+
+    page.get_by_text("2 filters: status sold, created from 2026-01-01").click()
+    expect(field).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.get_by_text("2 filters:")).to_be_hidden()
+    page.reload()
+    expect(field).to_be_visible()
+    page.context.close()
+
+
 def test_the_bulk_bar_and_save_stay_in_view(browser: Browser, site: Service) -> None:
-    for mode in ("light-1440", "light-390"):
+    for mode in ("light-1440", "light-390", "light-zoomed"):
         page, _ = open_window(browser, site, MODES[mode])
         log_in_as_staff(page)
         page.goto("/admin/store/inventoryitem/")
         for row in (0, 25, 49):
             page.locator(".action-select").nth(row).check()
             for selector in ("#changelist .actions select", "#changelist input[name=_save]"):
-                box = page.locator(selector).first.bounding_box()
-                assert box is not None
-                assert 0 <= box["y"] <= MODES[mode].height - box["height"], (mode, row, selector)
+                shown = box(page.locator(selector).first)
+                assert 0 <= shown["y"] <= MODES[mode].height - shown["height"], (mode, row, selector)
         page.context.close()
+
+
+def test_save_never_covers_the_bulk_bar(browser: Browser, site: Service) -> None:
+    page, _ = open_window(browser, site, MODES["light-390"])
+    log_in_as_staff(page)
+    page.goto("/admin/store/inventoryitem/")
+    save = page.get_by_role("button", name="Save", exact=True)
+    bar = page.locator("#changelist .actions").first
+    for height in range(400, 844, 37):  # the list begins at any place of the screen
+        page.set_viewport_size({"width": 390, "height": height})
+        assert box(bar)["y"] + box(bar)["height"] <= box(save)["y"], height
+        assert page.evaluate("scrollY") == 0
+    page.context.close()

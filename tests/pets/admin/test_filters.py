@@ -47,6 +47,19 @@ def test_the_form_above_the_list_keeps_the_search_the_filters_and_the_order(staf
     assert "changelist-filter" not in page.content.decode()
 
 
+def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client) -> None:
+    def line(**query: str) -> str:
+        page = unescape(staff.get(LIST, query).content.decode())
+        (shown,) = re.findall(r'<details class="filter-switch"(.*?)</summary>', page)
+        return shown
+
+    assert line(q="rex") == "><summary>Filters"
+    assert line(tag="dog") == "><summary>1 filter: tag “dog”"
+    assert line(tag="dog", status__exact="sold", q="rex") == "><summary>2 filters: status sold, tag “dog”"
+    assert line(no_tag="1", created_to="2026-11-21") == "><summary>2 filters: no tag, created until 2026-11-21"
+    assert line(created_from="yesterday").startswith(" open><summary>1 filter: ")
+
+
 def test_the_links_that_clear_keep_everything_else(staff: Client) -> None:
     query = {"q": "tom", "tag": "a & b", "status__exact": "available", "created_to": "", "o": "1", "p": "1"}
 
