@@ -33,7 +33,7 @@ _pet_id = OpenApiParameter(
     "petId",
     {"type": "string", "minLength": 1, "example": REX["id"]},
     OpenApiParameter.PATH,
-    description="The pet's `id`. Any other value returns 404.",
+    description="The `id` of a pet, from the response that listed or created it. Any other value returns 404.",
 )
 _idempotency_key = OpenApiParameter(
     "Idempotency-Key",

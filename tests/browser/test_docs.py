@@ -1,12 +1,13 @@
 """A client developer uses the documentation page in a real browser."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.accessibility import assert_accessible
+from tests.browser.accessibility import assert_accessible, severe_problems
 from tests.described import DOCUMENT
 from tests.service import Service
 
@@ -17,6 +18,14 @@ def open_operation(page: Page, name: str) -> Locator:
     operation.locator(".opblock-summary-control").click()
     operation.get_by_role("button", name="Try it out").click()
     return operation
+
+
+def authorize(page: Page, key: str) -> None:
+    """Enter an API key on the page."""
+    page.get_by_role("button", name="Authorize").first.click()
+    page.locator(".auth-container input").fill(key)
+    page.locator(".auth-container").get_by_role("button", name="Apply credentials").click()
+    page.locator(".auth-container").get_by_role("button", name="Close").click()
 
 
 def execute(operation: Locator, status: int) -> Any:
@@ -46,16 +55,36 @@ def luminance(page: Page) -> float:
     return sum(map(int, channels[:3])) / 3 / 255
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_fields_for_ids_are_empty_until_a_request_returns_a_pet(page: Page, site: Service, theme: Any) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.goto("/docs")
+    authorize(page, site.create_key())
+    get = open_operation(page, "getPet")
+    field = get.get_by_placeholder("petId")
+    expect(field).to_have_value("")
+    get.get_by_role("button", name="Execute").click()
+    expect(field).to_have_class(re.compile("invalid"))  # nothing was sent
+
+    create = open_operation(page, "createPet")
+    expect(create.get_by_placeholder("Idempotency-Key")).to_have_value("")
+    first, second = execute(create, 201), execute(create, 201)
+    assert first["id"] != second["id"]
+    expect(field).to_have_value(second["id"])
+    field.fill("typed")
+    execute(create, 201)
+    expect(field).to_have_value("typed")
+    # Swagger UI's field for a body has no label, which is a problem of its own.
+    assert [found for found in severe_problems(page) if "color-contrast" in found] == []
+
+
 def test_a_developer_authorises_and_tries_every_operation(page: Page, site: Service) -> None:
     page.goto("/docs")
     names = page.locator(".opblock-summary-operation-id")
     expect(names).to_have_count(5)
     assert set(names.all_inner_texts()) == {"healthCheck", "listPets", "createPet", "getPet", "getInventory"}
     key = site.create_key()
-    page.get_by_role("button", name="Authorize").first.click()
-    page.locator(".auth-container input").fill(key)
-    page.locator(".auth-container").get_by_role("button", name="Apply credentials").click()
-    page.locator(".auth-container").get_by_role("button", name="Close").click()
+    authorize(page, key)
 
     create = open_operation(page, "createPet")
     create.locator("textarea").fill('{"name": "Rex <b>", "tag": "狗"}')
@@ -63,13 +92,13 @@ def test_a_developer_authorises_and_tries_every_operation(page: Page, site: Serv
     assert pet == {"id": pet["id"], "name": "Rex <b>", "tag": "狗"}
 
     get = open_operation(page, "getPet")
-    get.get_by_placeholder("petId").fill(pet["id"])
     assert execute(get, 200) == pet
 
-    # The page fills in the examples of optional parameters.
-    parameters = json.loads(DOCUMENT.read_text())["paths"]["/pets"]["get"]["parameters"]
-    examples = {parameter["name"]: parameter["example"] for parameter in parameters}
+    # The page fills in the example of the limit, and the last pet of the list as the next one to get.
+    limit, _ = json.loads(DOCUMENT.read_text())["paths"]["/pets"]["get"]["parameters"]
     with site.client(key) as client:
-        assert execute(open_operation(page, "listPets"), 200) == client.get("/v1/pets", params=examples).json()
+        pets = execute(open_operation(page, "listPets"), 200)
+        assert pets == client.get("/v1/pets", params={"limit": limit["example"]}).json()
+        assert execute(get, 200) == pets[-1]
         assert execute(open_operation(page, "getInventory"), 200) == client.get("/v1/store/inventory").json()
     assert execute(open_operation(page, "healthCheck"), 200) == {"status": "ok"}
