@@ -76,8 +76,8 @@ class Backend(Protocol):
     def read_consistently(self) -> AbstractContextManager[Any]:
         """Return a context in which rows are fetched in small batches and show the state at the statement's start."""
 
-    def lock_out_writers(self, table: str) -> None:
-        """Block other writers of a table until the current transaction ends."""
+    def lock_out_writers(self, tables: Sequence[str]) -> None:
+        """Block other writers of these tables until the current transaction ends."""
 
     def try_lock(self, name: str, number: int) -> bool:
         """Try to take the lock of this name and number until the current transaction ends; return whether it worked."""

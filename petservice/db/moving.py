@@ -72,8 +72,7 @@ def prepare(alias: str, models: list[type[Model]]) -> None:
 def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
     """Run the block in a transaction, during which no one else writes to the tables."""
     with transaction.atomic(using=alias):
-        for model in models:
-            backend(alias).lock_out_writers(model._meta.db_table)
+        backend(alias).lock_out_writers([model._meta.db_table for model in models])
         yield
 
 

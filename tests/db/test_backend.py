@@ -145,7 +145,7 @@ def test_writers_wait_until_the_transaction_ends() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            backend().lock_out_writers("pets_pet")
+            backend().lock_out_writers(["pets_pet"])
             writing = pool.submit(write)
             with pytest.raises(TimeoutError):
                 writing.result(timeout=0.5)

@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
+from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
 from tests.databases import fresh_database_url
@@ -206,6 +208,34 @@ def test_import_does_not_wait_for_a_concurrent_index_build(url: str, tmp_path: P
         imported = manage(f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D2s", "import_pets", str(file))
 
     assert imported.returncode == 0, imported.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as writer:
+            writer.execute("SET LOCAL deadlock_timeout = '1min'")  # so that a deadlock ends the other transaction
+            writer.execute("LOCK TABLE auth_group IN ROW EXCLUSIVE MODE")
+            locking = pool.submit(_lock_both_tables)
+            wait_until(lambda: _waits_for_a_table(writer))
+
+            writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")  # waits until the deadlock is detected
+
+            assert not locking.done()
+        locking.result(timeout=30)
+
+
+def _waits_for_a_table(cursor: Any) -> bool:
+    cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'auth_group'::regclass")
+    return cursor.fetchone() is not None
+
+
+def _lock_both_tables() -> None:
+    try:
+        with transaction.atomic():
+            backend().lock_out_writers(["pets_pet", "auth_group"])
+    finally:
+        connection.close()
 
 
 def test_migration_times_out_instead_of_blocking_other_queries(url: str) -> None:

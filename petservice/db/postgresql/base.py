@@ -9,9 +9,10 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 import psycopg
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, features, schema
 from psycopg.abc import PQGen
+from psycopg.errors import DeadlockDetected
 from psycopg.pq.abc import PGconn
 
 from petservice.db.backend import Rows
@@ -54,6 +55,8 @@ _TIMED_OUT = "The database has not answered in time."
 _MIGRATION_LOCK = 7_387_115
 # Seconds between two attempts to take it.
 _LOCK_INTERVAL = 0.2
+# Maximum number of attempts to lock several tables. Each deadlock takes a second, and few attempts in a row have one.
+_LOCK_ATTEMPTS = 10
 
 
 class Connection(psycopg.Connection[Any]):
@@ -216,9 +219,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # PostgreSQL sends rows in batches only within a transaction.
         return transaction.atomic(using=self.alias)
 
-    def lock_out_writers(self, table: str) -> None:
-        with self.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {self.ops.quote_name(table)} IN SHARE MODE")
+    def lock_out_writers(self, tables: Sequence[str]) -> None:
+        names = ", ".join(map(self.ops.quote_name, tables))
+        for attempt in range(1, _LOCK_ATTEMPTS + 1):
+            try:
+                with transaction.atomic(using=self.alias), self.cursor() as cursor:
+                    cursor.execute(f"LOCK TABLE {names} IN SHARE MODE")
+                return
+            except OperationalError as error:
+                # PostgreSQL locks one table after the other, and a writer may have locked them in another order.
+                if not isinstance(error.__cause__, DeadlockDetected) or attempt == _LOCK_ATTEMPTS:
+                    raise
 
     def try_lock(self, name: str, number: int) -> bool:
         with self.cursor() as cursor:
