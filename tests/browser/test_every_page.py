@@ -1,6 +1,7 @@
 """Every page of the service at several sizes, in the light and the dark theme.
 
 The pages are found by following links, one page for each URL pattern, so a new page is checked without a change here.
+The module form_pages shows the pages to which only forms lead.
 With PETSERVICE_PICTURES, the screenshots are kept; see tests/README.md.
 """
 
@@ -16,6 +17,7 @@ from django.contrib import admin
 from django.urls import Resolver404, resolve
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
+from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
 from tests.browser.conftest import COMPLAINTS, PICTURES, running_site
 from tests.service import Service, log_in
@@ -143,6 +145,23 @@ def test_every_page_fits_its_window_and_is_accessible(
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
+@pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ["dark-390"])
+def test_the_responses_to_forms_fit_their_window_and_are_accessible(
+    browser: Browser, site: Service, mode: str, tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get(PICTURES) or tmp_path)
+    page, complaints = open_window(browser, site, MODES[mode])
+    log_in_as_staff(page)
+    wrong = {
+        name: problems_of(page, folder / f"form-{file_name(name)}-{mode}.png")
+        for name in form_pages.show_each(page, mode, tmp_path)
+    }
+    page.context.close()
+
+    assert {name: found for name, found in wrong.items() if found} == {}
+    assert [text for text in complaints if "404 (Not Found)" not in text] == []
+
+
 def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list[str]]:
     """Return a page of this size, and a list to which the browser's messages of problems are added."""
     context = browser.new_context(
@@ -157,9 +176,7 @@ def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list
 
 def log_in_as_staff(page: Page) -> None:
     page.goto("/admin/")
-    page.get_by_label("Username").fill("staff")
-    page.get_by_label("Password").fill("a long one")
-    page.get_by_role("button", name="Log in").click()
+    form_pages.log_in(page)
     page.wait_for_selector("#user-tools")
 
 
@@ -168,10 +185,15 @@ def file_name(name: str) -> str:
 
 
 def problems(page: Page, url: str, picture: Path) -> list[str]:
-    """Take a screenshot of a page, and return what axe finds and by how much the page is wider than the window."""
+    """Open a page, take a screenshot, and return its problems."""
     page.goto(url)
     if urlsplit(url).path == "/docs":
         page.wait_for_selector(".opblock")
+    return problems_of(page, picture)
+
+
+def problems_of(page: Page, picture: Path) -> list[str]:
+    """Take a screenshot of a page, and return what axe finds and by how much the page is wider than the window."""
     page.screenshot(path=picture, full_page="zoomed" not in picture.name)
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return severe_problems(page) + ([f"{wider} pixels wider than the window"] if wider > 0 else [])

@@ -1,0 +1,126 @@
+"""Pages that no link leads to: each is the response to a form, which is filled in here."""
+
+import re
+import time
+from base64 import b32decode
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.sign_in.authenticator import totp
+
+_FILE = {
+    "pets.csv": "name,tag,status\nRex 2,dog,\nA long name of a pet that someone typed in full,,sold\n",
+    "mistakes.csv": "name,tag,status\nRex,dog,gone\n,cat,\n",
+}
+
+
+def show_each(page: Page, name: str, folder: Path) -> Iterator[str]:
+    """Show one page after another to an administrator without a second factor, and yield the name of each."""
+    yield from _pets(page)
+    yield from _import(page, folder)
+    yield from _keys(page, name)
+    yield from _accounts(page, name)
+    yield from _second_factor(page)
+
+
+def _press(page: Page, button: str) -> None:
+    """Press a button, and wait for the response, because a click alone waits only for the request."""
+    with page.expect_navigation():
+        page.locator("#content").get_by_role("button", name=button, exact=True).click()
+
+
+def _choose(page: Page, url: str, action: str, *, rows: int | None = None) -> None:
+    """Perform an action of a list on its first rows, or on all rows of the page."""
+    page.goto(url)
+    if rows is None:
+        page.locator("#action-toggle").check()
+    for row in range(rows or 0):
+        page.locator(".action-select").nth(row).check()
+    page.get_by_label("Action:").select_option(label=action)
+    _press(page, "Go")
+
+
+def _pets(page: Page) -> Iterator[str]:
+    page.goto("/admin/pets/pet/add/")
+    page.get_by_label("Name:").fill("  ")
+    _press(page, "Save")
+    yield "pet-with-mistakes"
+    _choose(page, "/admin/pets/pet/", "Mark as sold")
+    yield "mark-as-sold"
+    for action in ("Set tag…", "Rename tag…", "Remove tag", "Delete selected pets"):
+        _choose(page, "/admin/pets/pet/", action, rows=3)
+        yield action
+    _choose(page, "/admin/pets/trashedpet/", "Delete for good")
+    yield "delete-for-good"
+
+
+def _import(page: Page, folder: Path) -> Iterator[str]:
+    for name, text in _FILE.items():
+        file = folder / name
+        file.write_text(text, encoding="utf-8")
+        page.goto("/admin/pets/pet/import/")
+        page.get_by_label("File").set_input_files(file)
+        _press(page, "Preview")
+        yield f"import-{file.stem}"
+
+
+def _keys(page: Page, name: str) -> Iterator[str]:
+    page.goto("/admin/apikeys/apikey/add/")
+    page.get_by_label("Name:").fill(f"Shop {name}")
+    _press(page, "Save")
+    yield "new-key"
+    page.get_by_role("link", name="Key settings").click()
+    page.get_by_role("link", name="Rotate").click()
+    _press(page, "Rotate")
+    yield "rotated-key"
+    _choose(page, "/admin/apikeys/apikey/", "Revoke selected API keys", rows=2)
+    yield "revoke-keys"
+
+
+def _accounts(page: Page, name: str) -> Iterator[str]:
+    page.goto("/admin/accounts/account/add/")
+    page.get_by_label("User name").fill(f"colleague-{name}")
+    page.get_by_label("Pets and inventory").check()
+    _press(page, "Save")
+    link = page.get_by_label("Password link").input_value()
+    yield "new-account"
+    page.goto(link)
+    page.get_by_label("New password:").fill("short")
+    page.get_by_label("New password confirmation:").fill("shorter")
+    _press(page, "Set password")
+    yield "set-password"
+    page.goto(f"{link.rstrip('/')}x/")
+    yield "useless-link"
+
+
+def _second_factor(page: Page) -> Iterator[str]:
+    page.goto("/admin/second-factor/")
+    _enter_code(page, "wrong")
+    yield "second-factor-wrong-code"
+    secret = b32decode(page.locator("#secret").inner_text().replace(" ", ""))
+    _enter_code(page, totp(secret, int(time.time()) // 30))
+    codes = re.findall(r"<code>([a-z2-7-]{19})</code>", page.content())
+    yield "recovery-codes"
+    page.goto("/admin/second-factor/")
+    yield "second-factor"
+    with page.expect_navigation():
+        page.get_by_role("button", name="Log out").click()
+    page.goto("/admin/second-factor/")
+    log_in(page)
+    yield "code"
+    page.get_by_label("Code:").fill(codes[0])
+    _press(page, "Log in")
+    _press(page, "Remove the second factor")  # for the next run
+
+
+def _enter_code(page: Page, code: str) -> None:
+    page.get_by_label("Code:").fill(code)
+    _press(page, "Set up")
+
+
+def log_in(page: Page, name: str = "staff") -> None:
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill("a long one")
+    _press(page, "Log in")
