@@ -105,7 +105,11 @@ class LifeCycleViews(CreationViews):
             raise PermissionDenied
         if api_key is None:
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
-        form = RotateForm(api_key, timezone.now(), request.POST or None)
+        now = timezone.now()
+        if request.method != "POST" and (reason := api_key.reason_against_rotation(now)):
+            self.message_user(request, f"{reason} Nothing was changed.", messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[api_key.pk]))
+        form = RotateForm(api_key, now, request.POST or None)
         if request.method == "POST" and form.is_valid():
             return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)

@@ -136,7 +136,15 @@ class APIKey(models.Model):
         return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
     def can_be_rotated(self, now: datetime) -> bool:
-        return not (self.is_revoked or self.is_expired(now) or self.replaced_by_id is not None)
+        return self.reason_against_rotation(now) is None
+
+    def reason_against_rotation(self, now: datetime) -> str | None:
+        """Return why the key cannot be rotated, or None if it can."""
+        if self.is_revoked or self.is_expired(now):
+            return "A revoked or expired key cannot be rotated. Use “Create a replacement” instead."
+        if self.replaced_by is not None:
+            return f"This key was already replaced by {self.replaced_by}. Rotate that key instead."
+        return None
 
     def can_get_replacement(self, now: datetime) -> bool:
         """Return whether the key does not work any more, and no other key has replaced it."""
@@ -210,10 +218,8 @@ class APIKey(models.Model):
         now = now or timezone.now()
         # The key may have been revoked after it was read. The lock prevents that until the replacement exists.
         self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
-        if self.is_revoked or self.is_expired(now):
-            raise ValueError("A revoked or expired key cannot be rotated. Use “Create a replacement” instead.")
-        if self.replaced_by is not None:
-            raise ValueError(f"This key was already replaced by {self.replaced_by}. Rotate that key instead.")
+        if reason := self.reason_against_rotation(now):
+            raise ValueError(reason)
         replacement, plain = APIKey.objects.create_key(
             name=self.name,
             environment=self.environment,

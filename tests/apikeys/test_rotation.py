@@ -140,7 +140,10 @@ def test_only_a_key_that_can_be_rotated_has_a_button_for_it(admin_client: Client
 
     page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
 
-    assert (reverse("admin:apikeys_apikey_rotate", args=[record.pk]) in page) == (state == "active")
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    assert (url in page) == (state == "active")
+    # The page can still be open from before, or its URL can be a bookmark.
+    assert admin_client.get(url).status_code == (200 if state == "active" else 302)
 
 
 @pytest.mark.django_db
@@ -160,9 +163,9 @@ def test_staff_who_may_not_add_keys_get_no_button_for_rotating() -> None:
 def test_an_expired_key_is_not_rotated_and_the_page_says_why(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now())
 
-    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
-
-    assert "“Create a replacement”" in response.content.decode()
+    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    for response in (admin_client.get(url, follow=True), admin_client.post(url, ROTATE)):
+        assert "A revoked or expired key cannot be rotated. Use “Create a replacement”" in response.content.decode()
     assert APIKey.objects.count() == 1
 
 
