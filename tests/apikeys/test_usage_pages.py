@@ -75,7 +75,7 @@ def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
     assert f"<strong>{used}</strong>: {last_use}" in bulk_question
     assert f"<strong>{unused}</strong>: Never used." in bulk_question
     for shown in (question, bulk_question):
-        assert "delete-confirmation" in shown, "the button is not red"
+        assert 'value="Revoke" class="danger"' in shown, "the button is not red"
 
 
 def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Client) -> None:

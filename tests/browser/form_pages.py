@@ -47,11 +47,11 @@ def _pets(page: Page) -> Iterator[str]:
     page.get_by_label("Name:").fill("  ")
     _press(page, "Save")
     yield "pet-with-mistakes"
-    _choose(page, "/admin/pets/pet/", "Mark as sold")
-    yield "mark-as-sold"
-    for action in ("Set tag…", "Rename tag…", "Remove tag", "Delete selected pets"):
-        _choose(page, "/admin/pets/pet/", action, rows=3)
+    for action in ("Mark as sold", "Set tag…", "Rename tag…", "Remove tag"):
+        _choose(page, "/admin/pets/pet/", action)
         yield action
+    _choose(page, "/admin/pets/pet/", "Delete selected pets", rows=3)
+    yield "delete-pets"
     _choose(page, "/admin/pets/trashedpet/", "Delete for good")
     yield "delete-for-good"
 
