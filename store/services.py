@@ -34,7 +34,7 @@ def reconcile_inventory() -> Reconciled:
 
     Other writers of pets wait until the transaction ends.
     """
-    backend().lock_out_writers(Pet._meta.db_table)  # no pet may change between the count and the correction
+    backend().lock_out_writers([Pet._meta.db_table])  # no pet may change between the count and the correction
     stored = inventory_counts()
     counted = dict.fromkeys(Pet.Status.values, 0)
     counted.update(Pet.objects.order_by().values_list("status").annotate(Count("pk")))

@@ -76,7 +76,7 @@ class Backend(Protocol):
     def read_consistently(self) -> AbstractContextManager[Any]:
         """Return a context in which rows are fetched in small batches and show the state at the statement's start."""
 
-    def lock_out_writers(self, tables: Sequence[str]) -> None:
+    def lock_out_writers(self, tables: list[str]) -> None:
         """Block other writers of these tables until the current transaction ends."""
 
     def try_lock(self, name: str, number: int) -> bool:

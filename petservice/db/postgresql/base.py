@@ -219,7 +219,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # PostgreSQL sends rows in batches only within a transaction.
         return transaction.atomic(using=self.alias)
 
-    def lock_out_writers(self, tables: Sequence[str]) -> None:
+    def lock_out_writers(self, tables: list[str]) -> None:
         names = ", ".join(map(self.ops.quote_name, tables))
         for attempt in range(1, _LOCK_ATTEMPTS + 1):
             try:

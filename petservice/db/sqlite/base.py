@@ -151,7 +151,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # Each SQLite statement reads one state anyway, and a transaction would block writers.
         return nullcontext()
 
-    def lock_out_writers(self, tables: Sequence[str]) -> None:
+    def lock_out_writers(self, tables: list[str]) -> None:
         """Do nothing, because each transaction has SQLite's only write lock from its start."""
 
     def try_lock(self, name: str, number: int) -> bool:
