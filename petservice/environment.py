@@ -14,6 +14,7 @@ from petservice.client_address import Proxies, host_and_port
 from petservice.data_dir import default_data_dir
 from petservice.db.url import database_settings
 from petservice.secret_key import kept_secret_key
+from petservice.time_zone import zone
 
 CONFIGURATION_ERRORS: list[str] = []
 
@@ -48,6 +49,17 @@ try:
 except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
+
+# The time zone of staff, in which pages show and read times.
+_ZONE = env.str("PETSERVICE_TIME_ZONE", "") or "UTC"
+try:
+    STORE_TIME_ZONE = zone(_ZONE)
+except ValueError:
+    CONFIGURATION_ERRORS.append(
+        f"PETSERVICE_TIME_ZONE={_ZONE!r} is not the name of a time zone; write for example "
+        "PETSERVICE_TIME_ZONE=Europe/Berlin"
+    )
+    STORE_TIME_ZONE = zone("UTC")
 
 # The Redis that counts requests of keys with a rate limit. Without it, no key can have one.
 REDIS_URL = env.str("REDIS_URL", "")

@@ -1,4 +1,4 @@
-"""The service's middleware: request ids, the error envelope, HTTPS and host checks, and pending migrations."""
+"""The service's middleware: request ids, the error envelope, time zone, HTTPS and host checks, pending migrations."""
 
 import logging
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
+from django.utils import timezone
 
 from petservice import paths
 from petservice.admin_pages.failure_page import failure_page
@@ -72,6 +73,17 @@ class PagePolicyMiddleware(CSPMiddleware):
 
     def __call__(self, request: HttpRequest) -> Any:
         return super().__call__(request) if _is_page(request) else self.get_response(request)
+
+
+class TimeZoneMiddleware:
+    """Middleware that shows and reads the times of pages in the store's time zone. The API runs without it, in UTC."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with timezone.override(settings.STORE_TIME_ZONE):
+            return self.get_response(request)
 
 
 class TransportMiddleware:

@@ -41,6 +41,7 @@ MIDDLEWARE = [
     "petservice.middleware.EnvelopeMiddleware",
     # Before all that may refuse a page, because the refusal is a page and needs the policy too.
     "petservice.middleware.PagePolicyMiddleware",
+    "petservice.middleware.TimeZoneMiddleware",
     "petservice.middleware.TransportMiddleware",
     "petservice.middleware.PendingMigrationsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -81,6 +82,7 @@ TEMPLATES = [
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
+# The API, logs and commands run in UTC. Pages run in the store's zone (petservice.middleware.TimeZoneMiddleware).
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
 FORMAT_MODULE_PATH = "petservice.formats"

@@ -1,7 +1,7 @@
 """The filters of the lists of pets, in the page and in words."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.admin import ListFilter
@@ -15,6 +15,7 @@ from pets.admin.narrowing import Condition
 from pets.admin.tag_suggestions import spellings_in_use
 from pets.case_insensitive import CaseInsensitive, equals, has_one_spelling, is_absent
 from pets.models import Pet
+from petservice.time_zone import in_days
 
 _NOTHING = Condition(())
 
@@ -150,9 +151,9 @@ def has_tag(tag: str) -> Condition:
 
 
 class CreatedFilter(PetFilter):
-    """A filter by the day of creation (UTC), from one day to another, both included."""
+    """A filter by the day of creation in the store's time zone, from one day to another, both included."""
 
-    title = "day of creation (UTC)"
+    title = "day of creation"
     labels = {"created_from": "Created from", "created_to": "Created to"}
 
     def fields(self) -> list[Field]:
@@ -163,7 +164,7 @@ class CreatedFilter(PetFilter):
         ]
 
     def links(self) -> list[tuple[str, dict[str, str]]]:
-        today = timezone.now().astimezone(UTC).date()
+        today = timezone.localdate()
         return [
             (text, {"created_from": str(today - timedelta(days=days - 1)), "created_to": str(today)})
             for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
@@ -176,12 +177,7 @@ class CreatedFilter(PetFilter):
             return self._reject("Write a day as year-month-day, for example 2026-11-21.")
         if first and last and first > last:
             return self._reject("“From” is after “To”. Exchange the two days.")
-        period = Q()
-        if first:
-            period &= Q(created_at__gte=datetime.combine(first, time.min, UTC))
-        if last:
-            period &= Q(created_at__lte=datetime.combine(last, time.max, UTC))
-        return Condition((period,), is_period=True)
+        return Condition((in_days("created_at", first, last),), is_period=True)
 
 
 def _day(text: str) -> date | None:

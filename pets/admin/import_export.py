@@ -230,6 +230,9 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             context |= {"pets": count_of_pets(count), "filters": filters_in_words(request.GET)}
         return context | {"title": "Export pets"}
 
+    def get_export_filename(self, request: HttpRequest, queryset: QuerySet[Pet], file_format: Any) -> str:
+        return f"{self.model.__name__}-{timezone.localdate()}.{file_format.get_extension()}"
+
     def get_export_data(
         self, file_format: base_formats.Format, request: HttpRequest, queryset: QuerySet[Pet], **kwargs: Any
     ) -> bytes:

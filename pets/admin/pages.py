@@ -8,7 +8,6 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from pets import creator, history, undo
@@ -28,6 +27,7 @@ from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
+from petservice.time_zone import moment
 
 
 class PetPages(SavedFilters, PetHistory, BulkActions):
@@ -107,7 +107,7 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 
     @admin.display(description="created", ordering="created_at")
     def created(self, pet: Pet) -> str:
-        return date_format(pet.created_at, "DATETIME_FORMAT")
+        return moment(pet.created_at)
 
     @admin.display(description="created by")
     def created_by_api(self, pet: Pet) -> str:

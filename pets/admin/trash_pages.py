@@ -26,6 +26,7 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginat
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
 _MAX_ENTRIES = 100
@@ -75,13 +76,13 @@ class TrashAdmin(PetHistory):
     def status_badge(self, pet: TrashedPet) -> str:
         return status_badge(pet.status)
 
-    @admin.display(description="deleted (UTC)")
+    @admin.display(description="deleted")
     def deleted(self, pet: TrashedPet) -> str:
-        return f"{pet.deleted_at:%Y-%m-%d %H:%M}"
+        return moment(pet.deleted_at)
 
-    @admin.display(description="created (UTC)")
+    @admin.display(description="created")
     def created(self, pet: TrashedPet) -> str:
-        return f"{pet.created_at:%Y-%m-%d %H:%M}"
+        return moment(pet.created_at)
 
     @admin.display(description="created by")
     def creator(self, pet: TrashedPet) -> str:

@@ -19,6 +19,7 @@ from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from petservice.time_zone import moment
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
@@ -63,9 +64,9 @@ class UndoAdmin(admin.ModelAdmin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return False
 
-    @admin.display(description="time (UTC)")
+    @admin.display(description="time")
     def time(self, change_set: ChangeSet) -> str:
-        return f"{change_set.created_at:%Y-%m-%d %H:%M}"
+        return moment(change_set.created_at)
 
     @admin.display(description="made by")
     def made_by(self, change_set: ChangeSet) -> str:

@@ -3,6 +3,8 @@ from datetime import datetime
 from django.db import models
 from django.utils import timezone
 
+from petservice.time_zone import moment
+
 
 class ImportedFile(models.Model):
     """A file that was imported, so that staff learn when they import the same file again."""
@@ -14,7 +16,7 @@ class ImportedFile(models.Model):
     count = models.PositiveIntegerField()
 
     def __str__(self) -> str:
-        return f"{self.imported_at:%Y-%m-%d %H:%M} UTC by {self.imported_by}"
+        return f"{moment(self.imported_at)} by {self.imported_by}"
 
     @classmethod
     def last(cls, digest: str, *, since: datetime | None = None) -> "ImportedFile | None":

@@ -18,6 +18,7 @@ from petservice.accounts.models import Account, PasswordLink, Role
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
+from petservice.time_zone import moment
 
 
 @admin.register(Account)
@@ -75,13 +76,13 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LinkViews, LifeCycleViews):
         state = account.state(is_locked=account.is_locked)  # type: ignore[attr-defined]  # see get_queryset
         return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
-    @admin.display(description="last login (UTC)")
+    @admin.display(description="last login")
     def last_login_text(self, account: Account) -> str:
-        return f"{account.last_login:%Y-%m-%d %H:%M}" if account.last_login else "never"
+        return moment(account.last_login) if account.last_login else "never"
 
-    @admin.display(description="added (UTC)")
+    @admin.display(description="added")
     def added(self, account: Account) -> str:
-        return f"{account.date_joined:%Y-%m-%d %H:%M}"
+        return moment(account.date_joined)
 
     @admin.display(description="password link")
     def link(self, account: Account) -> str:

@@ -54,6 +54,7 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
 
     form = UserForm
     change_form_template = "admin/auth/user/change_form.html"
+    readonly_fields = ("last_login", "date_joined")
     confirmed_pages = ("auth_user_add", "auth_user_password_change")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:

@@ -18,6 +18,7 @@ from petservice.accounts.actions import LINK
 from petservice.accounts.forms import LinkForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.models import Account, PasswordLink
+from petservice.time_zone import moment
 
 
 class LinkViews(LifeCycleViews):
@@ -57,9 +58,7 @@ class LinkViews(LifeCycleViews):
             if request.method != "POST" or not form.is_valid():
                 return self.confirmation(request, account, LINK, LinkForm())
             link = self._create(request, account, form.cleaned_data["form_token"])
-            self.log_change(
-                request, account, f"Password link created, which works until {link.expires_at:%Y-%m-%d %H:%M UTC}."
-            )
+            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
         return self._show_once(request, account)
 
     def _create(self, request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:

@@ -14,12 +14,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from petservice.accounts.groups import GROUPS, PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
+from petservice.time_zone import moment
 
 # The log recognises tokens by this prefix, and removes them.
 TOKEN_PREFIX = "pets_link_"  # noqa: S105  # not a secret
 # Django marks a password that no login matches by this character.
 UNUSABLE_PASSWORD = Q(password="") | Q(password__startswith="!")  # noqa: S106  # not a password
-_TIME = "%Y-%m-%d %H:%M UTC"
 
 
 class Role(models.TextChoices):
@@ -172,9 +172,9 @@ class PasswordLink(models.Model):
         """Return in words who created the link, and whether it still works."""
         state = self.state(now)
         times = {
-            self.State.OPEN: f"works until {self.expires_at:{_TIME}}",
-            self.State.USED: f"used at {self.used_at:{_TIME}}" if self.used_at else "",
-            self.State.WITHDRAWN: f"withdrawn at {self.withdrawn_at:{_TIME}}" if self.withdrawn_at else "",
-            self.State.EXPIRED: f"expired at {self.expires_at:{_TIME}}",
+            self.State.OPEN: f"works until {moment(self.expires_at)}",
+            self.State.USED: f"used at {moment(self.used_at)}" if self.used_at else "",
+            self.State.WITHDRAWN: f"withdrawn at {moment(self.withdrawn_at)}" if self.withdrawn_at else "",
+            self.State.EXPIRED: f"expired at {moment(self.expires_at)}",
         }
         return f"Created by {self.created_by or 'a deleted account'}, {times[state]}"

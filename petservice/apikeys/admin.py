@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_search import BoundedSearch
@@ -20,10 +19,11 @@ from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedK
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
 from petservice.sign_in.confirmation import ConfirmedChanges
+from petservice.time_zone import day_of
 
 
 def _day(time: datetime | None) -> str:
-    return date_format(time) if time else "never"
+    return day_of(time) if time else "never"
 
 
 @admin.register(APIKey)

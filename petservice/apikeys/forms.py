@@ -1,6 +1,6 @@
 """The forms with which staff create, change and rotate API keys."""
 
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -8,22 +8,34 @@ from django import forms
 from django.conf import settings
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.text import format_lazy
 
 from petservice.apikeys.models import APIKey
+from petservice.time_zone import day_of, end_of, time_on, zone_name
 
 # The lifetimes that the forms offer, by their values there, and the values of the other two choices.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
 NEVER, OWN_DAY = "never", "own"
+_END_OF_DAY = format_lazy("A day without a time means the end of that day ({}).", zone_name())
 
 
 class ExpiryField(forms.SplitDateTimeField):
-    """A field for a day and an optional time, where a day without a time means the end of that day."""
+    """A field for a day and an optional time, where a day without a time means the end of that day.
+
+    A time that exists twice, because the clocks go back, is the second one.
+    """
 
     def compress(self, data_list: Any) -> datetime | None:
-        if data_list and data_list[0] and not data_list[1]:
-            data_list = [data_list[0], time(23, 59, 59)]
-        expires_at: datetime | None = super().compress(data_list)
+        if not data_list or not data_list[0]:
+            none: datetime | None = super().compress(data_list)  # rejects a time without a day
+            return none
+        day, at = data_list
+        try:
+            expires_at = time_on(day, at) if at else end_of(day) - timedelta(seconds=1)
+        except OverflowError:  # on the first or last day of the calendar
+            raise forms.ValidationError("No key can expire on this day. Choose another day.") from None
+        if expires_at is None:
+            raise forms.ValidationError("This time does not exist, because the clocks change. Choose another time.")
         return expires_at
 
 
@@ -31,7 +43,7 @@ class KeyForm(forms.ModelForm):
     """A form for an API key, which rejects an impossible expiry, and a new request limit without Redis."""
 
     class Meta:
-        help_texts = {"expires_at": "Leave empty for no expiry. A day without a time means the end of that day (UTC)."}
+        help_texts = {"expires_at": format_lazy("Leave empty for no expiry. {}", _END_OF_DAY)}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,8 +56,10 @@ class KeyForm(forms.ModelForm):
                 field.help_text = "This limit is not enforced, because limits are not available on this service."
 
     def clean_expires_at(self) -> datetime | None:
-        expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if "expires_at" in self.changed_data and (error := self._expiry_error(expires_at, timezone.now())):
+        is_changed = "expires_at" in self.changed_data
+        # The form shows no microseconds, and not which of two equal times it is when the clocks go back.
+        expires_at: datetime | None = self.cleaned_data["expires_at"] if is_changed else self.instance.expires_at
+        if is_changed and (error := self._expiry_error(expires_at, timezone.now())):
             raise forms.ValidationError(error)
         return expires_at
 
@@ -87,7 +101,7 @@ class ExpiryChoice(forms.Form):
 
     def _label(self, value: str, lifetime: timedelta) -> str:
         like = ", like the old key" if value == "same" else ""
-        return f"After {_length(lifetime)}{like} (on {date_format(self.now + lifetime)})"
+        return f"After {_length(lifetime)}{like} (on {day_of(self.now + lifetime)})"
 
     def clean(self) -> dict[str, Any]:
         """Put the chosen time into `expires_at`, which holds the day of one's own until then."""
@@ -119,7 +133,7 @@ class NewKeyForm(ExpiryChoice, KeyForm):
     class Meta:
         labels = {"expires_at": "Day of expiry"}
         help_texts = {
-            "expires_at": "Only for “On the day below”. A day without a time means the end of that day (UTC).",
+            "expires_at": format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
             "access": "Choose “Read and write” only if the client adds pets.",
         }
 
@@ -192,7 +206,7 @@ class RotateForm(ExpiryChoice):
     lifetime = forms.ChoiceField(label="The new key expires")
     expires_at = own_day_field(
         label="Day of expiry",
-        help_text="Only for “On the day below”. A day without a time means the end of that day (UTC).",
+        help_text=format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
     )
 
     def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:

@@ -18,6 +18,7 @@ from petservice.apikeys.forms import RotateForm
 from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from petservice.time_zone import moment
 
 # Maximum number of keys that one entry in the audit names.
 MAX_NAMED = 20
@@ -122,7 +123,7 @@ class LifeCycleViews(CreationViews):
             return self._confirmation(request, [api_key], "rotate", form=form)
         self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
         self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
-        end = f"The old key works until {usage_display.moment(api_key.expires_at)}."  # type: ignore[arg-type]  # it has a grace period
+        end = f"The old key works until {moment(api_key.expires_at)}."  # type: ignore[arg-type]  # it has a grace period
         message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
         record(request, AuditEntry.Kind.KEY_ROTATED, target=api_key, message=message)
         return self.show_once(request, replacement, plain, old_key=api_key)

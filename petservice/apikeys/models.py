@@ -10,6 +10,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from petservice.apikeys import keys
+from petservice.time_zone import moment
 
 # A key that expires within this time needs a replacement.
 SOON = timedelta(days=14)
@@ -153,7 +154,7 @@ class APIKey(models.Model):
     def summary(self) -> str:
         """Return the settings of the key in words."""
         limit = f"{self.requests_per_minute:,} requests per minute" if self.requests_per_minute else "no limit"
-        expiry = f"expires on {self.expires_at:%Y-%m-%d %H:%M} UTC" if self.expires_at else "does not expire"
+        expiry = f"expires on {moment(self.expires_at)}" if self.expires_at else "does not expire"
         return f"{self.get_access_display()}, {limit}, {expiry}."
 
     @classmethod

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.utils.formats import date_format
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 
 from petservice.admin_pages.charts import COLUMN, DayBar, day_bars
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
+from petservice.time_zone import moment
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,3 @@ def last_use(api_key: APIKey, now: datetime) -> str:
     ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
     origin = f" from {api_key.last_used_address}" if api_key.last_used_address else ""
     return f"Last used {ago} ago{origin}, on {moment(used_at)}."
-
-
-def moment(time: datetime) -> str:
-    """Return a time as a text with its time zone."""
-    return date_format(localtime(time), "DATETIME_FORMAT")

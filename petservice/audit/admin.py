@@ -100,5 +100,5 @@ class AuditAdmin(admin.ModelAdmin):
         entries = form.entries().filter(pk__lte=newest)  # without the entry of this export
         with backend().read_consistently():
             response = HttpResponse(CSVExport(entries).parts(), content_type="text/csv; charset=utf-8")
-        response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.now():%Y-%m-%d}.csv"'
+        response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.localdate()}.csv"'
         return response

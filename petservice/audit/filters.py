@@ -1,15 +1,17 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from typing import Any
 
 from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import CharField, F, Func, QuerySet
+from django.utils.text import format_lazy
 
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import type_of
+from petservice.time_zone import in_days, zone_name
 
 
 class _Unindexed(Func):
@@ -44,6 +46,16 @@ class _DayInput(forms.DateInput):
             return None
 
 
+class _DayField(forms.DateField):
+    """A field for an optional day of the store."""
+
+    widget = _DayInput
+    default_error_messages = {"invalid": "Write a day as year-month-day, for example 2026-11-21."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, input_formats=["%Y-%m-%d"], **kwargs)
+
+
 class FilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
@@ -51,8 +63,8 @@ class FilterForm(forms.Form):
     kind = forms.ChoiceField(required=False)
     record_type = forms.ChoiceField(required=False, label="Record")
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
-    day_from = forms.DateField(required=False, label="From (UTC)", widget=_DayInput, input_formats=["%Y-%m-%d"])
-    day_to = forms.DateField(required=False, label="To (UTC)", widget=_DayInput, input_formats=["%Y-%m-%d"])
+    day_from = _DayField(label=format_lazy("From ({})", zone_name()))
+    day_to = _DayField(label=format_lazy("To ({})", zone_name()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,8 +74,6 @@ class FilterForm(forms.Form):
             field: Any = self.fields[name]
             field.choices = [("", "All"), *values]
         self.fields["person"].widget.attrs |= {"list": "persons", "autocomplete": "off"}
-        for name in ("day_from", "day_to"):
-            self.fields[name].error_messages["invalid"] = "Write a day as year-month-day, for example 2026-11-21."
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -77,7 +87,7 @@ class FilterForm(forms.Form):
         if not self.is_valid():
             return AuditEntry.objects.none()
         value = self.cleaned_data.get
-        entries = _in_days(AuditEntry.objects.all(), value("day_from"), value("day_to"))
+        entries = AuditEntry.objects.filter(in_days("at", value("day_from"), value("day_to")))
         equal = {"account_name": value("person"), "kind": value("kind"), "record_type": value("record_type")}
         equal = {name: text for name, text in equal.items() if text}
         if not value("record_id"):
@@ -101,12 +111,3 @@ class FilterForm(forms.Form):
             "to {}": value("day_to"),
         }
         return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)
-
-
-def _in_days(entries: QuerySet[AuditEntry], first: date | None, last: date | None) -> QuerySet[AuditEntry]:
-    """Return the entries from one day to another, both included."""
-    if first:
-        entries = entries.filter(at__gte=datetime.combine(first, time.min, UTC))
-    if last and last < date.max:
-        entries = entries.filter(at__lt=datetime.combine(last + timedelta(days=1), time.min, UTC))
-    return entries

@@ -60,7 +60,7 @@ def _count(kind: AuditEntry.Kind, account: Any, address: str | None, now: dateti
         account = address = None
         entry = period.filter(account=None, address=None).first()
     if entry is not None:
-        text = f"The last one was at {now:%H:%M:%S} UTC."
+        text = f"The last one was at {timezone.localtime(now):%H:%M:%S %Z}."
         AuditEntry.objects.filter(pk=entry.pk).update(count=F("count") + 1, message=text)
         return
     name = account.get_username() if account else ""

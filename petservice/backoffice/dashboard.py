@@ -4,7 +4,7 @@ The number of queries is fixed, and each reads a part of an index or a small tab
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
@@ -20,6 +20,7 @@ from django.utils import timezone
 from pets.models import Pet
 from petservice.admin_pages.charts import COLUMN, DayBar, StatusBar, day_bars, status_bar
 from petservice.apikeys.models import SOON, APIKey
+from petservice.time_zone import in_days
 from store.models import InventoryItem
 from store.services import inventory_counts
 
@@ -99,7 +100,7 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
     add_urls = {model["model"]: model["add_url"] for model in listed}
     return Dashboard(
         inventory=_inventory(add_urls.get(Pet)) if InventoryItem in visible else None,
-        days=_days(now.date()) if Pet in visible else None,
+        days=_days(timezone.localdate(now)) if Pet in visible else None,
         keys=_keys(now, add_urls[APIKey]) if APIKey in visible else None,
         changes=_changes(visible) if visible else None,
     )
@@ -138,13 +139,8 @@ def _days(today: date) -> Days:
 
 
 def _created_per_day(days: list[date]) -> dict[date, int]:
-    """Count the pets that were created on each day (UTC), with one index range per day."""
-    starts = {day: datetime.combine(day, time.min, UTC) for day in days}
-    created = Pet.objects.order_by()
-    return {
-        day: created.filter(created_at__gte=start, created_at__lt=start + timedelta(days=1)).count()
-        for day, start in starts.items()
-    }
+    """Count the pets that were created on each day of the store, with one index range per day."""
+    return {day: Pet.objects.order_by().filter(in_days("created_at", day, day)).count() for day in days}
 
 
 def _keys(now: datetime, add_url: str | None) -> Keys:

@@ -56,7 +56,7 @@ def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, dja
     assert shown.pop("admin")[:3] == ["-", "Administrator", "Active"]
     assert shown == {
         "eve": ["Eve Adams", PETS_AND_INVENTORY, "Invited", "never"],
-        "active": ["-", "Custom", "Active", "2026-11-24 09:30"],
+        "active": ["-", "Custom", "Active", "2026-11-24 09:30 UTC"],
         "former": ["-", "Custom", "Deactivated", "never"],
         "guessed": ["-", "Custom", "Locked", "never"],
         "outsider": ["-", "Custom", "Not staff", "never"],

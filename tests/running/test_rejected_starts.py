@@ -29,6 +29,10 @@ INVALID = {
     "METRICS_BIND": ("9100", "METRICS_BIND='9100' cannot be read (it is no address with a port)"),
     "PETSERVICE_LOG_FORMAT": ("xml", "PETSERVICE_LOG_FORMAT='xml' is neither line nor json"),
     "PETSERVICE_SECOND_FACTOR": ("yes", "PETSERVICE_SECOND_FACTOR='yes' is none of off, keys and all"),
+    "PETSERVICE_TIME_ZONE": (
+        "Berlin",
+        "PETSERVICE_TIME_ZONE='Berlin' is not the name of a time zone",
+    ),
     "PETSERVICE_ENVIRONMENT": ("staging", "PETSERVICE_ENVIRONMENT='staging' is neither test nor live"),
     "DATABASE_URL": ("mysql://ada:Tr0ub4dor@localhost/pets", "DATABASE_URL begins with 'mysql://', but only SQLite"),
     "WEB_CONCURRENCY": ("abc", "WEB_CONCURRENCY='abc' is not a number of worker processes"),

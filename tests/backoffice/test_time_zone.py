@@ -1,0 +1,306 @@
+"""The store's time zone: its times and days on the pages of the admin, also when the clocks change."""
+
+import csv
+import io
+import re
+import zoneinfo
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pets import queries, trash
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.time_zone import StoreZone, zone
+from tests.apikeys.forms import ADD as NEW_KEY
+from tests.apikeys.forms import FORM as KEY
+from tests.backoffice.pages import fields_of, submit
+from tests.pets.admin.import_export.import_pages import CSV, exported
+from tests.pets.admin.pet_pages import LIST, names, page_of
+
+INDEX = reverse("admin:index")
+AUDIT = reverse("admin:audit_auditentry_changelist")
+AUCKLAND, LOS_ANGELES, BERLIN = "Pacific/Auckland", "America/Los_Angeles", "Europe/Berlin"
+HOUR = timedelta(hours=1)
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+FAR = pytest.mark.parametrize(("name", "abbreviation"), [(AUCKLAND, "NZDT"), (LOS_ANGELES, "PST")])
+
+Move = Callable[[str], ZoneInfo]
+
+
+@pytest.fixture
+def move(settings: Any) -> Move:
+    """Return a function that moves the store to a time zone."""
+
+    def to(name: str) -> ZoneInfo:
+        settings.STORE_TIME_ZONE = zone(name)
+        return settings.STORE_TIME_ZONE
+
+    return to
+
+
+def text(client: Client, url: str, **query: Any) -> str:
+    response = client.get(url, query)
+    assert response.status_code == 200, url
+    return response.content.decode()
+
+
+def entries(client: Client, day: str) -> list[str]:
+    """Return the messages of the audit on a day."""
+    return [entry.message for entry in client.get(AUDIT, {"day_from": day, "day_to": day}).context["page"]]
+
+
+@FAR
+def test_a_pet_of_the_late_evening_belongs_to_that_day(
+    admin_client: Client, move: Move, name: str, abbreviation: str
+) -> None:
+    at = datetime(2026, 11, 23, 23, 30, tzinfo=move(name))
+    Pet.objects.create(name="Rex", created_at=at)
+    AuditEntry.objects.create(kind=AuditEntry.Kind.ADDED, at=at, message="Rex")
+
+    for day, shown in {"2026-11-22": [], "2026-11-23": ["Rex"], "2026-11-24": []}.items():
+        assert names(admin_client, created_from=day, created_to=day) == shown
+        assert names(admin_client, created_from=day, created_to=day, status__exact="available", q="re") == shown
+        assert [message for message in entries(admin_client, day) if message] == shown
+    assert f"2026-11-23 23:30 {abbreviation}" in text(admin_client, LIST)
+    assert f"2026-11-23 23:30:00 {abbreviation}" in text(admin_client, AUDIT)
+    assert f"From ({name})" in text(admin_client, AUDIT)
+
+
+@FAR
+def test_the_dashboard_counts_days_of_the_store(admin_client: Client, move: Move, name: str, abbreviation: str) -> None:
+    store = move(name)
+    today = timezone.localdate(timezone=store)
+    yesterday = today - timedelta(days=1)
+    for day in (yesterday, yesterday, today):
+        Pet.objects.create(name="Rex", created_at=datetime(day.year, day.month, day.day, tzinfo=store))
+    late = datetime(yesterday.year, yesterday.month, yesterday.day, 23, 30, tzinfo=store)
+    Pet.objects.create(name="Max", created_at=late)
+
+    page = text(admin_client, INDEX)
+
+    assert f"<title>1 pet on {today}, today</title>" in page
+    assert f"<title>3 pets on {yesterday}</title>" in page
+    assert f"in the last 30 days ({name})" in page
+    assert names(admin_client, created_from=str(yesterday), created_to=str(yesterday)) == ["Max", "Rex", "Rex"]
+    assert f"created_from={today}&amp;created_to={today}" in text(admin_client, LIST), "the link Today"
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "hours"),
+    [
+        (BERLIN, date(2026, 3, 29), 23),
+        (BERLIN, date(2026, 10, 25), 25),
+        ("Africa/Cairo", date(2026, 4, 24), 23),  # begins at one o'clock
+        ("Africa/Cairo", date(2026, 10, 29), 25),  # has the hour before midnight twice
+        ("Australia/Lord_Howe", date(2026, 4, 5), 24.5),
+    ],
+)
+def test_a_day_when_the_clocks_change_has_each_pet_once(
+    admin_client: Client, move: Move, name: str, day: date, hours: float
+) -> None:
+    move(name)
+    begin = datetime(day.year, day.month, day.day, tzinfo=UTC) - 24 * HOUR
+    Pet.objects.bulk_create(Pet(name="Rex", created_at=begin + n * HOUR / 2) for n in range(144))
+
+    def count(first: date, last: date) -> int:
+        query = {"created_from": str(first), "created_to": str(last)}
+        return admin_client.get(LIST, query).context["cl"].result_count  # type: ignore[no-any-return]
+
+    before, after = day - timedelta(days=1), day + timedelta(days=1)
+    assert count(day, day) == 2 * hours
+    assert count(date.min, before) + count(day, day) + count(after, date.max) == 144
+
+
+def test_times_that_exist_twice_are_shown_apart(admin_client: Client, move: Move) -> None:
+    move(BERLIN)
+    for hour in (0, 1):
+        Pet.objects.create(name="Rex", created_at=datetime(2026, 10, 25, hour, 30, tzinfo=UTC))
+
+    page = text(admin_client, LIST)
+
+    assert "2026-10-25 02:30 CEST" in page
+    assert "2026-10-25 02:30 CET" in page
+
+
+def created_key(client: Client, day: str, at: str = "") -> tuple[APIKey | None, str]:
+    """Fill in the form of a new key with an expiry, and return the key and the page."""
+    response = client.post(NEW_KEY, KEY | {"lifetime": "own", "expires_at_0": day, "expires_at_1": at})
+    return APIKey.objects.first(), response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "expected"),
+    [
+        (AUCKLAND, "12:00", datetime(2098, 12, 31, 23, tzinfo=UTC)),
+        (AUCKLAND, "", datetime(2099, 1, 1, 10, 59, 59, tzinfo=UTC)),
+        (LOS_ANGELES, "", datetime(2099, 1, 2, 7, 59, 59, tzinfo=UTC)),
+    ],
+)
+def test_staff_set_the_expiry_of_a_key_by_their_clock(
+    admin_client: Client, move: Move, name: str, at: str, expected: datetime
+) -> None:
+    move(name)
+    assert f"the end of that day ({name})" in text(admin_client, NEW_KEY)
+
+    key, page = created_key(admin_client, "2099-01-01", at)
+
+    assert key is not None
+    assert key.expires_at == expected
+    assert f"expires on 2099-01-01 {at or '23:59'} {'NZDT' if name == AUCKLAND else 'PST'}" in page
+    change = reverse("admin:apikeys_apikey_change", args=[key.pk])
+    fields = fields_of(admin_client.get(change), "apikey_form")
+    assert (fields["expires_at_0"], fields["expires_at_1"]) == ("2099-01-01", f"{at}:00" if at else "23:59:59")
+    assert "2099-01-01" in text(admin_client, reverse("admin:apikeys_apikey_changelist"))
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "at", "expected"),
+    [
+        (BERLIN, "2027-10-31", "02:30", datetime(2027, 10, 31, 1, 30, tzinfo=UTC)),  # the second of the two
+        (BERLIN, "2027-03-28", "02:30", "This time does not exist, because the clocks change."),
+        ("Africa/Cairo", "2027-10-28", "", datetime(2027, 10, 28, 21, 59, 59, tzinfo=UTC)),
+        (LOS_ANGELES, "9999-12-31", "23:00", "No key can expire on this day."),
+        (LOS_ANGELES, "9999-12-31", "", "No key can expire on this day."),
+        (AUCKLAND, "0001-01-01", "01:00", "No key can expire on this day."),
+    ],
+)
+def test_an_expiry_while_the_clocks_change_is_exact_or_rejected(
+    admin_client: Client, move: Move, name: str, day: str, at: str, expected: datetime | str
+) -> None:
+    move(name)
+
+    key, page = created_key(admin_client, day, at)
+
+    if isinstance(expected, str):
+        assert key is None
+        assert expected in page
+    else:
+        assert key is not None
+        assert key.expires_at == expected
+
+
+def test_another_change_of_a_key_leaves_an_expiry_that_exists_twice(admin_client: Client, move: Move) -> None:
+    move(BERLIN)
+    first = datetime(2027, 10, 31, 0, 30, 0, 5, tzinfo=UTC)
+    key, _ = APIKey.objects.create_key(name="Acme", expires_at=first)
+    url = reverse("admin:apikeys_apikey_change", args=[key.pk])
+
+    submit(admin_client, url, "apikey_form", {"name": "Acme shop"})
+
+    assert APIKey.objects.values_list("name", "expires_at").get() == ("Acme shop", first)
+
+
+@pytest.mark.parametrize("name", [AUCKLAND, LOS_ANGELES])
+def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Client, move: Move, name: str) -> None:
+    move(name)
+    pets = [Pet.objects.create(name="Rex", created_at=at) for at in (FIRST, LAST)]
+    APIKey.objects.create_key(name="Acme", expires_at=LAST)
+
+    assert len(names(admin_client, created_from="0001-01-01", created_to="9999-12-31")) == 2
+    assert entries(admin_client, "0001-01-01") == entries(admin_client, "9999-12-31") == []
+    keys = reverse("admin:apikeys_apikey_changelist")
+    for url in (LIST, *map(page_of, pets), keys, reverse("admin:apikeys_apikey_change", args=[1])):
+        assert admin_client.get(url, follow=True).status_code == 200
+
+
+@pytest.fixture
+def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
+    """Pages of the admin, each with a time."""
+    key, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now(), last_used_at=timezone.now())
+    pet = Pet.objects.create(name="Rex")
+    submit(admin_client, page_of(pet), "pet_form", {"status": "sold"})
+    removed = Pet.objects.create(name="Max")
+    trash.move([removed], deleted_by="ada", now=timezone.now())
+    changes = reverse("admin:pets_changeset_changelist")
+    change = re.search(rf'href="({changes}[0-9a-f-]+/change/)"', text(admin_client, changes))
+    assert change
+    return [
+        *(LIST, AUDIT, INDEX, changes, change[1], page_of(pet)),
+        *(reverse(f"admin:{one}_changelist") for one in ("pets_trashedpet", "accounts_account", "store_inventoryitem")),
+        reverse("admin:pets_pet_history", args=[pet.pk]),
+        reverse("admin:pets_trashedpet_change", args=[removed.pk]),
+        reverse("admin:apikeys_apikey_change", args=[key.pk]),
+        reverse("admin:apikeys_apikey_revoke", args=[key.pk]),
+        reverse("admin:accounts_account_change", args=[admin_user.pk]),
+        reverse("admin:auth_user_change", args=[admin_user.pk]),
+    ]
+
+
+def test_every_page_shows_times_in_the_zone_of_the_store_and_names_it(
+    admin_client: Client, move: Move, pages_with_times: list[str]
+) -> None:
+    move("Asia/Kolkata")
+
+    for url in pages_with_times:
+        page = text(admin_client, url)
+        assert re.search(r"\d\d:\d\d(:\d\d)? IST", page), url
+        # The days of the use of a key are those of UTC, and its page says so.
+        assert page.replace("in the last 30 days (UTC)", "").count("UTC") == 0, url
+
+
+def test_texts_that_are_stored_name_the_zone(admin_client: Client, move: Move) -> None:
+    move("Asia/Kolkata")
+    key, _ = APIKey.objects.create_key(name="Acme")
+    url = reverse("admin:apikeys_apikey_change", args=[key.pk])
+
+    submit(admin_client, url, "apikey_form", {"expires_at_0": "2099-12-24", "expires_at_1": "12:00:00"})
+
+    assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 6, 30, tzinfo=UTC)
+    assert "Expires at changed from nothing to 2099-12-24 12:00:00 IST." in AuditEntry.objects.latest("pk").message
+
+
+def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_client: Client, move: Move) -> None:
+    today = timezone.localdate(timezone=move("Pacific/Kiritimati"))
+    pet = Pet.objects.create(name="Rex")
+
+    pets = exported(admin_client, CSV)
+    audit = admin_client.post(reverse("admin:audit_auditentry_export"), {"day_from": str(today)})
+
+    assert pet.created_at.isoformat() in pets.content.decode()
+    assert f'"Pet-{today}.csv"' in pets["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(audit.content.decode("utf-8-sig"))))
+    assert rows
+    assert all(row["time"].endswith("+00:00") for row in rows)
+    assert f'"audit-{today}.csv"' in audit["Content-Disposition"]
+
+
+def test_the_api_runs_in_utc_also_after_a_page(
+    admin_client: Client, api: Client, move: Move, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move(AUCKLAND)
+    zones: list[str] = []
+    read = queries.pets_after
+
+    def recorded(*arguments: Any) -> Any:
+        zones.append(timezone.get_current_timezone_name())
+        return read(*arguments)
+
+    monkeypatch.setattr(queries, "pets_after", recorded)
+    assert text(admin_client, LIST)
+
+    assert api.get("/v1/pets").status_code == 200
+    assert zones == ["UTC"]
+
+
+def test_zones_are_known_without_files_of_the_system() -> None:
+    zoneinfo.reset_tzpath(to=())
+    try:
+        StoreZone.clear_cache()
+        assert zone(AUCKLAND).key == AUCKLAND
+    finally:
+        zoneinfo.reset_tzpath()
+
+
+@pytest.mark.parametrize("name", ["Berlin", "Europe", "../UTC", "/etc/localtime", "a\0b", "\ud800"])
+def test_only_names_of_zones_are_accepted(name: str) -> None:
+    with pytest.raises(ValueError, match="There is no time zone"):
+        zone(name)
