@@ -12,6 +12,7 @@ from django.urls import path, reverse
 
 from petservice import guides
 from petservice.backoffice import dashboard
+from petservice.backoffice.javascript_catalog import Catalog
 from petservice.sign_in import entrance, pages, password_change
 from petservice.sign_in.login_view import TwoStepLoginView
 from petservice.sign_in.logins import too_many_logins
@@ -63,6 +64,9 @@ class PetServiceAdminSite(admin.AdminSite):
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         return password_change.limited(request, lambda: super(PetServiceAdminSite, self).password_change(request))
+
+    def i18n_javascript(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return Catalog.as_view()(request)
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models for the menu, the most used first."""

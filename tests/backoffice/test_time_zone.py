@@ -291,6 +291,16 @@ def test_the_api_runs_in_utc_also_after_a_page(
     assert zones == ["UTC"]
 
 
+def test_the_note_about_another_clock_names_the_zone(admin_client: Client, move: Move) -> None:
+    move(AUCKLAND)
+
+    catalog = text(admin_client, reverse("admin:jsi18n"))
+
+    assert "Times are Pacific/Auckland; your clock is %s hour ahead." in catalog
+    assert "Times are Pacific/Auckland; your clock is %s hours behind." in catalog
+    assert 'data-admin-utc-offset="' in text(admin_client, NEW_KEY)
+
+
 def test_zones_are_known_without_files_of_the_system() -> None:
     zoneinfo.reset_tzpath(to=())
     try:

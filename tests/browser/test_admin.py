@@ -189,7 +189,10 @@ def test_every_kind_of_page_obeys_the_content_security_policy(staff_page: Page, 
 
 
 def test_the_calendar_and_the_clock_of_a_form_work(staff_page: Page) -> None:
+    clock = staff_page.context.new_cdp_session(staff_page)
+    clock.send("Emulation.setTimezoneOverride", {"timezoneId": "Africa/Lagos"})
     staff_page.goto("/admin/apikeys/apikey/add/")
+    expect(staff_page.get_by_text("Times are UTC; your clock is 1 hour ahead.").first).to_be_visible()
     staff_page.locator(".date-icon").click()
     staff_page.get_by_role("link", name="Tomorrow").click()
     staff_page.locator(".clock-icon").click()
