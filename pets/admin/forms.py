@@ -35,6 +35,7 @@ class PetForm(MergingForm):
         model = Pet
         fields = EDITABLE
         widgets = {"tag": TagInput}
+        labels = {"id": "ID"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

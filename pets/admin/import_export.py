@@ -206,7 +206,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
 
     def _page(self, request: HttpRequest, *, result: Result | None = None, **context: Any) -> HttpResponse:
         context |= self.admin_site.each_context(request) | {
-            "title": "Import",
+            "title": "Import pets",
             "opts": self.opts,
             "columns": ", ".join(EXPORTED),
             "templates": {name: template.label for name, template in TEMPLATES.items()},

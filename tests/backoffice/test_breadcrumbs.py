@@ -43,7 +43,7 @@ def test_breadcrumbs_lead_from_the_dashboard_to_the_list_and_the_record(admin_cl
     assert of("pets_pet_change", pet.pk) == [DASHBOARD, PETS, "Rex <b>"]
     assert of("pets_pet_history", pet.pk) == [DASHBOARD, PETS, rex, "Change history"]
     assert of("pets_pet_delete", pet.pk) == [DASHBOARD, PETS, rex, "Delete"]
-    assert of("pets_pet_import") == [DASHBOARD, PETS, "Import"]
+    assert of("pets_pet_import") == [DASHBOARD, PETS, "Import pets"]
     assert of("pets_pet_export") == [DASHBOARD, PETS, "Export pets"]
     assert of("store_inventoryitem_change", pet.pk) == [DASHBOARD, INVENTORY, "Rex <b>"]
     assert of("apikeys_apikey_revoke", key.pk) == [DASHBOARD, KEYS, f"Revoke {key}?"]
