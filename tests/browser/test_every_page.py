@@ -47,6 +47,18 @@ APIKey.objects.create_key(name="Acme web shop")
 get_user_model().objects.create_user("Bea", password="a long one", is_staff=True)
 """
 
+# Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
+COVERED = """() => [...document.querySelectorAll("#content > h1, #content .object-tools a")].filter(element => {
+    scrollTo(0, 0);
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const {left, right, top, bottom} = (element.matches("a") ? element : range).getBoundingClientRect();
+    const middle = (left + right) / 2; // the corners of buttons are round
+    const points = [[middle, top + 1], [middle, bottom - 1], [left + 1, bottom - 1], [right - 1, bottom - 1]];
+    const isShown = ([x, y]) => y > innerHeight || element.contains(document.elementFromPoint(x, y));
+    return !(element.matches("a") ? points.slice(0, 2) : points).every(isShown);
+}).map(element => element.textContent.trim())"""
+
 # Where to begin, besides the pages that links lead to.
 STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/", "/admin/store/inventoryitem/")
 # Pages that a visitor without a login sees.
@@ -196,7 +208,8 @@ def problems_of(page: Page, picture: Path) -> list[str]:
     """Take a screenshot of a page, and return what axe finds and by how much the page is wider than the window."""
     page.screenshot(path=picture, full_page="zoomed" not in picture.name)
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    return severe_problems(page) + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
+    covered = [f"{text} is covered" for text in page.evaluate(COVERED)]
+    return severe_problems(page) + covered + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
 
 
 # A list with two filters in use.
