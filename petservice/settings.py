@@ -1,4 +1,4 @@
-"""All settings. Those that differ between installations come from petservice.environment."""
+"""All settings. Those that differ between installations come from petservice.configuration.environment."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
 
 from petservice import __version__
-from petservice.environment import *  # noqa: F403
+from petservice.configuration.environment import *  # noqa: F403
 from petservice.monitoring.logs import logging_settings
 
 INSTALLED_APPS = [

@@ -12,7 +12,7 @@ import orjson
 
 from pets.files.json_array import BrokenArrayError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, column_of, unknown_columns
-from petservice.csv_formulas import unescape
+from petservice.exports.csv_formulas import unescape
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
 # refuses cells of more than 131,072 characters.

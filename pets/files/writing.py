@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
-from petservice.csv_formulas import escape
+from petservice.exports.csv_formulas import escape
 
 # The positions of columns in a row.
 _CREATED_AT = COLUMNS.index("created_at")

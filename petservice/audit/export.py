@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from petservice.audit.models import AuditEntry
-from petservice.csv_formulas import escape
+from petservice.exports.csv_formulas import escape
 
 _COLUMNS = ("at", "kind", "account_name", "address", "record_type", "record_id", "record_name", "count", "message")
 _HEADER = ("time", "kind", "person", "address", "record type", "record ID", "record", "number", "message")

@@ -12,7 +12,7 @@ from pets.models import Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
-from petservice.db.export_file import export
+from petservice.exports.files import export
 
 # Number of rows that the database sends together.
 _BATCH = 2000

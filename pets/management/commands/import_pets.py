@@ -24,7 +24,7 @@ from pets.models import ImportedFile, Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, record
 from petservice.db.commands import DatabaseCommand
-from petservice.db.export_file import STANDARD_STREAM, reason
+from petservice.exports.files import STANDARD_STREAM, reason
 
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20

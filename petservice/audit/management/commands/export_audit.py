@@ -10,7 +10,7 @@ from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
-from petservice.db.export_file import export
+from petservice.exports.files import export
 
 # The options and their fields in the form of the page.
 _FIELDS = {

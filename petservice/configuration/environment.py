@@ -11,9 +11,9 @@ from django.core.management.utils import get_random_secret_key
 from environs import Env, EnvValidationError, validate
 
 from petservice.client_address import Proxies, host_and_port
-from petservice.data_dir import default_data_dir
+from petservice.configuration.data_dir import default_data_dir
+from petservice.configuration.secret_key import kept_secret_key
 from petservice.db.url import database_settings
-from petservice.secret_key import kept_secret_key
 from petservice.time_zone import zone
 
 CONFIGURATION_ERRORS: list[str] = []

@@ -1,0 +1,1 @@
+"""How environment variables and the generated secret key become settings."""
