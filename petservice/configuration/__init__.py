@@ -1,1 +1,1 @@
-"""How environment variables and the generated secret key become settings."""
+"""The way from environment variables and the generated secret key to settings."""

@@ -1,1 +1,1 @@
-"""What all exports share: the file that a command writes, and texts that spreadsheets would run as formulas."""
+"""Parts of every export: the file that a command writes, and texts that a spreadsheet would run as formulas."""

@@ -8,7 +8,8 @@ import pytest
 from platformdirs import user_data_path
 
 from petservice import __main__ as command_line
-from petservice import __version__, data_dir
+from petservice import __version__
+from petservice.configuration import data_dir
 
 pytestmark = pytest.mark.once
 
@@ -42,7 +43,7 @@ def test_command_calls_itself_petservice(
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_dir, "__file__", str(tmp_path / "petservice" / "data_dir.py"))
+    monkeypatch.setattr(data_dir, "__file__", str(tmp_path / "petservice" / "configuration" / "data_dir.py"))
     assert data_dir.default_data_dir() == user_data_path("petservice", appauthor=False)
     (tmp_path / "manage.py").touch()
     assert data_dir.default_data_dir() == tmp_path / "data"
