@@ -25,9 +25,11 @@ def fill(number: int, second_word: str = "") -> None:
     With a second word, nine of ten names have it.
     """
     now = datetime.now(UTC)
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
             cursor.execute("PRAGMA cache_size = -1000000")  # in KiB, because the inserts change all parts of indexes
+        else:
+            cursor.execute("SET statement_timeout = 0")  # until the end, because a slow machine needs more than that
     names = ", ".join(_COLUMNS)
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -53,6 +55,7 @@ def fill(number: int, second_word: str = "") -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # its autovacuum would do this later
             cursor.execute("VACUUM ANALYZE")
+            cursor.execute("RESET statement_timeout")
 
 
 def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
