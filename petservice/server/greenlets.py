@@ -196,16 +196,15 @@ class PooledGreenlet(greenlet):
         if self.has_timed_out:
             return 0
         self._socket = descriptor, wanted
-        if wanted & READ:
-            self.loop.add_reader(descriptor, self._ready, descriptor, wanted, READ)
+        # Always, because psycopg waits only to write while it connects or copies, and neither is done in a greenlet.
+        self.loop.add_reader(descriptor, self._ready, descriptor, wanted, READ)
         if wanted & WRITE:
             self.loop.add_writer(descriptor, self._ready, descriptor, wanted, WRITE)
         ready: int = self._suspend()
         return ready
 
     def _ready(self, descriptor: int, wanted: int, ready: int) -> None:
-        if wanted & READ:
-            self.loop.remove_reader(descriptor)
+        self.loop.remove_reader(descriptor)
         if wanted & WRITE:
             self.loop.remove_writer(descriptor)
         self._socket = None

@@ -122,6 +122,25 @@ def test_call_polls_for_a_fast_server_and_lets_others_run_while_the_server_is_sl
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
+def test_statement_that_is_larger_than_the_buffers_of_the_socket_arrives() -> None:
+    size = 2**24
+
+    def query() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT length(%s)", ["x" * size])
+            (length,) = cursor.fetchone()
+        return length
+
+    async def calls() -> None:
+        pool = GreenletPool(1)
+        assert await pool.call(query) == size
+        pool.close()
+
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_calls_beyond_the_size_of_the_pool_wait_in_a_queue() -> None:
     async def calls() -> None:
         pool = GreenletPool(2)

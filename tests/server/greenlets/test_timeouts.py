@@ -1,14 +1,17 @@
 """Calls in a greenlet pool that time out because the database responds too late."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
 
+from petservice.db.postgresql.base import Connection
 from petservice.server.greenlets import GreenletPool
 from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed
@@ -60,6 +63,30 @@ def test_call_that_has_timed_out_can_neither_wait_nor_connect_again() -> None:
         assert await pool.call(partial(sleep, 0.01)) == "slept"
         pool.close()
 
+    asyncio.run(calls())
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_call_that_times_out_while_it_connects_waits_for_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_connect = threading.Event()
+    connect = Connection.connect
+
+    def connect_late(**options: Any) -> Connection:
+        may_connect.wait(10)
+        return connect(**options)
+
+    async def calls() -> None:
+        pool = GreenletPool(1, timeout=0.1)
+        with pytest.raises(TimeoutError):
+            await pool.call(partial(sleep, 30))
+        may_connect.set()
+        async with asyncio.timeout(10):
+            while pool.in_use:
+                await asyncio.sleep(0.01)
+        pool.close()
+
+    monkeypatch.setattr(Connection, "connect", connect_late)
     asyncio.run(calls())
 
 
