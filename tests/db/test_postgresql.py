@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
@@ -223,6 +223,17 @@ def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -
 
             assert not locking.done()
         locking.result(timeout=30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_table_that_stays_locked_is_an_error() -> None:
+    connection.ensure_connection()
+    parameters = psycopg.conninfo.conninfo_to_dict(connection.connection.info.dsn)
+    with psycopg.connect(**parameters) as writer, transaction.atomic(), connection.cursor() as cursor:
+        writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")
+        cursor.execute("SET LOCAL lock_timeout = '10ms'")
+        with pytest.raises(OperationalError, match="lock timeout"):
+            backend().lock_out_writers(["pets_pet"])
 
 
 def _waits_for_a_table(cursor: Any) -> bool:

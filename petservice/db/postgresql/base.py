@@ -221,7 +221,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def lock_out_writers(self, tables: list[str]) -> None:
         names = ", ".join(map(self.ops.quote_name, tables))
-        for attempt in range(1, _LOCK_ATTEMPTS + 1):
+        attempt = 1
+        while True:
             try:
                 with transaction.atomic(using=self.alias), self.cursor() as cursor:
                     cursor.execute(f"LOCK TABLE {names} IN SHARE MODE")
@@ -230,6 +231,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 # PostgreSQL locks one table after the other, and a writer may have locked them in another order.
                 if not isinstance(error.__cause__, DeadlockDetected) or attempt == _LOCK_ATTEMPTS:
                     raise
+                attempt += 1
 
     def try_lock(self, name: str, number: int) -> bool:
         with self.cursor() as cursor:
