@@ -6,6 +6,7 @@ those signals serve pages only, and would cost more than the rest of a small API
 
 import socket
 from collections.abc import Callable
+from io import IOBase
 from time import time
 from typing import Any, cast
 
@@ -57,7 +58,7 @@ class APIHandlerMixin(BaseHandler):
         return super().get_response(request)
 
 
-class ChunkedInput:
+class ChunkedInput(IOBase):
     """A chunked request body that raises OSError if the chunks are malformed.
 
     Django treats an OSError as an error of the client, and all other exceptions as errors of the service.
@@ -67,14 +68,8 @@ class ChunkedInput:
         self._file = file
 
     def read(self, size: int = -1, /) -> bytes:
-        return self._call(self._file.read, size)
-
-    def readline(self, size: int = -1, /) -> bytes:
-        return self._call(self._file.readline, size)
-
-    def _call(self, function: Callable[[int], bytes], size: int) -> bytes:
         try:
-            return function(size)
+            return cast(bytes, self._file.read(size))
         except OSError:
             raise
         except Exception as error:

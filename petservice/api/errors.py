@@ -5,8 +5,7 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
@@ -46,15 +45,19 @@ class BadRequest(exceptions.APIException):
     default_code = "bad_request"
 
 
-class Conflict(exceptions.APIException):
-    """The error 409: the same request is still running; `wait` is the number of seconds before a retry."""
-
-    status_code = 409
-    default_code = "conflict"
+class RetryLater(exceptions.APIException):
+    """An error that a retry of the same request may not have; `wait` is the number of seconds before the retry."""
 
     def __init__(self, detail: str, *, wait: int) -> None:
         super().__init__(detail)
         self.wait = wait
+
+
+class Conflict(RetryLater):
+    """The error 409: the same request is still running."""
+
+    status_code = 409
+    default_code = "conflict"
 
 
 class UnprocessableContent(exceptions.APIException):
@@ -64,15 +67,11 @@ class UnprocessableContent(exceptions.APIException):
     default_code = "unprocessable_content"
 
 
-class TooManyRequests(exceptions.APIException):
-    """The error 429: the key's rate limit is exceeded; `wait` is the number of seconds before a retry."""
+class TooManyRequests(RetryLater):
+    """The error 429: the key's rate limit is exceeded."""
 
     status_code = 429
     default_code = "too_many_requests"
-
-    def __init__(self, detail: str, *, wait: int) -> None:
-        super().__init__(detail)
-        self.wait = wait
 
 
 def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
@@ -93,27 +92,21 @@ def standard_error_response(status: int) -> HttpResponse:
 
 
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Return the error response for an exception of REST framework or Django, as REST framework's exception handler.
+    """Return the error response for an exception of REST framework, as REST framework's exception handler.
 
-    Returns None for any other exception, so that Django logs it with its traceback.
+    Returns None for any other exception, which Django passes to an error view, or logs with its traceback.
     """
-    if isinstance(exc, Http404):
-        exc = exceptions.NotFound(MESSAGES[404])
-    elif isinstance(exc, PermissionDenied):
-        exc = exceptions.PermissionDenied()
     if not isinstance(exc, exceptions.APIException):
         return None
     status = _CONTRACT_STATUS.get(exc.status_code, exc.status_code)
-    if isinstance(exc, exceptions.MethodNotAllowed):
-        message = MESSAGES[404]
-    elif isinstance(exc, exceptions.UnsupportedMediaType):
+    if isinstance(exc, exceptions.UnsupportedMediaType):
         message = "The body must be JSON and be sent with the header Content-Type: application/json."
     else:
         message = " ".join(_sentences(exc.detail))
     headers = {}
     if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
-    if isinstance(exc, Conflict | TooManyRequests):
+    if isinstance(exc, RetryLater):
         headers["Retry-After"] = str(exc.wait)
     return Response(envelope(status, message), status=status, headers=headers)
 

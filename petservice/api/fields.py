@@ -19,9 +19,6 @@ _JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an 
 class IDField(serializers.Field[str, Any, str, Any]):
     """A read-only id of a record. Only the service assigns ids."""
 
-    def to_representation(self, value: str) -> str:
-        return value
-
 
 @extend_schema_field(
     # No NUL, and at least one character that is not white space, in the syntax that ECMA 262, Python, Java and RE2
@@ -64,6 +61,3 @@ class TextField(serializers.Field[str, Any, str, Any]):
         if "\0" in data:
             self.fail("nul")
         return data
-
-    def to_representation(self, value: str) -> str:
-        return value

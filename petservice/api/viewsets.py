@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import cached_property
 from rest_framework.exceptions import NotFound, UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,12 +23,9 @@ class JSONRequest(Request):
     _request: Any
     _authenticate: Any
     parsers: Any
-    # The parsed body.
-    _content: Any
 
     def __init__(self, request: HttpRequest, **options: Any) -> None:
         super().__init__(request, **options)
-        self._content = None
         # Otherwise each access goes through __getattr__.
         self.META, self.method = request.META, request.method
 
@@ -35,14 +33,9 @@ class JSONRequest(Request):
         """Authenticate the request now. The properties `user` and `auth` would do it later and more slowly."""
         self._authenticate()
 
-    @property
+    @cached_property
     def data(self) -> Any:
         """The parsed body, or an empty object if there is none."""
-        if self._content is None:
-            self._content = self._parsed()
-        return self._content
-
-    def _parsed(self) -> Any:
         if self.META.get("CONTENT_LENGTH", "0") in ("", "0"):
             return {}
         (parser,) = self.parsers

@@ -17,10 +17,6 @@ class Among(Func):
         super().__init__(F(field))
         self.values = tuple(values)
 
-    @property
-    def identity(self) -> Any:
-        return (*super().identity, self.values)
-
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         sql, params = compiler.compile(self.source_expressions[0])
         return f"{sql} IN (SELECT value FROM json_each(%s))", [*params, json.dumps(self.values)]  # noqa: S608  # a column
