@@ -156,3 +156,10 @@ def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTr
 
 def test_post_to_the_openapi_document_is_not_found(client_transport: ClientTransport) -> None:
     assert_failure(client_transport.send("POST", "/openapi.json", [TYPE], b"{}"), 404)
+
+
+def test_error_of_django_whose_status_is_not_in_the_contract_has_the_envelope(
+    client_transport: ClientTransport,
+) -> None:
+    """Django responds with 405 and HTML, because its redirect has no such method."""
+    assert_failure(client_transport.send("TRACE", "/admin"), 404)

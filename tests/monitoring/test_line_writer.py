@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -11,7 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from petservice.monitoring import line_writer
 from petservice.monitoring.line_writer import LIMIT, LineWriter
+from petservice.monitoring.logs import lost_lines
 from tests.databases import migrated_database_url
 from tests.service import ROOT, SERVE, TLS, free_port
 from tests.waiting import wait_until
@@ -59,7 +62,7 @@ def _responds(port: int) -> bool:
 def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:
     read, write = os.pipe()
     line = b"x" * 999 + b"\n"
-    writer = LineWriter(write, lambda number: f"lost {number}")
+    writer = LineWriter(write, lost_lines)
     written = 3 * LIMIT // len(line)
     for _ in range(written):
         writer.write_line(line)
@@ -74,8 +77,49 @@ def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:
     os.close(read)
 
     *lines, late = bytes(received).splitlines(keepends=True)
-    notes = [int(text.split()[1]) for text in lines if text.startswith(b"lost ")]
+    notes = [int(json.loads(text)["message"].split()[0]) for text in lines if text.startswith(b"{")]
     assert late == b"late\n"
     assert notes
     assert sum(notes) + lines.count(line) == written
     assert len(lines) == lines.count(line) + len(notes)
+
+
+def test_pipe_that_another_process_makes_non_blocking_gets_complete_lines() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    line = b"x" * 999 + b"\n"
+    writer = LineWriter(write, lost_lines)
+    for _ in range(200):  # more than the 64 KB of a pipe
+        writer.write_line(line)
+    wait_until(lambda: not select.select([], [write], [], 0)[1])
+
+    received = bytearray()
+    while len(received) < 200 * len(line):
+        received += os.read(read, 65536)
+    writer.close()
+    os.close(write)
+    os.close(read)
+
+    assert received == 200 * line
+
+
+def test_closed_pipe_stops_no_writer() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    writer = LineWriter(write, lost_lines)
+    writer.write_line(b"early\n")
+    writer.close()
+    writer.write_line(b"late\n")
+    os.close(write)
+
+
+def test_end_of_the_process_does_not_wait_for_a_reader_that_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_writer, "FLUSH_TIMEOUT", 0.1)
+    read, write = os.pipe()
+    writer = LineWriter(write, lost_lines)
+    writer.write_line(b"x" * 100_000 + b"\n")
+    writer.close()
+    writer.write_line(b"late\n")
+    os.close(read)  # ends the thread
+    writer._thread.join()
+    os.close(write)

@@ -104,7 +104,7 @@ def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
     assert observed.sample("petservice_workers") == 2
 
 
-def test_requests_of_a_killed_worker_are_no_longer_in_flight(tmp_path: Path) -> None:
+def test_requests_of_a_killed_worker_are_no_longer_in_flight_and_those_of_the_next_are_counted(tmp_path: Path) -> None:
     port = free_port()
     with service_with_test_endpoints(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
         observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
@@ -119,6 +119,8 @@ def test_requests_of_a_killed_worker_are_no_longer_in_flight(tmp_path: Path) -> 
         wait_until(lambda: observed.sample("petservice_workers") == 1)
         assert observed.sample("petservice_http_requests_in_flight") == 0
         assert observed.sample("petservice_threads_in_use", pool="pages") == 0
+        send(observed, ["home page"])
+        wait_until(lambda: observed.counted()["GET", "/", 200] == 1)
 
 
 def test_workers_that_are_replaced_during_scrapes_all_start(observed: Observed) -> None:

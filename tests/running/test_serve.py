@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from petservice.management.commands import serve
 from tests.databases import fresh_database_url, migrated_database_url
 from tests.service import ROOT, SERVE, TLS, Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
@@ -233,3 +234,23 @@ def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path)
         with service.client(service.create_key()) as client:
             assert client.get("/ready").status_code == 200
             assert client.get("/v1/pets").status_code == 200
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("bind", "address"),
+    [
+        (None, "http://127.0.0.1:8000"),
+        ("0.0.0.0:9000", "http://127.0.0.1:9000"),
+        ("[::]:9000", "http://127.0.0.1:9000"),
+        ("pets.example.com:9000", "http://pets.example.com:9000"),
+        ("unix:/run/pets", "http://127.0.0.1:8000"),
+    ],
+)
+def test_first_start_prints_an_address_of_this_machine(
+    bind: str | None, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PORT", raising=False)
+    monkeypatch.delenv("TLS_CERTFILE", raising=False)
+
+    assert serve._address(bind) == address

@@ -1,7 +1,11 @@
 """Headers and request targets with unusual spellings."""
 
-import pytest
+from io import BytesIO
 
+import pytest
+from django.core.handlers.wsgi import WSGIRequest
+
+from petservice.server.requests import Request
 from tests.server.connections import Client, assert_rejected, get
 from tests.service import Service
 
@@ -26,3 +30,25 @@ def test_upgrade_to_another_protocol_is_ignored(service: Service) -> None:
         with Client(service) as client:
             client.send(get("/v1/health", b"Upgrade: " + protocol, b"Connection: Upgrade, HTTP2-Settings"))
             assert client.response().body == b'{"status":"ok"}'
+
+
+def test_query_that_is_not_utf_8_is_read_as_under_wsgi() -> None:
+    query = b"name=\xff"
+    request = Request(
+        {
+            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/v1/pets", "query_string": query},
+            **{"root_path": "", "server": None, "client": None, "headers": []},
+        }
+    )
+    under_wsgi = WSGIRequest(
+        {"REQUEST_METHOD": "GET", "QUERY_STRING": query.decode("latin-1"), "wsgi.input": BytesIO()}
+    )
+
+    assert request.GET == under_wsgi.GET == {"name": ["ÿ"]}
+
+
+def test_redirect_to_the_admin_is_no_unknown_path(service: Service) -> None:
+    for target, status in (("/nowhere", 404), ("/admin", 302), ("/nowhere", 404), ("/admin", 302)):
+        with Client(service) as client:
+            client.send(get(target))
+            assert client.response().status == status

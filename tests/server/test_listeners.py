@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.server.connections import Client, get
+from tests.server.connections import Client, assert_rejected, get
 from tests.server.services import RUN_WITH_TEST_ENDPOINTS, service_with_test_endpoints, workers
 from tests.service import ROOT, Service, make_certificate
 from tests.waiting import wait_until
@@ -119,6 +119,8 @@ def test_tls_is_accepted_from_version_1_2(https: Service, certificate: dict[str,
     with Client(https, context=context) as client:
         client.send(get("/v1/health"))
         assert client.response().status == 200
+        client.send(b"no HTTP\r\n\r\n")
+        assert_rejected(client.response())
 
     context.set_ciphers("ALL:@SECLEVEL=0")  # otherwise this client would not offer TLS 1.1
     with warnings.catch_warnings():

@@ -107,6 +107,16 @@ def test_waiting_socket_can_be_changed_and_removed(sockets: Sockets) -> None:
     assert "again" in sockets.order(ENOUGH_STEPS)
 
 
+def test_waiting_socket_is_not_served_for_an_event_that_is_no_longer_wanted(sockets: Sockets) -> None:
+    """asyncio stops reading from a client that sends faster than the service handles."""
+    ends = [sockets.ready(name, STRANGER) for name in ("one", "two")]
+    sockets.step()  # one of them waits now
+    for end in ends:
+        sockets.selector.modify(end.fileno(), selectors.EVENT_WRITE, "writes")
+
+    assert {(key.data, mask) for key, mask in _served(sockets)} == {("writes", selectors.EVENT_WRITE)}
+
+
 def _served(sockets: Sockets) -> list[tuple[selectors.SelectorKey, int]]:
     return [one for _ in range(ENOUGH_STEPS) for one in sockets.selector.select(0)]
 

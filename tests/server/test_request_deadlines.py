@@ -34,7 +34,7 @@ def test_slow_clients_are_disconnected_and_do_not_affect_others(with_short_timeo
             response = client.response()
             assert response.status == 400, name
             assert b"The request took too long to arrive" in response.body, name
-        client.socket.shutdown(socket.SHUT_WR)
+            client.socket.shutdown(socket.SHUT_WR)
         assert client.is_closed(), name
 
 

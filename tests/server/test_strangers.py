@@ -16,6 +16,8 @@ import httpx
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 
+from petservice.handler import Handler
+from petservice.server import public_responses
 from petservice.server.admission import KnownClients, Turns
 from petservice.server.limits import (
     CONCURRENT_STRANGERS,
@@ -149,6 +151,25 @@ def test_cached_response_equals_the_first_response(with_test_endpoints: Service)
         for name, of_client in (("Last-Modified", "If-Modified-Since"), ("ETag", "If-None-Match")):
             again = client.get(BUNDLE, headers={of_client: seen[name]})
             assert (again.status_code, again.content, "Content-Length" in again.headers) == (304, b"", False)
+
+
+def test_response_that_was_used_least_recently_leaves_a_full_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_responses, "MAX_PUBLIC_BYTES", 2_000_000)
+    cache = public_responses.PublicResponses(Handler())
+    request = Request(
+        {
+            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/v1/nowhere", "query_string": b""},
+            **{"root_path": "", "server": None, "client": None, "headers": []},
+        }
+    )
+    one, two, three = ((name, "", "http", "") for name in ("one", "two", "three"))
+    for key in (one, two):
+        cache.keep(key, request, (200, [], b"x" * 900_000))
+    assert cache.get(one, request)
+
+    cache.keep(three, request, (200, [], b"x" * 900_000))
+
+    assert [cache.get(key, request) is not None for key in (one, two, three)] == [True, False, True]
 
 
 def test_cached_home_page_shows_the_host_of_its_request(with_test_endpoints: Service) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
-from tests.server.connections import CHUNKED, Client, Connect, get
+from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get
 from tests.server.services import (
     clear,
     held_requests,
@@ -74,6 +74,15 @@ def test_crash_gets_an_error_response_and_one_log_entry_and_the_service_continue
     assert json.loads(response.body)["error"]["code"] == "internal_error"
     log = with_short_timeout.log.read_text()
     assert log.count("RuntimeError: raised on purpose") == 1
+
+
+def test_response_with_an_invalid_header_is_an_internal_error(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as client:
+        client.send(get("/v1/invalid-header"))
+        assert_rejected(client.response(), 500)
+
+        client.send(get("/v1/health"))
+        assert client.response().status == 200
 
 
 def test_large_response_arrives_completely(with_short_timeout: Service) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, NotSupportedError, connection, transaction
+from django.db import IntegrityError, NotSupportedError, OperationalError, connection, transaction
 
 from pets.models import IdempotencyRecord, Pet
 from pets.services import IdempotencyKeyInUseError, create_pet, create_pet_once
@@ -39,6 +39,20 @@ def test_write_that_would_block_other_calls_is_rejected(write: Callable[[], None
         with pytest.raises(NotSupportedError, match="must not write to SQLite"):
             await pool.call(write)
         assert await pool.call(Pet.objects.count) == 0
+
+    asyncio.run(calls())
+
+
+@only_on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_other_errors_of_statements_keep_their_message() -> None:
+    def query() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM nowhere")
+
+    async def calls() -> None:
+        with pytest.raises(OperationalError, match="no such table: nowhere"):
+            await GreenletPool(1).call(query)
 
     asyncio.run(calls())
 
