@@ -31,6 +31,3 @@ class InventoryCounter(models.Model):
                 name="store_inventorycounter_status_known",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.count:+d}"

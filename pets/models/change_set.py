@@ -34,9 +34,6 @@ class ChangeSet(models.Model):
         default_permissions = ()
         verbose_name = "recent change"
 
-    def __str__(self) -> str:
-        return self.summary
-
     @classmethod
     def undoable(cls, *, now: datetime | None = None) -> models.QuerySet["ChangeSet"]:
         """Return the changes that can be undone now."""
@@ -56,6 +53,3 @@ class ChangedPet(models.Model):
 
     class Meta:
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return self.pet_id

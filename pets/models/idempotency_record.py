@@ -23,6 +23,3 @@ class IdempotencyRecord(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["api_key", "key"], name="pets_idempotencyrecord_one_per_client_and_key")
         ]
-
-    def __str__(self) -> str:
-        return self.key

@@ -18,9 +18,6 @@ class SearchTerm(models.Model):
         default_permissions = ()
         managed = False  # a migration creates the table, on SQLite without a second copy of the rows
 
-    def __str__(self) -> str:
-        return bytes(self.term).decode()
-
 
 class UnindexedPet(models.Model):
     """A pet whose terms are not up to date. A trigger of the table of pets writes this row (pets.search_triggers).
@@ -35,6 +32,3 @@ class UnindexedPet(models.Model):
     class Meta:
         default_permissions = ()
         managed = False  # as the table of terms, which it belongs to
-
-    def __str__(self) -> str:
-        return str(self.pet_id)

@@ -19,9 +19,6 @@ class Upload(models.Model):
     digest = models.CharField(max_length=64)  # of the pets before the import; see pets.files.import_diff
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
-    def __str__(self) -> str:
-        return str(self.pk)
-
     def keep(self, *, digest: str, now: datetime | None = None) -> None:
         """Store the upload with the digest of its latest preview, and delete expired uploads."""
         self.digest = digest

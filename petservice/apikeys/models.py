@@ -254,6 +254,3 @@ class KeyDay(models.Model):
         default_permissions = ()  # the permission to view a key includes its use
         constraints = [models.UniqueConstraint(fields=["api_key", "day"], name="apikeys_keyday_once")]
         indexes = [models.Index(fields=["day"], name="apikeys_keyday_day")]
-
-    def __str__(self) -> str:
-        return f"{self.api_key} on {self.day}"
