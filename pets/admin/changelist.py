@@ -204,6 +204,4 @@ class PetChangeList(OrderedChangeList):
     def get_ordering_field_columns(self) -> Any:
         """Return the column that the headers show as sorted."""
         columns = {field: number for number, field in self.sortable_columns()}
-        if self.order.field not in columns:
-            return {}
         return {columns[self.order.field]: "desc" if self.order.is_descending else "asc"}

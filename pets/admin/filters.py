@@ -1,11 +1,10 @@
 """The filters of the lists of pets, in the page and in words."""
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.admin import ListFilter
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
@@ -31,7 +30,7 @@ class Field(NamedTuple):
     suggestions: str = ""  # the URL of suggestions
 
 
-class PetFilter(ListFilter):
+class PetFilter(ListFilter, ABC):
     """A filter of one or more fields above the list. An invalid value shows an error and an empty list."""
 
     labels: dict[str, str]  # by the parameters of the URL
@@ -49,29 +48,24 @@ class PetFilter(ListFilter):
         """Return the value of a parameter, or an empty text."""
         return str(self.used_parameters.get(name, ""))
 
-    def expected_parameters(self) -> list[str | None]:
-        return list(self.labels)
-
     def has_output(self) -> bool:
         return True
-
-    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        yield from ()
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the queryset as it is, because the list applies all conditions together (pets.admin.narrowing)."""
         return queryset
 
+    @abstractmethod
     def fields(self) -> list[Field]:
         """Return the fields of the form."""
-        return [Field(name, label, "text", self.value(name)) for name, label in self.labels.items()]
 
     def links(self) -> list[tuple[str, dict[str, str]]]:
         """Return the texts and the parameters of frequent filters."""
         return []
 
-    def _condition(self) -> Condition | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _condition(self) -> Condition:
+        """Return the condition of the values, at least one of which is not empty."""
 
     def _reject(self, error: str) -> Condition:
         self.error = error
@@ -87,14 +81,15 @@ class _ChoiceFilter(PetFilter):
         ((name, label),) = self.labels.items()
         return [Field(name, label, "select", self.value(name), (("", "Any"), *self.options))]
 
-    def _condition(self) -> Condition | None:
+    def _condition(self) -> Condition:
         (name,) = self.labels
         if self.value(name) not in dict(self.options):
             return self._reject(f"“{self.value(name)}” is not known here. Choose one from the list.")
         return self._chosen(self.value(name))
 
+    @abstractmethod
     def _chosen(self, value: str) -> Condition:
-        raise NotImplementedError
+        """Return the condition of a choice."""
 
 
 class StatusFilter(_ChoiceFilter):
@@ -132,7 +127,7 @@ class TagFilter(PetFilter):
             Field("no_tag", "No tag", "checkbox", self.value("no_tag")),
         ]
 
-    def _condition(self) -> Condition | None:
+    def _condition(self) -> Condition:
         tag = self.value("tag")
         if not tag:
             return Condition((is_absent("tag"),), null_column=CaseInsensitive("tag"))
@@ -170,7 +165,7 @@ class CreatedFilter(PetFilter):
             for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
         ]
 
-    def _condition(self) -> Condition | None:
+    def _condition(self) -> Condition:
         try:
             first, last = (_day(self.value(name)) for name in self.labels)
         except ValueError:

@@ -43,7 +43,7 @@ def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
 
 
 def _tags(query: str) -> list[Suggestion]:
-    words = [word for word in query.split()[:_MAX_WORDS] if "\0" not in word]
+    words = query.split()[:_MAX_WORDS]
     tags = {tag: None for word in words for tag in tags_starting_with(word) if tag.casefold() == word.casefold()}
     return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
 

@@ -114,7 +114,7 @@ class UsageRecorder:
             # Here, because the process that loads this module forks the workers, and a fork has none of its threads.
             self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
             self._thread.start()
-            atexit.register(self.stop)
+            atexit.register(self._stop, self._thread)
         self._has_use.set()
         return use
 
@@ -174,7 +174,7 @@ class UsageRecorder:
             if self._uses or self._last_uses:
                 self._has_use.set()
 
-    # The following runs on the thread, except stop.
+    # The following runs on the thread, except _stop.
 
     def _run(self) -> None:
         while not self._is_stopping.is_set():
@@ -195,12 +195,11 @@ class UsageRecorder:
         finally:
             connection.close()  # it is needed once a minute
 
-    def stop(self) -> None:
+    def _stop(self, thread: threading.Thread) -> None:
         """Write what was counted, and end the thread."""
         self._is_stopping.set()
         self._has_use.set()
-        if self._thread is not None:
-            self._thread.join(STOP_TIMEOUT)
+        thread.join(STOP_TIMEOUT)
 
 
 def _row(place: Place, use: Use) -> list[Any]:

@@ -97,8 +97,7 @@ def _logged_in(request: HttpRequest, user: Any, **kwargs: Any) -> None:
 
 
 def _logged_out(request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    if user is not None:  # the session had not ended before
-        _record(request, AuditEntry.Kind.LOGOUT, user)
+    _record(request, AuditEntry.Kind.LOGOUT, user)
 
 
 def _login_failed(credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:

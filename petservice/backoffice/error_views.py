@@ -28,8 +28,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not _is_admin_page(request):
-        return standard_error_response(403)
+    # Only pages of the admin raise Django's PermissionDenied.
     return failure_page(
         403,
         "Permission denied",

@@ -6,7 +6,6 @@ Django stores the time at which a session ends. It is written at the login, and 
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 from django.utils import timezone
@@ -40,8 +39,6 @@ def end_when_idle(session: SessionBase) -> None:
 
 def continue_session(session: SessionBase) -> None:
     """Postpone the end of a session on a shared computer, because a request has come."""
-    if SESSION_KEY not in session:
-        return
     if _ENDS_AT not in session:  # the login was on a version of the service that did not limit sessions
         _begin(session)
     elif session[_IS_SHARED] and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:

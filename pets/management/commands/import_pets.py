@@ -119,13 +119,11 @@ def _rows(checked: CheckedRows, bar: Any) -> Iterator[list[list[str | None]]]:
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
     """Disable the garbage collection of cycles, which takes time for millions of rows and finds nothing."""
-    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 @contextmanager
