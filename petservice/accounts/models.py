@@ -100,9 +100,6 @@ class SessionVersion(models.Model):
     class Meta:
         default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"{self.account}: {self.number}"
-
 
 class PasswordLink(models.Model):
     """A link with which a person sets the password of an account, once. Only a digest of its token is stored."""
@@ -132,9 +129,6 @@ class PasswordLink(models.Model):
 
     class Meta:
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Link for {self.account}"
 
     @staticmethod
     def digest_of(token: str) -> str:
