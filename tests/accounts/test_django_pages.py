@@ -73,6 +73,16 @@ def test_the_sessions_of_an_account_that_gets_a_box_back_do_not_begin_again(
     assert session.get(INDEX).status_code == 302
 
 
+def test_a_new_e_mail_address_ends_no_session(admin_client: Client, ada: User) -> None:
+    session = Client()
+    session.force_login(ada)
+
+    submit(admin_client, user_page(ada), "user_form", {"email": "ada@example.com", "is_staff": "on", "is_active": "on"})
+
+    assert User.objects.get(pk=ada.pk).email == "ada@example.com"
+    assert session.get(INDEX).status_code == 200
+
+
 def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_begin_again(
     admin_client: Client, ada: User
 ) -> None:

@@ -109,3 +109,9 @@ def test_opening_the_logout_url_redirects_to_the_dashboard_without_logging_out(a
 
     assert (response.status_code, response["Location"]) == (302, INDEX)
     assert admin_client.get(INDEX).status_code == 200
+
+
+def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client) -> None:
+    response = client.get("/docs", CONTENT_TYPE="text/html; charset=latin-1")
+
+    assert (response.status_code, response["Content-Type"]) == (400, "application/json")

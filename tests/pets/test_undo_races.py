@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from pets import trash, undo
 from pets.models import ChangeSet, Pet, TrashedPet
+from tests.backoffice.pages import messages
+from tests.concurrent_write import only_on_postgresql, write_before
+from tests.pets.admin.test_undo import TOO_LATE
 from tests.store.counts import assert_exact
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,6 +112,30 @@ def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exis
     assert {done.count, len(back.pets)} == {0, 200}
     assert (Pet.objects.count(), TrashedPet.objects.count()) == (200, 0)
     assert_exact()
+
+
+@only_on_postgresql
+def test_an_id_that_an_import_takes_just_before_its_pet_comes_back_stays_in_the_trash(ada: User) -> None:
+    deleted(ada, 2)
+    first, second = TrashedPet.objects.order_by("pk").values_list("pk", flat=True)
+
+    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
+        back = trash.put_back([first, second], user_id=ada.pk, message="Back.")
+
+    assert ([pet.pk for pet in back.pets], [pet.pk for pet in back.taken]) == ([second], [first])
+    assert Pet.objects.get(pk=first).name == "Imported"
+
+
+@only_on_postgresql
+def test_the_page_of_a_change_that_someone_else_undoes_a_moment_before_says_so(admin_client: Client, ada: User) -> None:
+    change = sold(ada, 2)
+    url = reverse("admin:pets_changeset_change", args=[change.pk])
+
+    with write_before('UPDATE "pets_changeset"', lambda: undo.undo(change.pk, user=ada)):
+        response = admin_client.post(url, follow=True)
+
+    assert messages(response) == [TOO_LATE]
+    assert Pet.objects.filter(status="available").count() == 2
 
 
 def test_an_id_that_an_import_takes_while_its_pet_is_put_back_is_not_lost(ada: User) -> None:

@@ -243,5 +243,8 @@ def test_a_forged_selection_changes_nothing(staff: Client, selection: str) -> No
 
     response = act(staff, "mark_as_sold", {}, rex, selection=selection)
 
+    forged = act(staff, "mark_as_sold", {f"shown-{rex.pk}": "lost::"}, rex)
+
     assert Pet.objects.get().status == "available"
+    assert forged.status_code == 400
     assert response.status_code == 400 or messages(response) == [NOTHING_CHANGED.format("sold")]

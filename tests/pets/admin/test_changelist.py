@@ -37,3 +37,12 @@ def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatc
     assert "more than 300 pets" in staff.get(LIST).content.decode()
     assert "300 results" in staff.get(LIST, {"q": "re"}).content.decode()
     assert "more than" not in staff.get(LIST, {"q": "re"}).content.decode()
+
+
+def test_a_page_after_the_last_one_of_a_search_leads_to_the_list(staff: Client) -> None:
+    create_pet(name="Rex")
+
+    response = staff.get(f"{LIST}?q=rex&p=99", follow=True)
+
+    assert response.redirect_chain == [(f"{LIST}?e=1", 302)]
+    assert "1 pet" in response.content.decode()

@@ -60,6 +60,12 @@ def test_a_saved_filter_keeps_the_order_which_both_lists_show(staff: Client) -> 
         assert names(staff, f"{url}?tag=dog&o=-name") == ["Tom", "Rex", "Max"]
 
 
+def test_a_saved_search_in_the_order_of_days_says_so(staff: Client) -> None:
+    save(staff, "Rexes", "q=rex&o=-created_at")
+
+    assert "Rexes</a> <span>(newest first)</span>" in staff.get(LIST).content.decode()
+
+
 def test_a_filter_in_the_usual_order_is_saved_without_an_order(staff: Client) -> None:
     create_pet(name="Rex", tag="dog")
     for query, order in (("tag=dog", "-created_at"), ("q=rex", "name"), ("tag=dog", "x")):

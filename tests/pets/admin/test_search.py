@@ -5,7 +5,7 @@ from django.test import Client
 
 from pets import search_index
 from pets.admin import narrowing, search
-from pets.models import Pet
+from pets.models import Pet, UnindexedPet
 from pets.services import create_pet
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names
 
@@ -129,6 +129,28 @@ def test_a_broad_search_shows_some_pets_and_says_so(staff: Client, monkeypatch: 
     Pet.objects.filter(name="Rex a").update(status="sold")
     assert listed(q="rex", status__exact="sold")[1]
     assert listed(q="rex c", status__exact="sold") == (["Rex c"], False)
+
+
+def test_of_many_names_with_the_words_of_a_search_those_that_begin_with_it_are_found(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (search, narrowing):
+        monkeypatch.setattr(module, "MAX_COUNTED", 2)
+    for name in ("Anna A", "Anna B", "Anna C", "Bea A", "Bea B", "Bea C", "Anna Bea"):
+        create_pet(name=name)
+    search_index.index_all()
+
+    assert names(staff, q="anna bea") == ["Anna Bea"]
+
+
+def test_a_search_indexes_recorded_pets_if_there_are_many(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "_MANY", 2)
+    for number in range(3):
+        create_pet(name=f"Sir Rex {number}")
+    assert UnindexedPet.objects.count() == 3
+
+    assert len(names(staff, q="rex")) == 3
+    assert not UnindexedPet.objects.exists()
 
 
 def test_the_search_box_has_a_help_text(staff: Client) -> None:

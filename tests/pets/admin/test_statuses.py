@@ -112,7 +112,7 @@ def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: C
         ]
 
 
-@pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected"])
+@pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected", "set_tag", "rename_tag", "remove_tag"])
 def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:

@@ -108,6 +108,26 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
     assert AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED).count == 21
 
 
+@pytest.mark.parametrize(("action", "limit"), [("put_back_selected", 10_000), ("delete_for_good", 500)])
+def test_an_action_on_too_many_deleted_pets_changes_nothing(staff: Client, action: str, limit: int) -> None:
+    rex = create_pet(name="Rex")
+    deleted(staff, rex)
+    fields = {"action": action, "index": 0, "_selected_action": [rex.pk], "post": "yes"}
+
+    response = staff.post(TRASH, fields | {"selection": f"{rex.pk} " * (limit + 1)}, follow=True)
+
+    assert messages(response) == [
+        f"You selected more than {limit:,} pets. Select fewer and try again. Nothing was changed."
+    ]
+    assert listed(staff) == ["Rex"]
+
+
+def test_the_trash_finds_long_names_in_another_script(staff: Client) -> None:
+    deleted(staff, create_pet(name="Константин Первый"), create_pet(name="Константинополь"))
+
+    assert listed(staff, "?q=КОНСТАНТИН П") == ["Константин Первый"]
+
+
 def test_a_pet_that_was_imported_with_its_old_id_and_deleted_again_keeps_its_last_values(staff: Client) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets import trash
+from pets import undo as undo_module
 from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
 from pets.services import create_pet
 from petservice.audit.models import AuditEntry
@@ -251,6 +252,22 @@ def test_expired_records_of_changes_are_deleted_by_later_changes(staff: Client) 
     assert list(ChangeSet.objects.values_list("summary", flat=True)) == ["2 pets marked as pending."]
     assert ChangedPet.objects.count() == 2
     assert not TrashedPet.objects.exists()
+
+
+def test_each_change_deletes_a_limited_number_of_expired_records(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undo_module, "_MAX_DELETED", 1)
+    pets = [create_pet(name="Rex"), create_pet(name="Tom"), create_pet(name="Max")]
+    act(staff, "mark_as_sold", {}, *pets)
+    ChangeSet.objects.update(created_at=timezone.now() - ChangeSet.LIFETIME)
+
+    left = []
+    for status in ("pending", "available"):
+        act(staff, f"mark_as_{status}", {}, pets[0])
+        left.append((ChangeSet.objects.count(), ChangedPet.objects.count()))
+
+    assert left == [(2, 2), (2, 2)]
 
 
 def trashed_at(change_set: ChangeSet, **ago: int) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """The command export_pets with files."""
 
+import errno
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError
 
 from pets.files.rows import COLUMNS
 from pets.services import create_pet
+from petservice.exports.files import export
 from tests.pets.management.commands import run
 
 
@@ -54,3 +57,29 @@ def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path, name: str
 
     assert not Path("/dev/null").is_file()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyboardInterrupt(), "Interrupted: nothing was exported."),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Nothing was exported."),
+        (DatabaseError("the server is gone\n"), "Database error: the server is gone. Nothing was exported."),
+    ],
+)
+def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
+    file: Callable[..., Path], error: BaseException, message: str
+) -> None:
+    path = file("old")
+
+    def parts() -> Generator[bytes]:
+        yield b"new"
+        raise error
+
+    with pytest.raises(CommandError) as failed:
+        export(parts(), str(path))
+
+    assert (str(failed.value), failed.value.returncode) == (message, 130 if "Interrupted" in message else 1)
+    assert path.read_text() == "old"
+    assert list(path.parent.iterdir()) == [path]

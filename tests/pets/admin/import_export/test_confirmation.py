@@ -10,6 +10,7 @@ from pets.admin import import_export
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.import_export.import_pages import CONFIRM, IMPORT, LIST, MakeStaff, cells, confirm, stored, upload
 
 
@@ -86,6 +87,19 @@ def test_a_pet_that_was_deleted_or_created_after_the_preview_leads_to_a_new_prev
     again = confirm(staff, page)
 
     assert [row[:2] for row in cells(again)] == [["2", "New"], ["3", "Changed"]]
+    assert stored() == [(new_id, "Mia", None, "available")]
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_pet_that_is_created_while_its_row_is_imported_leads_to_a_new_preview(staff: Client) -> None:
+    new_id = new_pet_id()
+    page = upload(staff, f"id,name\n{new_id},Tom\n")
+
+    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(id=new_id, name="Mia")):
+        again = confirm(staff, page)
+
+    assert [row[:2] for row in cells(again)] == [["2", "Changed"]]
     assert stored() == [(new_id, "Mia", None, "available")]
 
 
