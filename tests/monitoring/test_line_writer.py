@@ -95,6 +95,7 @@ def test_pipe_that_another_process_makes_non_blocking_gets_complete_lines() -> N
 
     received = bytearray()
     while len(received) < 200 * len(line):
+        assert select.select([read], [], [], 10)[0]
         received += os.read(read, 65536)
     writer.close()
     os.close(write)
@@ -119,7 +120,10 @@ def test_end_of_the_process_does_not_wait_for_a_reader_that_has_stopped(monkeypa
     writer = LineWriter(write, lost_lines)
     writer.write_line(b"x" * 100_000 + b"\n")
     writer.close()
-    writer.write_line(b"late\n")
+    late = threading.Thread(target=writer.write_line, args=[b"late\n"], daemon=True)
+    late.start()
+    late.join(10)
+    assert not late.is_alive()
     os.close(read)  # ends the thread
     writer._thread.join()
     os.close(write)
