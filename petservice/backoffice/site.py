@@ -25,7 +25,7 @@ class PetServiceAdminSite(admin.AdminSite):
     """The admin site of this service."""
 
     site_title = site_header = "Pet service"
-    index_title = "Admin"
+    index_title = "Dashboard"  # as breadcrumbs and the menu call it
     site_url = "/"
     index_template = "backoffice/index.html"
 

@@ -173,7 +173,7 @@ def test_every_kind_of_page_obeys_the_content_security_policy(staff_page: Page, 
     """The test follows all links, and the page fixture fails it if the browser reports an error."""
     with site.client(site.create_key()) as client:
         client.post("/v1/pets", json={"name": "Rex"})
-    expect(staff_page.get_by_role("heading", name="Admin", exact=True)).to_be_visible()
+    expect(staff_page.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
     waiting, opened = ["/admin/"], set()
     while waiting:
         url = waiting.pop()

@@ -55,7 +55,7 @@ def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Serv
     write(page, "Username:", "staff")
     write(page, "Password:", "a long one")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Admin", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
 
     # A key is created, used, rotated and revoked.
     page.goto("/admin/apikeys/apikey/add/")

@@ -86,7 +86,7 @@ def test_an_administrator_unlocks_an_account(staff_page: Page, browser: Browser,
     expect(staff_page.get_by_role("link", name="Unlock")).to_have_count(0)
 
     log_in("a long one")
-    expect(other.get_by_role("heading", name="Admin", exact=True)).to_be_visible()
+    expect(other.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
     context.close()
 
 
@@ -123,4 +123,4 @@ def test_a_new_colleague_sets_a_password_with_a_link(staff_page: Page, browser: 
     staff_page.get_by_label("Username").fill(name)
     staff_page.get_by_label("Password").fill("another long one")
     staff_page.get_by_role("button", name="Log in").click()
-    expect(staff_page.get_by_role("heading", name="Admin", exact=True)).to_be_visible()
+    expect(staff_page.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
