@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import zoneinfo
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -19,7 +18,7 @@ from pets import queries, trash
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
-from petservice.time_zone import StoreZone, zone
+from petservice.time_zone import zone
 from tests.apikeys.forms import ADD as NEW_KEY
 from tests.apikeys.forms import FORM as KEY
 from tests.backoffice.pages import fields_of, submit
@@ -299,18 +298,3 @@ def test_the_note_about_another_clock_names_the_zone(admin_client: Client, move:
     assert "Times are Pacific/Auckland; your clock is %s hour ahead." in catalog
     assert "Times are Pacific/Auckland; your clock is %s hours behind." in catalog
     assert 'data-admin-utc-offset="' in text(admin_client, NEW_KEY)
-
-
-def test_zones_are_known_without_files_of_the_system() -> None:
-    zoneinfo.reset_tzpath(to=())
-    try:
-        StoreZone.clear_cache()
-        assert zone(AUCKLAND).key == AUCKLAND
-    finally:
-        zoneinfo.reset_tzpath()
-
-
-@pytest.mark.parametrize("name", ["Berlin", "Europe", "../UTC", "/etc/localtime", "a\0b", "\ud800"])
-def test_only_names_of_zones_are_accepted(name: str) -> None:
-    with pytest.raises(ValueError, match="There is no time zone"):
-        zone(name)

@@ -76,7 +76,8 @@ def test_failed_migration_releases_the_lock() -> None:
 
 def second_connection() -> psycopg.Connection:
     """Connect to the test database with the driver, without Django."""
-    return psycopg.connect(**psycopg.conninfo.conninfo_to_dict(connection.connection.info.dsn), autocommit=True)
+    server = connection.connection.info
+    return psycopg.connect(server.dsn, password=server.password, autocommit=True)
 
 
 @only_on_postgresql

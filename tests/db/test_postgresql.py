@@ -228,8 +228,12 @@ def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -
 @pytest.mark.django_db(transaction=True)
 def test_table_that_stays_locked_is_an_error() -> None:
     connection.ensure_connection()
-    parameters = psycopg.conninfo.conninfo_to_dict(connection.connection.info.dsn)
-    with psycopg.connect(**parameters) as writer, transaction.atomic(), connection.cursor() as cursor:
+    server = connection.connection.info
+    with (
+        psycopg.connect(server.dsn, password=server.password) as writer,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")
         cursor.execute("SET LOCAL lock_timeout = '10ms'")
         with pytest.raises(OperationalError, match="lock timeout"):
