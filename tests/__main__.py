@@ -56,10 +56,11 @@ def main(arguments: list[str]) -> int:
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             )
             if run_all:
-                # These run last, because faults slow the machine down for all other tests.
+                # These run last, because faults slow the machine down for all other tests. Three processes, because
+                # they wait for outages most of the time.
                 results += _run_both(
                     folder,
-                    ("Faults", _sqlite(folder, "faults"), [*PROCESSES, "-m", FAULTS, *arguments]),
+                    ("Faults", _sqlite(folder, "faults"), [*PROCESSES, "-n", "3", "-m", FAULTS, *arguments]),
                     ("Browser, clients and Redis", _sqlite(folder, "further"), [*PROCESSES, "-m", FURTHER, *arguments]),
                 )
         if covers:

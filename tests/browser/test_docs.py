@@ -30,6 +30,9 @@ def authorize(page: Page, key: str) -> None:
 
 def execute(operation: Locator, status: int) -> Any:
     """Send the request of an operation, expect this status on the page, and return the body that the page shows."""
+    clear = operation.get_by_role("button", name="Clear")
+    if clear.is_visible():  # so that the response to an earlier request is not taken for this one
+        clear.click()
     operation.get_by_role("button", name="Execute").click()
     response = operation.locator(".live-responses-table tbody tr").first
     expect(response.locator(".response-col_status")).to_have_text(str(status))
