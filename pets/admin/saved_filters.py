@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern, path, reverse
 
@@ -82,7 +83,11 @@ class SavedFilters(admin.ModelAdmin):
 
     def _save(self, request: HttpRequest, name: str, query: str) -> None:
         defaults = {"query": query, "owner_id": request.user.pk}
-        saved, is_new = _filters_of(request).get_or_create(name=name, defaults=defaults)
+        try:
+            with transaction.atomic():
+                saved, is_new = _filters_of(request).get_or_create(name=name, defaults=defaults)
+        except IntegrityError:  # the account was deleted in the meantime
+            raise PermissionDenied from None
         if saved.query != query:
             self._error(request, f"You have another filter named “{name}”. Choose another name, or remove that filter.")
         elif is_new and _filters_of(request).count() > SavedFilter.MAX_NUMBER:

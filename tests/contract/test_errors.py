@@ -1,13 +1,16 @@
 """Every failure gets an error response with the same envelope."""
 
 import logging
+import uuid
 from collections.abc import Callable
 
 import pytest
 from django.conf import LazySettings
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.test.client import ClientHandler
+from rest_framework.exceptions import MethodNotAllowed
 
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
@@ -75,6 +78,21 @@ def test_crash_in_a_view_is_reported_only_in_the_log(
     assert_crash(reply)
     assert_api_response(reply)
     assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("exception", "status"), [(Http404("x"), 404), (PermissionDenied("x"), 403), (MethodNotAllowed("GET"), 404)]
+)
+def test_exceptions_that_a_view_may_raise_have_the_envelope(
+    client_transport: ClientTransport, monkeypatch: pytest.MonkeyPatch, exception: Exception, status: int
+) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise exception
+
+    monkeypatch.setattr(PetViewSet, "retrieve", refuse)
+
+    path = f"/v1/pets/{uuid.UUID(int=7)}"
+    assert_failure(client_transport.send("GET", path, filled(WRITE, client_transport.seed)), status)
 
 
 @pytest.mark.parametrize("debug", [False, True])

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from petservice import openapi
 from petservice.api.errors import CODES
 from tests.contract.transports import SocketTransport
 
@@ -98,6 +99,23 @@ def test_tag_is_optional_and_never_null(document: dict) -> None:
         schema = document["components"]["schemas"][name]
         assert "tag" not in schema["required"]
         assert "nullable" not in schema["properties"]["tag"]
+
+
+def test_operations_and_fields_without_examples_are_described() -> None:
+    field = {"type": "string"}
+    schemas = {"New": {"description": "A new thing.", "properties": {"name": field, "new": {"type": "string"}}}}
+    body = {"schema": {"$ref": "#/components/schemas/New"}}
+    operations = [
+        {"requestBody": {"content": {"a": dict(body)}}, "responses": {"200": {"content": {"a": dict(body)}}}},
+        {"responses": {"200": {"content": {"a": body | {"example": {"name": "Rex"}}}}}},
+    ]
+    enums = {name: {} for name in openapi._ENUM_DESCRIPTIONS}
+    paths = {str(number): {"post": operation} for number, operation in enumerate(operations)}
+
+    described = openapi.describe_components({"components": {"schemas": schemas | enums}, "paths": paths})
+
+    assert field["example"] == "Rex"
+    assert "example" not in described["components"]["schemas"]["New"]["properties"]["new"]
 
 
 def test_the_documentation_page_loads_nothing_from_another_host() -> None:

@@ -12,6 +12,7 @@ from pets.models import SavedFilter
 from pets.services import create_pet
 from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import staff as staff_client
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names, number_of
 
 SAVE, REMOVE = f"{LIST}filters/save/", f"{LIST}filters/remove/"
@@ -117,6 +118,15 @@ def test_the_number_of_filters_of_an_account_is_limited(staff: Client, monkeypat
 
     assert saved[2] == "You have 2 filters already. Remove one first. Nothing was saved."
     assert SavedFilter.objects.count() == 2
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_account_that_is_deleted_at_the_same_time_is_refused(staff: Client) -> None:
+    with write_before('INSERT INTO "pets_savedfilter"', User.objects.all().delete):
+        response = staff.post(SAVE, {"name": "Mine", "query": QUERY})
+
+    assert response.status_code == 403
 
 
 def test_filters_belong_to_one_account(staff: Client, db: None) -> None:
