@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
@@ -93,20 +93,16 @@ def standard_error_response(status: int) -> HttpResponse:
 
 
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Return the error response for an exception of REST framework or Django, as REST framework's exception handler.
+    """Return the error response for an exception of REST framework, as REST framework's exception handler.
 
-    Returns None for any other exception, so that Django logs it with its traceback.
+    Returns None for any other exception, which Django passes to an error view, or logs with its traceback.
     """
-    if isinstance(exc, Http404):
-        exc = exceptions.NotFound(MESSAGES[404])
-    elif isinstance(exc, PermissionDenied):
+    if isinstance(exc, PermissionDenied):  # Django would show a page of the admin
         exc = exceptions.PermissionDenied()
     if not isinstance(exc, exceptions.APIException):
         return None
     status = _CONTRACT_STATUS.get(exc.status_code, exc.status_code)
-    if isinstance(exc, exceptions.MethodNotAllowed):
-        message = MESSAGES[404]
-    elif isinstance(exc, exceptions.UnsupportedMediaType):
+    if isinstance(exc, exceptions.UnsupportedMediaType):
         message = "The body must be JSON and be sent with the header Content-Type: application/json."
     else:
         message = " ".join(_sentences(exc.detail))

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.test.client import ClientHandler
 from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.permissions import IsAuthenticated
 
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
@@ -93,6 +94,15 @@ def test_exceptions_that_a_view_may_raise_have_the_envelope(
 
     path = f"/v1/pets/{uuid.UUID(int=7)}"
     assert_failure(client_transport.send("GET", path, filled(WRITE, client_transport.seed)), status)
+
+
+def test_a_view_may_use_the_permissions_of_rest_framework(
+    client_transport: ClientTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PetViewSet, "permission_classes", [IsAuthenticated])
+
+    assert client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed)).status == 200
+    assert_failure(client_transport.send("GET", "/v1/pets", []), 401)
 
 
 @pytest.mark.parametrize("debug", [False, True])
