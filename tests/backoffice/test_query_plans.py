@@ -75,6 +75,7 @@ def only_indexes(db: None) -> Iterator[None]:
 
 
 def queries_about(table: str, client: Client, url: str) -> list[str]:
+    """Return the queries that a page sends about a table, whose name is a regular expression."""
     with CaptureQueriesContext(
         connection,
     ) as captured:
@@ -94,14 +95,12 @@ def plans(client: Client, pages: list[str], table: str) -> dict[str, str]:
     return {query: plan_of(query) for url in pages for query in queries_about(table, client, url)}
 
 
-@pytest.mark.parametrize(
-    "table", ["pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet"]
-)
-def test_no_query_scans_a_whole_table(admin_client: Client, pages: list[str], only_indexes: None, table: str) -> None:
-    found = plans(admin_client, pages, table)
+def test_no_query_scans_a_whole_table(admin_client: Client, pages: list[str], only_indexes: None) -> None:
+    tables = ("pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet")
+    found = plans(admin_client, pages, f"({'|'.join(tables)})")
 
-    assert found
-    whole = rf"SCAN {table}(?! USING)|Seq Scan on {table}"
+    assert [table for table in tables if not any(f'"{table}"' in query for query in found)] == []
+    whole = rf"SCAN ({'|'.join(tables)})\b(?! USING)|Seq Scan on ({'|'.join(tables)})\b"
     assert {query: plan for query, plan in found.items() if re.search(whole, plan)} == {}
 
 

@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from tests.databases import migrated_database_url
 from tests.service import ROOT, Service, running_service
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
-# edge cases are always added. PostgreSQL gets fewer cases, because the responses hardly depend on the database.
-FEW, MANY = 20, {"sqlite": 100, "postgresql": 50}[connection.vendor]
+# edge cases are always added.
+FEW, MANY = 20, 50
 
 
 @pytest.fixture
