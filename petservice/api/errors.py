@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -80,9 +81,9 @@ def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
     return {"error": {"code": CODES[status], "message": message}}
 
 
-def error_response(status: int, message: str) -> HttpResponse:
-    """Return an error response from outside REST framework."""
-    return HttpResponse(orjson.dumps(envelope(status, message)), status=status, content_type="application/json")
+def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> HttpResponse:
+    """Return an error response."""
+    return HttpResponse(orjson.dumps(envelope(status, message)), "application/json", status, headers=headers)
 
 
 def standard_error_response(status: int) -> HttpResponse:
@@ -92,7 +93,7 @@ def standard_error_response(status: int) -> HttpResponse:
     return error_response(_CONTRACT_STATUS.get(status, status), MESSAGES[status])
 
 
-def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
     """Return the error response for an exception of REST framework, as REST framework's exception handler.
 
     Returns None for any other exception, which Django passes to an error view, or logs with its traceback.
@@ -111,7 +112,11 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
     if isinstance(exc, RetryLater):
         headers["Retry-After"] = str(exc.wait)
-    return Response(envelope(status, message), status=status, headers=headers)
+    if settings.DEBUG:  # the browsable API shows it as a page
+        return Response(envelope(status, message), status=status, headers=headers)
+    # REST framework's response and its view refer to each other. Only the garbage collector would free them, and it
+    # would interrupt the requests of other clients.
+    return error_response(status, message, headers)
 
 
 def _sentences(detail: Any) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
 from rest_framework.exceptions import NotFound, UnsupportedMediaType
 from rest_framework.request import Request
@@ -66,6 +67,15 @@ class APIViewSet(GenericViewSet[Any]):
             negotiator=self.get_content_negotiator(),
             parser_context=self.get_parser_context(request),
         )
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = super().dispatch(request, *args, **kwargs)
+        if not settings.DEBUG:
+            # The view and REST framework's request refer to themselves. Only the garbage collector would free them, and
+            # it would interrupt the requests of other clients.
+            self.request.parser_context.clear()
+            self.__dict__.clear()
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = (request.method or "").lower()
