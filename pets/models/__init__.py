@@ -1,21 +1,10 @@
-from pets.models.change_set import ChangedPet, ChangeSet
-from pets.models.idempotency_record import IdempotencyRecord
-from pets.models.imported_file import ImportedFile
-from pets.models.pet import Pet
-from pets.models.saved_filter import SavedFilter
-from pets.models.search_term import SearchTerm, UnindexedPet
-from pets.models.trashed_pet import TrashedPet
-from pets.models.upload import Upload
-
-__all__ = [
-    "ChangeSet",
-    "ChangedPet",
-    "IdempotencyRecord",
-    "ImportedFile",
-    "Pet",
-    "SavedFilter",
-    "SearchTerm",
-    "TrashedPet",
-    "UnindexedPet",
-    "Upload",
-]
+from pets.models.change_set import ChangedPet as ChangedPet
+from pets.models.change_set import ChangeSet as ChangeSet
+from pets.models.idempotency_record import IdempotencyRecord as IdempotencyRecord
+from pets.models.imported_file import ImportedFile as ImportedFile
+from pets.models.pet import Pet as Pet
+from pets.models.saved_filter import SavedFilter as SavedFilter
+from pets.models.search_term import SearchTerm as SearchTerm
+from pets.models.search_term import UnindexedPet as UnindexedPet
+from pets.models.trashed_pet import TrashedPet as TrashedPet
+from pets.models.upload import Upload as Upload
