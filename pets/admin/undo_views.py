@@ -17,6 +17,7 @@ from pets.admin.changelist import OrderedChangeList, count_of_pets
 from pets.admin.selection import named
 from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.time_zone import moment
@@ -36,7 +37,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 
 
 @admin.register(ChangeSet)
-class UndoAdmin(admin.ModelAdmin):
+class UndoAdmin(ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
     list_display = ("time", "made_by", "summary", "count", "undo_link")
@@ -61,9 +62,6 @@ class UndoAdmin(admin.ModelAdmin):
         ]
         return changes.filter(permissions__in=allowed)
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return False
-
     @admin.display(description="time")
     def time(self, change_set: ChangeSet) -> str:
         return moment(change_set.created_at)
@@ -77,22 +75,8 @@ class UndoAdmin(admin.ModelAdmin):
         url = reverse("admin:pets_changeset_change", args=[change_set.pk])
         return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change_set.summary)
 
-    # Permissions.
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     def has_view_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
         return any(map(request.user.has_perm, _PERMISSIONS))
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
-        return False
 
     # The page that undoes a change.
 

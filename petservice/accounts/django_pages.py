@@ -53,13 +53,10 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
     """
 
     form = UserForm
+    allowed_lookups = ("is_staff__exact", "is_superuser__exact", "is_active__exact", "groups__id__exact")
     change_form_template = "admin/auth/user/change_form.html"
     readonly_fields = ("last_login", "date_joined")
     confirmed_pages = ("auth_user_add", "auth_user_password_change")
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow only the conditions of the filters, because SQLite fails at an invalid regular expression."""
-        return lookup in ("is_staff__exact", "is_superuser__exact", "is_active__exact", "groups__id__exact")
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -125,6 +122,3 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
 @admin.register(Group)
 class GroupPages(BoundedSearch, RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups."""
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return False

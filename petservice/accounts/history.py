@@ -50,21 +50,8 @@ class AccountHistory(admin.ModelAdmin):
 class AdministratorsOnly(admin.ModelAdmin):
     """A part of the pages that only administrators may use."""
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return _is_administrator(request)
-
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_administrator(request)
+        return request.user.is_active and request.user.is_superuser
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return _is_administrator(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_administrator(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_administrator(request)
-
-
-def _is_administrator(request: HttpRequest) -> bool:
-    return request.user.is_active and request.user.is_superuser
+    has_module_permission = has_add_permission = has_view_permission
+    has_change_permission = has_delete_permission = has_view_permission

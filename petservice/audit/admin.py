@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
+from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.audit.export import CSVExport
 from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
@@ -28,23 +29,11 @@ _MAX_SUGGESTIONS = 500
 
 
 @admin.register(AuditEntry)
-class AuditAdmin(admin.ModelAdmin):
+class AuditAdmin(ReadOnlyPages):
     """The list of the audit's entries with filters, the page of one entry, and the export."""
 
     def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        return False
 
     def get_urls(self) -> list[URLPattern]:
         export = self.admin_site.admin_view(csrf_protect(self.export_view))

@@ -179,11 +179,11 @@ def test_only_administrators_change_accounts(ada: User, verb: str) -> None:
 def test_a_person_who_has_just_lost_the_role_changes_nothing(
     admin_client: Client, admin_user: User, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lose_the_role(request: object) -> bool:
+    def lose_the_role(*_: object) -> bool:
         User.objects.filter(pk=admin_user.pk).update(is_superuser=False)
         return True
 
-    monkeypatch.setattr("petservice.accounts.history._is_administrator", lose_the_role)
+    monkeypatch.setattr("petservice.accounts.history.AdministratorsOnly.has_change_permission", lose_the_role)
 
     assert admin_client.post(page_of(ada, "deactivate")).status_code == 403
     assert Account.objects.get(pk=ada.pk).is_active
