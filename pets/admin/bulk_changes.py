@@ -1,31 +1,28 @@
 """Changes of one field of many pets. They leave pets alone that someone else changed after the list was shown."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from pets import history, undo
 from pets.admin import selection as selections
 from pets.admin.changelist import count_of_pets
+from pets.admin.confirmation import ConfirmedActions
 from pets.admin.selection import Selection
 from pets.admin.undoable import UndoableChanges
 from pets.batches import batches
 from pets.models import ChangeSet, Pet
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20
 
 
-class BulkChanges(UndoableChanges):
-    """A mixin for actions on many pets: the comparison, the change, the confirmation and the messages."""
+class BulkChanges(ConfirmedActions, UndoableChanges):
+    """A mixin for actions on many pets: the comparison, the change and the messages."""
 
     def action_checkbox(self, obj: Pet) -> SafeString:
         return super().action_checkbox(obj) + selections.shown_values(obj)
@@ -66,27 +63,6 @@ class BulkChanges(UndoableChanges):
         history.write(request.user.pk, entries)
         pet = pets[0] if len(pets) == 1 else None
         self.record_change(request, ChangeSet.Kind.CHANGED, summary, changes, pet=pet)
-
-    def is_too_large(self, request: HttpRequest, selection: Selection, limit: int | None = None) -> bool:
-        """Return whether more pets than the limit are selected, after a message that says so."""
-        advice = "Select fewer and try again" if limit else "Filter the list and try again"
-        limit = limit or MAX_COUNTED
-        if len(selection) > limit:
-            message = f"You selected more than {count_of_pets(limit)}. {advice}. Nothing was changed."
-            self.message_user(request, message, messages.ERROR)
-        return len(selection) > limit
-
-    def confirmation(self, request: HttpRequest, selection: Selection, **context: Any) -> HttpResponse:
-        """Return the page that asks before an action. It sends the selection back with the action's name."""
-        context |= self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "media": self.media,
-            "checkbox_name": ACTION_CHECKBOX_NAME,
-            "first_id": next(iter(selection), ""),
-            "selection_name": selections.FIELD,
-            "selection": selections.as_field(selection),
-        }
-        return TemplateResponse(request, "admin/pets/confirmation.html", context)
 
     def warn(self, request: HttpRequest, comparison: selections.Comparison, verb: str) -> None:
         """Add messages about the pets that were left alone."""

@@ -45,7 +45,7 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # facets count the whole table
-    sortable_by: ClassVar[Any] = ("name", "status", "status_badge", "created")
+    sortable_by: ClassVar[Any] = ("name", "status", status_badge, "created")
     list_per_page = 50
 
     class Media:
@@ -88,11 +88,11 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 
         A status that cannot be changed in the list is a badge.
         """
-        columns = {}
+        columns: dict[str, Any] = {}
         if request.user.has_perm("apikeys.view_apikey"):
             columns["created_by_api"] = "created_by_key"
         if "status" not in self.list_editable or not self.has_change_permission(request):
-            columns["status"] = "status_badge"
+            columns["status"] = status_badge
         return tuple(columns.get(name, name) for name in self.list_display)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -100,10 +100,6 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
             return EDITABLE
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
         return (*EDITABLE, "id", "created_at", key)
-
-    @admin.display(description="status", ordering="status")
-    def status_badge(self, pet: Pet) -> str:
-        return status_badge(pet.status)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, pet: Pet) -> str:

@@ -1,28 +1,29 @@
 """The pages of the trash, where staff put deleted pets back."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import DELETION
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator, history, trash
+from pets.admin import selection as selections
 from pets.admin.badges import status_badge
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changelist import OrderedChangeList, count_of_pets
+from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
-from pets.admin.selection import FIELD, named
+from pets.admin.selection import Selection, named
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator
+from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
@@ -33,11 +34,11 @@ _MAX_ENTRIES = 100
 
 
 @admin.register(TrashedPet)
-class TrashAdmin(PetHistory):
+class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
-    list_display = ("name", "tag", "status_badge", "deleted", "deleted_by")
-    fields = ("id", "name", "tag", "status_badge", "created", "creator", "deleted", "deleted_by")
+    list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
+    fields: ClassVar[Any] = ("id", "name", "tag", status_badge, "created", "creator", "deleted", "deleted_by")
     readonly_fields = fields
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
@@ -69,13 +70,6 @@ class TrashAdmin(PetHistory):
             return queryset.filter(pk=search_term.lower()), False
         return queryset.filter(starts_with("name", search_term)), False
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return False
-
-    @admin.display(description="status")
-    def status_badge(self, pet: TrashedPet) -> str:
-        return status_badge(pet.status)
-
     @admin.display(description="deleted")
     def deleted(self, pet: TrashedPet) -> str:
         return moment(pet.deleted_at)
@@ -95,22 +89,9 @@ class TrashAdmin(PetHistory):
     def has_view_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
         return request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     def has_put_back_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may put pets back, which needs the permission to delete pets."""
         return request.user.has_perm("pets.delete_pet")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
-        """Refuse Django's own pages; the action deletes pets for good."""
-        return False
 
     def has_delete_for_good_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
@@ -133,13 +114,14 @@ class TrashAdmin(PetHistory):
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back, after a confirmation if there are many."""
-        ids = self._selected(request, queryset, MAX_COUNTED)
-        if ids and (len(ids) <= MAX_UNCONFIRMED or "post" in request.POST):
-            self._put_back(request, ids)
-        elif ids:
-            pets = count_of_pets(len(ids))
+        selection = selections.read(request, queryset)
+        if self.is_too_large(request, selection, MAX_COUNTED):
+            return None
+        if len(selection) > MAX_UNCONFIRMED and "post" not in request.POST:
+            pets = count_of_pets(len(selection))
             page = {"title": "Put pets back", "question": f"Put {pets} back?", "button": f"Yes, put {pets} back"}
-            return self._confirmation(request, ids, action="put_back_selected", **page)
+            return self._ask(request, selection, action="put_back_selected", **page)
+        self._put_back(request, [*selection])
         return None
 
     def _put_back(self, request: HttpRequest, ids: list[str]) -> None:
@@ -177,11 +159,11 @@ class TrashAdmin(PetHistory):
     @admin.action(description="Delete for good", permissions=["delete_for_good"])
     def delete_for_good(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Delete the selected pets from the trash, after a confirmation that lists them."""
-        ids = self._selected(request, queryset, MAX_DELETED)
-        if not ids:
+        selection = selections.read(request, queryset)
+        if self.is_too_large(request, selection, MAX_DELETED):
             return None
         with transaction.atomic():
-            pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=ids).order_by("pk"))
+            pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=selection).order_by("pk"))
             if "post" in request.POST and pets:
                 TrashedPet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
                 entries = (history.Entry(Pet(pk=pet.pk, name=pet.name), DELETION, "Deleted for good.") for pet in pets)
@@ -194,34 +176,9 @@ class TrashAdmin(PetHistory):
             self.message_user(request, message, messages.SUCCESS if pets else messages.INFO)
             return None
         question = f"Delete {count_of_pets(len(pets))} for good? This cannot be undone."
-        page = {
-            "title": "Delete for good",
-            "question": question,
-            "button": "Yes, delete for good",
-            "pets": pets,
-        }
-        return self._confirmation(request, ids, action="delete_for_good", **page)
+        page = {"title": "Delete for good", "question": question, "button": "Yes, delete for good", "pets": pets}
+        return self._ask(request, selection, action="delete_for_good", **page)
 
-    def _selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet], limit: int) -> list[str]:
-        """Return the ids of the selected pets, or no id after a message if there are too many."""
-        if request.POST.get(FIELD):
-            ids = [pk for pk in request.POST[FIELD].split() if is_id(pk)]
-        else:
-            ids = [str(pk) for pk in queryset.values_list("pk", flat=True)[: limit + 1]]
-        if len(ids) > limit:
-            message = f"You selected more than {count_of_pets(limit)}. Select fewer and try again. Nothing was changed."
-            self.message_user(request, message, messages.ERROR)
-            return []
-        return ids
-
-    def _confirmation(self, request: HttpRequest, ids: list[str], **context: Any) -> HttpResponse:
-        context |= self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "facts": {"Search": request.GET.get("q", "").strip() or "none"},
-            "media": self.media,
-            "checkbox_name": ACTION_CHECKBOX_NAME,
-            "first_id": ids[0],
-            "selection_name": FIELD,
-            "selection": " ".join(ids),
-        }
-        return TemplateResponse(request, "admin/pets/confirmation.html", context)
+    def _ask(self, request: HttpRequest, selection: Selection, **page: Any) -> HttpResponse:
+        facts = {"Search": request.GET.get("q", "").strip() or "none"}
+        return self.confirmation(request, selection, facts=facts, **page)

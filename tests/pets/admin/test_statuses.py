@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from pets.admin import bulk_changes, deletions
+from pets.admin import confirmation, deletions
 from pets.models import Pet
 from pets.services import create_pet
 from store.services import inventory_counts
@@ -116,7 +116,7 @@ def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: C
 def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    monkeypatch.setattr(bulk_changes, "MAX_COUNTED", 3)
+    monkeypatch.setattr(confirmation, "MAX_COUNTED", 3)
     monkeypatch.setattr(deletions, "MAX_DELETED", 3)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from pets import trash
+from pets.fields import new_pet_id
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.accounts import groups
@@ -114,7 +115,8 @@ def test_an_action_on_too_many_deleted_pets_changes_nothing(staff: Client, actio
     deleted(staff, rex)
     fields = {"action": action, "index": 0, "_selected_action": [rex.pk], "post": "yes"}
 
-    response = staff.post(TRASH, fields | {"selection": f"{rex.pk} " * (limit + 1)}, follow=True)
+    selection = " ".join([rex.pk, *(new_pet_id() for _ in range(limit))])
+    response = staff.post(TRASH, fields | {"selection": selection}, follow=True)
 
     assert messages(response) == [
         f"You selected more than {limit:,} pets. Select fewer and try again. Nothing was changed."
