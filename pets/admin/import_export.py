@@ -6,6 +6,7 @@ between preview and import. Its preview is a write that is rolled back, which on
 """
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import islice
@@ -27,14 +28,15 @@ from django.utils import timezone
 from import_export import admin as import_export
 from import_export.formats import base_formats
 from import_export.forms import ExportForm
-from import_export.results import Result
 
 from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.admin.import_preview import EXPORTED, PetResource
+from pets.admin.import_preview import EXPORTED, cells
 from pets.admin.import_templates import TEMPLATES
-from pets.files.import_diff import StaleError
+from pets.fields import EDITABLE
+from pets.files import import_diff
+from pets.files.import_diff import ImportPreview, StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
@@ -97,7 +99,6 @@ class FormatForm(ExportForm):  # type: ignore[misc]  # the library has no types
 class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  # the library has no types
     """A mixin that adds the import and export of pets to a ModelAdmin."""
 
-    resource_classes = [PetResource]
     formats = [base_formats.CSV, base_formats.JSON]
     export_form_class = FormatForm
     import_template_name = "admin/pets/pet/import.html"
@@ -122,7 +123,9 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             raise PermissionDenied
         if name not in TEMPLATES:
             raise Http404
-        return TEMPLATES[name].response()
+        template = TEMPLATES[name]
+        headers = {"Content-Disposition": f'attachment; filename="{template.file_name}"'}
+        return HttpResponse(template.content, content_type=template.content_type, headers=headers)
 
     def import_action(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Show the form for a file, and then the preview of the file or its errors."""
@@ -146,12 +149,21 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         return self._page(request, form=form) if form.errors else self._preview(request, upload, lines)
 
     def _preview(self, request: HttpRequest, upload: Upload, lines: list[Line]) -> HttpResponse:
-        result = PetResource().import_data(lines, dry_run=True)
-        if result.has_validation_errors():
-            return self._page(request, form=UploadForm(), result=result)
-        upload.keep(digest=result.digest)
-        imported = ImportedFile.last(sha256(upload.content).hexdigest())
-        return self._page(request, result=result, upload=upload, imported=imported)
+        preview = import_diff.preview(lines)
+        if preview.errors:
+            errors = {"errors": preview.errors[:MAX_ERRORS], "has_more_errors": len(preview.errors) > MAX_ERRORS}
+            return self._page(request, form=UploadForm(), **errors)
+        upload.keep(digest=preview.digest)
+        return self._page(
+            request,
+            upload=upload,
+            imported=ImportedFile.last(sha256(upload.content).hexdigest()),
+            totals=_totals(preview),
+            fields=EDITABLE,
+            rows=[(change, cells(change)) for change in preview.changes[:MAX_SHOWN]],
+            number=len(preview.changes),
+            max_shown=MAX_SHOWN,
+        )
 
     def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Import the previewed file once, or show a new preview if the pets have changed since."""
@@ -171,12 +183,12 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
                 if is_first and ImportedFile.last(digest, since=upload.created_at):
                     raise _ImportedMeanwhileError
-                result = PetResource().import_data(lines, digest=upload.digest, user=request.user) if is_first else None
-                self.record_import(request, result.changes if result else [])
-                if result:
-                    count = sum(bool(change.changed_fields) for change in result.changes)
-                    name = request.user.get_username()
-                    ImportedFile.objects.create(digest=digest, imported_by=name, count=count)
+                if not is_first:
+                    return self._back_to_the_list(request, None)
+                done = import_diff.apply(lines, digest=upload.digest, user_id=request.user.pk)
+                self.record_import(request, done.changes)
+                count = sum(change.kind != "skip" for change in done.changes)
+                ImportedFile.objects.create(digest=digest, imported_by=request.user.get_username(), count=count)
         except _ImportedMeanwhileError:
             messages.warning(
                 request,
@@ -191,11 +203,13 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 "preview and confirm again.",
             )
             return self._preview(request, upload, lines)
-        return self._back_to_the_list(request, result)
+        return self._back_to_the_list(request, done)
 
-    def _back_to_the_list(self, request: HttpRequest, result: Result | None) -> HttpResponse:
-        if result:
-            self.message_user(request, f"Imported: {_totals(result)}.", messages.SUCCESS)
+    def _back_to_the_list(self, request: HttpRequest, done: ImportPreview | None) -> HttpResponse:
+        if done:
+            totals = _totals(done)
+            text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
+            self.message_user(request, f"Imported: {text}.", messages.SUCCESS)
         else:
             messages.warning(
                 request,
@@ -204,19 +218,12 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             )
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
 
-    def _page(self, request: HttpRequest, *, result: Result | None = None, **context: Any) -> HttpResponse:
+    def _page(self, request: HttpRequest, **context: Any) -> HttpResponse:
         context |= self.admin_site.each_context(request) | {
             "title": "Import pets",
             "opts": self.opts,
             "columns": ", ".join(EXPORTED),
             "templates": {name: template.label for name, template in TEMPLATES.items()},
-            "result": result,
-            "confirm_form": context.get("upload"),
-            "shown_rows": result and result.rows[:MAX_SHOWN],
-            "has_more_rows": result and len(result.rows) > MAX_SHOWN,
-            "totals": result and result.totals,
-            "invalid_rows": result and result.invalid_rows[:MAX_ERRORS],
-            "more_errors": result and len(result.invalid_rows) > MAX_ERRORS,
         }
         return TemplateResponse(request, self.import_template_name, context)
 
@@ -278,6 +285,6 @@ def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     ]
 
 
-def _totals(result: Result) -> str:
-    totals = result.totals
-    return f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
+def _totals(preview: ImportPreview) -> Counter[str]:
+    """Return the number of rows of each kind."""
+    return Counter(change.kind for change in preview.changes)

@@ -1,8 +1,6 @@
 """The files that show how to write pets for an import."""
 
-from dataclasses import dataclass
-
-from django.http import HttpResponse
+from typing import NamedTuple
 
 # Spreadsheets recognize UTF-8 by this mark.
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
@@ -15,19 +13,13 @@ _JSON = """\
 """
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """A file with example pets."""
 
     label: str
     file_name: str
     content_type: str
     content: str
-
-    def response(self) -> HttpResponse:
-        """Return the response that downloads the file."""
-        headers = {"Content-Disposition": f'attachment; filename="{self.file_name}"'}
-        return HttpResponse(self.content, content_type=self.content_type, headers=headers)
 
 
 TEMPLATES = {

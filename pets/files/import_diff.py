@@ -33,6 +33,13 @@ class RowChange:
         """Return the names of the fields whose values change."""
         return [field for field in EDITABLE if getattr(self.before, field, None) != getattr(self.after, field)]
 
+    @property
+    def kind(self) -> str:
+        """Return whether the row adds a pet (new), changes one (update) or neither (skip)."""
+        if self.before is None:
+            return "new"
+        return "update" if self.changed_fields else "skip"
+
 
 @dataclass(frozen=True)
 class ImportPreview:
