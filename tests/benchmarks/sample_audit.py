@@ -2,34 +2,19 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
-from django.db import connection, transaction
+from django.db import connection
 
 from petservice.audit.models import AuditEntry
+from tests.benchmarks.sample_pets import insert
 
 _DAYS = 700
-# Number of rows in one statement, well below the timeout of a statement.
-_BATCH = 50_000
 _COLUMNS = ("at", "kind", "account_name", "address", "record_type", "record_id", "record_name", "count", "message")
 
 
 def fill_audit(number: int) -> None:
     """Insert `number` entries. Most are changes of pets by two accounts; other combinations are rare or missing."""
-    names = ", ".join(_COLUMNS)
-    with transaction.atomic(), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            rows = _rows(number)
-            while batch := list(islice(rows, _BATCH)):
-                with cursor.copy(f"COPY audit_auditentry ({names}) FROM STDIN") as copy:
-                    for row in batch:
-                        copy.write_row(row)
-        else:
-            # The driver's executemany, because Django's would record each statement.
-            connection.connection.executemany(
-                f"INSERT INTO audit_auditentry ({names}) VALUES ({', '.join('?' * len(_COLUMNS))})",
-                ((row[0].strftime("%Y-%m-%d %H:%M:%S.%f"), *row[1:]) for row in _rows(number)),
-            )
+    insert("audit_auditentry", _COLUMNS, _rows(number))
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # its autovacuum would do this later
             cursor.execute("VACUUM ANALYZE audit_auditentry")

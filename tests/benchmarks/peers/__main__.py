@@ -38,7 +38,6 @@ from tests.benchmarks.peers.load import (
     Target,
     create_replayed_pet,
     measure,
-    memory,
 )
 from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
@@ -53,6 +52,7 @@ from tests.benchmarks.peers.servers import (
     running,
     service,
 )
+from tests.benchmarks.processes import memory
 from tests.service import ROOT
 
 DATABASES = ("SQLite", "PostgreSQL")

@@ -13,6 +13,7 @@ import httpx
 import psutil
 
 from tests.benchmarks.peers.pets import Pet
+from tests.benchmarks.processes import cpu_seconds
 
 # The scenarios in their order. Those that add pets come last, because a peer's inventory counts all pets.
 PATHS = {
@@ -54,26 +55,6 @@ class Target(NamedTuple):
     pid: int
     database_pid: int | None
     key: str
-
-
-def cpu_seconds(pid: int | None) -> float:
-    """Return the CPU time of a process and all its descendants, including those that have ended."""
-    if pid is None:
-        return 0
-    total = 0.0
-    for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:  # its parent includes it in the time of ended children
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
-
-
-def memory(pid: int) -> float:
-    """Return the proportional set size of a process and all its descendants, in MiB."""
-    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    return sum(process.memory_full_info().pss for process in processes) / 2**20
 
 
 def measure(

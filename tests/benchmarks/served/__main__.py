@@ -17,7 +17,6 @@ It needs `wrk` and `haproxy`. It prints these tables, or only those that are nam
 """
 
 import argparse
-import logging
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +48,6 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.tables) - set(TABLES):
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
-    logging.disable(logging.INFO)  # messages of the HTTP clients
     for table in options.tables or TABLES:
         for name in options.databases:
             with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 from tests.benchmarks.databases import databases
 from tests.benchmarks.load import load
 from tests.benchmarks.served.sizes import FEW, WORKERS
-from tests.benchmarks.service import free_port, running_service, wait_until
+from tests.service import free_port, running_service
+from tests.waiting import wait_until
 
 # Round-trip times in milliseconds.
 ROUND_TRIP_TIMES = (0, 0.3, 1, 3)
@@ -23,7 +24,7 @@ def distance(name: str, folder: Path, rounds: int) -> None:
     if name == "SQLite":
         return  # because it has no network connection
     operations = ("fetch one pet", "list 100 pets", "inventory", "post")
-    with databases(name, folder, FEW) as (seeded,), ExitStack() as stack:
+    with databases(name, FEW) as (seeded,), ExitStack() as stack:
         target = next(Path(parse_qs(urlsplit(seeded.url).query)["host"][0]).glob(".s.PGSQL.*[0-9]"))
         services = {}
         for milliseconds in ROUND_TRIP_TIMES:
@@ -39,8 +40,8 @@ def distance(name: str, folder: Path, rounds: int) -> None:
         for _ in range(rounds):
             for milliseconds, service in services.items():
                 for operation in operations:
-                    load(service, seeded, operation, 1, folder / "post.lua")
-                    rate = load(service, seeded, operation, 3, folder / "post.lua").rate
+                    load(service, seeded, operation, 1)
+                    rate = load(service, seeded, operation, 3).rate
                     rates.setdefault((milliseconds, operation), []).append(rate)
         heads = "".join(f"{operation:>15}" for operation in operations)
         title = f"{name}, requests/s by round-trip time in ms"

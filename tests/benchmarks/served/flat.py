@@ -8,13 +8,13 @@ from pathlib import Path
 from tests.benchmarks.databases import databases
 from tests.benchmarks.load import load
 from tests.benchmarks.served.sizes import FEW, MANY
-from tests.benchmarks.service import running_service
+from tests.service import running_service
 
 OPERATIONS = ("fetch one pet", "list 100 pets", "list 100 pets, deep", "inventory", "post")
 
 
 def flat(name: str, folder: Path, rounds: int) -> None:
-    with databases(name, folder, FEW, MANY) as both, ExitStack() as stack:
+    with databases(name, FEW, MANY) as both, ExitStack() as stack:
         # Each service has a folder of its own, because two services in one folder would share the log.
         services = [
             stack.enter_context(running_service(Path(tempfile.mkdtemp(dir=folder)), DATABASE_URL=seeded.url))
@@ -26,8 +26,8 @@ def flat(name: str, folder: Path, rounds: int) -> None:
                 # Alternate the two, because the speed of the machine changes over time.
                 pair = [0.0, 0.0]
                 for which in (0, 1) if number % 2 else (1, 0):
-                    load(services[which], both[which], operation, 1, folder / "post.lua")
-                    measured = load(services[which], both[which], operation, 3, folder / "post.lua")
+                    load(services[which], both[which], operation, 1)
+                    measured = load(services[which], both[which], operation, 3)
                     pair[which] = measured.cpu / measured.requests * 1e6
                 taken[operation].append(pair)
         print(f"\n{name}, CPU microseconds per request{'10,000':>12}{'1,000,000':>12}{'ratio':>8}")

@@ -13,7 +13,7 @@ from tests.benchmarks.databases import databases
 from tests.benchmarks.load import CONNECTIONS, Load, Pauses, heads, load, row
 from tests.benchmarks.served.queueing import haproxy, simulated_load
 from tests.benchmarks.served.sizes import FEW, WORKERS
-from tests.benchmarks.service import Service, running_service
+from tests.service import Service, running_service
 
 
 @contextmanager
@@ -51,17 +51,16 @@ def at_half(send: Callable[[Pauses | None], Load], pauses: Callable[[float], Pau
 
 
 def latency(name: str, folder: Path, rounds: int) -> None:
-    script = folder / "load.lua"
     with (
-        databases(name, folder, FEW) as (seeded,),
+        databases(name, FEW) as (seeded,),
         running_service(folder, DATABASE_URL=seeded.url, WEB_CONCURRENCY=str(WORKERS)) as service,
         haproxy(folder) as control,
     ):
         heads(f"{name}, latency in ms")
         for operation in ("fetch one pet", "list 100 pets"):
-            load(service, seeded, operation, 1, script)
+            load(service, seeded, operation, 1)
             for arrivals, kind in (("steady", Pauses.steady), ("random", Pauses.random)):
-                send = partial(load, service, seeded, operation, 4, script)
+                send = partial(load, service, seeded, operation, 4)
                 ours, theirs, from_saturation, from_cpu_time, rates = [], [], [], [], []
                 for _ in range(rounds):
                     saturated, pauses = at_half(send, kind)
@@ -78,9 +77,9 @@ def latency(name: str, folder: Path, rounds: int) -> None:
                 row(f"  HAProxy, {statistics.median(one.rate for one in theirs):.0f} requests/s", theirs)
         alone, with_pages, pages = [], [], 0
         for _ in range(rounds):
-            alone.append(load(service, seeded, "fetch one pet", 5, script, Pauses.random(20)))
+            alone.append(load(service, seeded, "fetch one pet", 5, Pauses.random(20)))
             with staff_on_heavy_pages(service) as loaded:
-                with_pages.append(load(service, seeded, "fetch one pet", 5, script, Pauses.random(20)))
+                with_pages.append(load(service, seeded, "fetch one pet", 5, Pauses.random(20)))
             pages += loaded[0]
         row(f"fetch one pet, {statistics.median(one.rate for one in alone):.0f} requests/s", alone)
         row(f"  with {pages / rounds / 5:.0f} admin pages/s", with_pages)

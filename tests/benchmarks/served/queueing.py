@@ -13,7 +13,8 @@ import httpx
 
 from tests.benchmarks.load import CONNECTIONS, Load, Pauses
 from tests.benchmarks.served.sizes import WORKERS
-from tests.benchmarks.service import free_port, wait_until
+from tests.service import free_port
+from tests.waiting import wait_until
 
 
 @contextmanager

@@ -6,21 +6,21 @@ from pathlib import Path
 
 from tests.benchmarks.databases import connections, databases
 from tests.benchmarks.load import load
-from tests.benchmarks.processes import proportional_size
-from tests.benchmarks.service import running_service
+from tests.benchmarks.processes import memory as memory_of
+from tests.service import running_service
 
-FEW, MANY = 10_000, 1_000_000
+FEW, MANY = 300, 600
 WORKERS = 2
 
 
 def memory(name: str, folder: Path, rounds: int) -> None:
-    with databases(name, folder, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
+    with databases(name, FEW) as (seeded,), running_service(folder, DATABASE_URL=seeded.url) as service:
         print(f"\n{name}{'requests':>12}{'MiB':>8}")
         requests, points = 0, []
         while requests < 1_000_000:
             for operation in ("fetch one pet", "list 100 pets", "inventory"):
-                requests += load(service, seeded, operation, 10, folder / "post.lua").requests
-            points.append((requests, proportional_size(service)))
+                requests += load(service, seeded, operation, 10).requests
+            points.append((requests, memory_of(service.process.pid)))
             print(f"{'':{len(name)}}{points[-1][0]:12,}{points[-1][1]:8.1f}", flush=True)
         # The first tenth is the warm-up.
         slope, _ = statistics.linear_regression(*zip(*points[len(points) // 10 :], strict=True))
@@ -29,7 +29,7 @@ def memory(name: str, folder: Path, rounds: int) -> None:
 
 def sizes(name: str, folder: Path, rounds: int) -> None:
     operations = ("fetch one pet", "list 100 pets", "inventory", "post")
-    with databases(name, folder, FEW) as (seeded,):
+    with databases(name, FEW) as (seeded,):
         heads = "".join(f"{operation:>15}" for operation in operations)
         print(f"\n{name}, requests/s{heads}{'MiB':>8}{'connections':>13}")
         for workers in range(1, (os.cpu_count() or 1) + 1):
@@ -37,7 +37,7 @@ def sizes(name: str, folder: Path, rounds: int) -> None:
                 rates: dict[str, list[float]] = {operation: [] for operation in operations}
                 for _ in range(rounds):
                     for operation in operations:
-                        rates[operation].append(load(service, seeded, operation, 4, folder / "post.lua").rate)
+                        rates[operation].append(load(service, seeded, operation, 4).rate)
                 medians = "".join(f"{statistics.median(rates[operation]):15,.0f}" for operation in operations)
-                size = proportional_size(service)
+                size = memory_of(service.process.pid)
                 print(f"{workers:{len(name) + 4}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.benchmarks.databases import databases
 from tests.benchmarks.served.sizes import FEW
-from tests.benchmarks.service import ROOT, running_service
+from tests.service import ROOT, running_service
 
 # The stages of `serve` before its workers start, and a program that prints the seconds of each stage.
 STAGES = ("settings", "all apps", "checks", "migrations without unapplied ones", "gunicorn")
@@ -36,7 +36,7 @@ print(*(after - before for before, after in zip(marks, marks[1:])))
 
 
 def start(name: str, folder: Path, rounds: int) -> None:
-    with databases(name, folder, FEW) as (seeded,):
+    with databases(name, FEW) as (seeded,):
         environment = os.environ | {"DATABASE_URL": seeded.url, "PETSERVICE_DATA_DIR": str(folder)}
         totals, parts = [], []
         for _ in range(rounds):

@@ -19,7 +19,6 @@ The ratios show how requests wait for each other in the service, and exclude how
 """
 
 import argparse
-import logging
 import os
 import platform
 import tempfile
@@ -30,10 +29,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.benchmarks.databases import databases
-from tests.benchmarks.service import Service, log_in, make_certificate, running_service
 from tests.benchmarks.strangers.costs import costs
 from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
 from tests.benchmarks.strangers.ratios import Other, ratios
+from tests.service import Service, log_in, make_certificate, running_service
 
 PETS = 10_000
 # Connections that request /ready in turn. Each pauses for about 0.25 seconds, so that it asks less often than a hostile
@@ -80,7 +79,7 @@ def others(service: Service, key: str, pet: str) -> list[Other]:
 
 def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
     certificate, private_key = make_certificate(folder)
-    with databases(name, folder, PETS) as (seeded,):
+    with databases(name, PETS) as (seeded,):
         plain, tls = {}, {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(private_key)}
         for place, variables in enumerate((plain, tls)):
             with pinned_service(folder / str(place), DATABASE_URL=seeded.url, **variables) as service:
@@ -118,7 +117,6 @@ def main() -> None:
     parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
     parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the tables")
     options = parser.parse_args()
-    logging.disable(logging.INFO)  # messages of the HTTP clients
     for name in options.databases:
         print(heading(name, f"python -m tests.benchmarks.strangers --rounds {options.rounds}"))
         with tempfile.TemporaryDirectory() as folder:

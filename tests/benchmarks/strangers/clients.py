@@ -1,71 +1,20 @@
 """The clients of this benchmark: wrk, which repeats one request, and hostile clients of each kind."""
 
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tests.benchmarks.service import ROOT, Service, wait_until
 from tests.benchmarks.strangers.kinds import Kind
+from tests.benchmarks.wrk import Wrk
+from tests.service import ROOT, Service
+from tests.waiting import wait_until
 
 HOSTILE_CLIENTS = 200
-_UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-
-
-class Responses(NamedTuple):
-    """A measurement of wrk: the number of responses, the seconds, latencies in ms, and whether all succeeded."""
-
-    number: int
-    seconds: float
-    median: float
-    p99: float
-    succeeded: bool
-
-
-class Wrk:
-    """A running wrk that requests `path` on `connections` connections for `seconds` seconds."""
-
-    def __init__(
-        self,
-        service: Service,
-        path: str,
-        headers: Sequence[str] = (),
-        script: str = "",
-        *,
-        folder: Path,
-        connections: int,
-        seconds: int,
-    ) -> None:
-        file = folder / f"{time.monotonic_ns()}.lua"
-        file.write_text(f"math.randomseed({time.monotonic_ns() % 2**31})\n{script}")
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "60s", "-s", str(file)]
-        command += [part for header in headers for part in ("-H", header)]
-        self._process = subprocess.Popen(
-            [*command, service.url + path],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def responses(self, *, now: bool = False) -> Responses:
-        """Return the measurement at the end of the time, or immediately if `now`."""
-        if now:
-            self._process.send_signal(signal.SIGINT)
-        output = self._process.communicate()[0]
-        counted = re.search(r"(\d+) requests in ([\d.]+)(ms|s|m),", output)
-        assert counted, output
-        parts = {at: float(number) * _UNITS[unit] for at, number, unit in _PERCENTILES.findall(output)}
-        seconds = float(counted[2]) * {"ms": 0.001, "s": 1, "m": 60}[counted[3]]
-        succeeded = "Non-2xx" not in output and "Socket errors" not in output
-        return Responses(int(counted[1]), seconds, parts.get("50", 0), parts.get("99", 0), succeeded)
-
-
-_PERCENTILES = re.compile(r"(50|99)% +([\d.]+)(us|ms|s)")
 
 
 @contextmanager
@@ -75,7 +24,7 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
     began = time.monotonic()
     if kind.path:
         wrk = Wrk(
-            *(service, kind.path, kind.headers, kind.script),
+            *(service.url + kind.path, kind.headers, kind.script),
             **{"folder": folder, "connections": HOSTILE_CLIENTS, "seconds": 600},
         )
         time.sleep(1)  # until the clients are at full speed

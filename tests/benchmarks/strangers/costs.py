@@ -8,32 +8,30 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.benchmarks.processes import TICKS, cpu, processes, proportional_size
-from tests.benchmarks.service import Service
-from tests.benchmarks.strangers.clients import Wrk
+from tests.benchmarks.processes import cpu_seconds, memory, processes
 from tests.benchmarks.strangers.connections import opened
 from tests.benchmarks.strangers.kinds import Kind
+from tests.benchmarks.wrk import Wrk
+from tests.service import Service
 
 SECONDS = 2
 
 
 def thread_seconds(service: Service) -> float:
     """Return the CPU time in seconds of all threads except the first thread of each process."""
-    taken = 0.0
-    for pid in processes(service.process.pid):
-        for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-            if stat.parent.name != str(pid):
-                with suppress(FileNotFoundError, ProcessLookupError):
-                    fields = stat.read_text().rpartition(")")[2].split()
-                    taken += (int(fields[11]) + int(fields[12])) / TICKS
-    return taken
+    return sum(
+        thread.user_time + thread.system_time
+        for process in processes(service.process.pid)
+        for thread in process.threads()
+        if thread.id != process.pid
+    )
 
 
 def temporary_bytes(service: Service) -> int:
     """Return the size in bytes of all open files of the service that are on a disk and have no name."""
     size = 0
-    for pid in processes(service.process.pid):
-        for link in Path(f"/proc/{pid}/fd").glob("*"):
+    for process in processes(service.process.pid):
+        for link in Path(f"/proc/{process.pid}/fd").glob("*"):
             with suppress(OSError):
                 target = str(link.readlink())
                 if target.endswith("(deleted)") and not target.startswith(("/dev/shm/", "/memfd:", "/dev/zero")):
@@ -63,19 +61,19 @@ def largest(measure: Callable[[], int]) -> Iterator[list[int]]:
 def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, float, float, float]:
     """Return the CPU time in ms, KiB that stay allocated, bytes on a disk, threads in use, and the time in ms."""
     pid = service.process.pid
-    size = proportional_size(service)
-    began, threads, before = cpu(pid), thread_seconds(service), time.monotonic()
+    size = memory(pid)
+    began, threads, before = cpu_seconds(pid), thread_seconds(service), time.monotonic()
     with largest(lambda: temporary_bytes(service)) as disk:
         if kind.path:
             options = {"folder": folder, "connections": 1, "seconds": SECONDS}
-            responses = Wrk(service, kind.path, kind.headers, kind.script, **options).responses()
+            responses = Wrk(service.url + kind.path, kind.headers, kind.script, **options).responses()
             number, milliseconds = responses.number, responses.median
         else:
             number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
             milliseconds = (time.monotonic() - before) * 1000 / number
-    spent = sum(taken - began.get(process, 0) for process, taken in cpu(pid).items())
+    spent = cpu_seconds(pid) - began
     on_threads = (thread_seconds(service) - threads) / spent if spent else 0
-    grown = (proportional_size(service) - size) * 1024 / number
+    grown = (memory(pid) - size) * 1024 / number
     return spent / number * 1000, grown, disk[0], float(on_threads > 0.2), milliseconds
 
 

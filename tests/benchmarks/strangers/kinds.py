@@ -6,7 +6,7 @@ from typing import NamedTuple
 import httpx
 
 from petservice.apikeys import keys
-from tests.benchmarks.service import Service
+from tests.service import Service
 
 # The service trusts loopback clients as proxies, so these clients can claim any client address.
 ANY_ADDRESS = (

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.benchmarks.processes import processes
-from tests.benchmarks.service import Service, wait_until
 from tests.benchmarks.strangers.clients import hostile_clients
 from tests.benchmarks.strangers.kinds import Kind
 from tests.benchmarks.strangers.processor_time import ProcessorTime
 from tests.server.connections import Client, get
+from tests.service import Service
+from tests.waiting import wait_until
 
 SECONDS = 2
 
@@ -44,8 +45,8 @@ def first_on_its_processor() -> Iterator[None]:
 
 def worker_of(service: Service) -> int:
     """Return the process id of the one worker."""
-    (worker,) = set(processes(service.process.pid)) - {service.process.pid}
-    return worker
+    _, worker = processes(service.process.pid)
+    return worker.pid
 
 
 def measured(service: Service, other: Other) -> list[float]:
