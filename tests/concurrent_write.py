@@ -1,4 +1,4 @@
-"""A write of another connection at a chosen moment, in tests with real transactions."""
+"""Functions that run at the same time on connections of their own, in tests with real transactions."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -32,3 +32,26 @@ def write_before(part: str, write: Callable[[], object]) -> Iterator[None]:
     with connection.execute_wrapper(execute_after_write):
         yield
     assert threads, f"No statement contains {part}"
+
+
+def together(*works: Callable[[], Any]) -> list[Any]:
+    """Run functions at the same time, each with its own connection, and return their results or exceptions."""
+    results: list[Any] = [None] * len(works)
+    start = threading.Barrier(len(works))
+
+    def run(number: int) -> None:
+        try:
+            connection.ensure_connection()
+            start.wait()
+            results[number] = works[number]()
+        except Exception as error:
+            results[number] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=[number]) for number in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.auth.models import User
 from django.core.cache import cache as django_cache
 from django.db import connection
 from django.test import Client, client
@@ -17,6 +18,7 @@ from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
 from petservice.handler import APIHandlerMixin
+from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
 from tests.redis_server import RedisServer, redis_used_by, running_redis
@@ -118,6 +120,12 @@ def create_key(db: None) -> Callable[..., str]:
 def api(create_key: Callable[..., str]) -> Client:
     """A test client that sends a read-and-write API key."""
     return Client(headers={"X-API-Key": create_key()})
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """A staff account with a password and no permissions."""
+    return User.objects.create_user("ada", password=PASSWORD, is_staff=True)
 
 
 @pytest.fixture

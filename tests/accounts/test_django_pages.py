@@ -14,6 +14,7 @@ from petservice.apikeys.models import APIKey
 from tests.accounts.pages import audit_of, form_of, page_of
 from tests.backoffice.login import INDEX, fail, log_in
 from tests.backoffice.pages import messages, submit
+from tests.backoffice.staff import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -61,8 +62,7 @@ def test_the_sessions_of_an_account_that_gets_a_box_back_do_not_begin_again(
     admin_client: Client, ada: User, box: str
 ) -> None:
     both = {"is_staff": "on", "is_active": "on"}
-    session = Client()
-    session.force_login(ada)
+    session = logged_in(ada)
     assert session.get(INDEX).status_code == 200
 
     for boxes in ({name: value for name, value in both.items() if name != box}, both):
@@ -74,8 +74,7 @@ def test_the_sessions_of_an_account_that_gets_a_box_back_do_not_begin_again(
 
 
 def test_a_new_e_mail_address_ends_no_session(admin_client: Client, ada: User) -> None:
-    session = Client()
-    session.force_login(ada)
+    session = logged_in(ada)
 
     submit(admin_client, user_page(ada), "user_form", {"email": "ada@example.com", "is_staff": "on", "is_active": "on"})
 
@@ -86,8 +85,7 @@ def test_a_new_e_mail_address_ends_no_session(admin_client: Client, ada: User) -
 def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_begin_again(
     admin_client: Client, ada: User
 ) -> None:
-    session = Client()
-    session.force_login(ada)
+    session = logged_in(ada)
     User.objects.filter(pk=ada.pk).update(is_staff=False)
 
     admin_client.post(page_of(ada), form_of(admin_client, page_of(ada)) | {"role": groups.PETS_AND_INVENTORY})

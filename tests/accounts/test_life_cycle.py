@@ -1,19 +1,19 @@
 """Administrators unlock, deactivate and reactivate accounts, and end their sessions."""
 
-import threading
+from functools import partial
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 
 from petservice.accounts.models import Account, PasswordLink
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, INDEX, fail, log_in
 from tests.backoffice.pages import messages
-from tests.backoffice.staff import staff
+from tests.backoffice.staff import logged_in, staff
+from tests.concurrent_write import together
 
 pytestmark = pytest.mark.django_db
 
@@ -24,12 +24,6 @@ def history_of(account: User) -> list[str]:
 
 def is_logged_in(client: Client) -> bool:
     return client.get(INDEX).status_code == 200
-
-
-def logged_in(account: User) -> Client:
-    client = Client()
-    client.force_login(account)
-    return client
 
 
 def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Client, ada: User) -> None:
@@ -137,20 +131,9 @@ def test_two_administrators_cannot_deactivate_each_other(db: None) -> None:
     names = ("one", "two")
     accounts = [User.objects.create_superuser(name, password="a long one") for name in names]
     clients = [logged_in(account) for account in accounts]
-    start = threading.Barrier(2)
+    others = [page_of(account, "deactivate") for account in reversed(accounts)]
 
-    def deactivate_the_other(number: int) -> None:
-        start.wait()
-        try:
-            clients[number].post(page_of(accounts[1 - number], "deactivate"))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=deactivate_the_other, args=[number]) for number in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*(partial(client.post, other) for client, other in zip(clients, others, strict=True)))
 
     assert User.objects.filter(is_active=True).count() == 1
 

@@ -1,13 +1,12 @@
 """A link sets the password of its account once, within three days, and its token is stored and logged nowhere."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -30,7 +29,8 @@ from tests.accounts.pages import (
 )
 from tests.backoffice.login import LOGIN, PASSWORD, assert_staff_page, fail, log_in
 from tests.backoffice.pages import fields_of, messages, read
-from tests.concurrent_write import only_on_postgresql, write_before
+from tests.backoffice.staff import logged_in, staff
+from tests.concurrent_write import only_on_postgresql, together, write_before
 
 pytestmark = pytest.mark.django_db
 
@@ -74,22 +74,10 @@ def test_two_people_with_the_same_link_cannot_both_set_a_password(admin_client: 
     browsers = [Client(), Client()]
     for browser in browsers:
         browser.get(link)
-    start, statuses = threading.Barrier(2), []
 
-    def set_password(browser: Client) -> None:
-        start.wait()
-        try:
-            statuses.append(browser.post(SET_PASSWORD, PASSWORDS).status_code)
-        finally:
-            connection.close()
+    responses = together(*(partial(browser.post, SET_PASSWORD, PASSWORDS) for browser in browsers))
 
-    threads = [threading.Thread(target=set_password, args=[browser]) for browser in browsers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sorted(statuses) == [302, 410]
+    assert sorted(response.status_code for response in responses) == [302, 410]
 
 
 def test_a_link_works_for_three_days(admin_client: Client, ada: User) -> None:
@@ -148,8 +136,7 @@ def test_the_password_must_be_valid_and_nothing_is_changed_before(admin_client: 
 
 
 def test_a_password_set_by_link_unlocks_the_account_and_ends_its_sessions(admin_client: Client, ada: User) -> None:
-    session = Client()
-    session.force_login(ada)
+    session = logged_in(ada)
     fail()
     assert log_in().status_code == 429
 
@@ -181,12 +168,6 @@ def test_the_security_token_is_required(ada: User, admin_client: Client) -> None
 # Creation.
 
 
-def log_in_as(name: str) -> Client:
-    client = Client()
-    client.force_login(User.objects.get(username=name))
-    return client
-
-
 def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client: Client) -> None:
     fields = read(admin_client, ADD, "account_form") | NEW
     first = admin_client.post(ADD, fields)
@@ -195,8 +176,7 @@ def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client
     second = admin_client.post(ADD, fields, follow=True)
     other = admin_client.post(page_of(User.objects.get(username="eve"), "link"), fields, follow=True)
 
-    User.objects.create_user("bob", is_staff=True)
-    assert log_in_as("bob").post(ADD, fields).status_code == 403, "the message names an account"
+    assert staff().post(ADD, fields).status_code == 403, "the message names an account"
     for response in (second, other):
         assert "already submitted and created a password link for eve" in messages(response)[-1]
         assert "pets_link_" not in response.content.decode()
@@ -208,7 +188,7 @@ def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client
 @pytest.mark.django_db(transaction=True)
 def test_a_form_that_is_sent_twice_at_the_same_time_creates_one_link(admin_client: Client, ada: User) -> None:
     url = page_of(ada, "link")
-    fields, other = read(admin_client, url, "account-action"), log_in_as("admin")
+    fields, other = read(admin_client, url, "account-action"), logged_in(User.objects.get(username="admin"))
 
     with write_before("FOR UPDATE", lambda: other.post(url, fields)):
         response = admin_client.post(url, fields, follow=True)

@@ -15,7 +15,7 @@ from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KE
 from tests.accounts.pages import ADD, LIST, NEW, audit_of, form_of, link_in, new_account, page_of
 from tests.backoffice.login import PASSWORD, fail
 from tests.backoffice.pages import messages, read
-from tests.backoffice.staff import staff
+from tests.backoffice.staff import granted, logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -80,9 +80,7 @@ def test_the_menu_offers_staff_accounts_before_the_pages_of_django(admin_client:
 
 @pytest.mark.parametrize("permission", ["add_user", "change_user", "view_user", "view_group"])
 def test_a_permission_of_django_opens_no_page_of_accounts(permission: str) -> None:
-    client = staff()
-    user = User.objects.get()
-    user.user_permissions.add(Permission.objects.get(codename=permission))
+    client, user = granted(permission), User.objects.get()
 
     urls = [LIST, ADD, page_of(user), *map(reverse, ("admin:auth_user_changelist", "admin:auth_group_changelist"))]
     assert [client.get(url).status_code for url in urls] == [403] * 5
@@ -230,8 +228,7 @@ def test_the_own_account_and_the_last_administrator_keep_the_role(admin_client: 
     assert "This is your own account" in save(admin_client, admin_user, fields | NEW).content.decode()
 
     other = User.objects.create_superuser("other")  # without a password, so it cannot log in
-    client = Client()
-    client.force_login(other)
+    client = logged_in(other)
     assert "only administrator who can log in" in save(client, admin_user, fields | NEW).content.decode()
 
     assert rows(admin_client)["admin"][1:3] == ["Administrator", "Active"]

@@ -1,15 +1,15 @@
 """Two administrators who act at the same moment."""
 
-import threading
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.test import Client
 
 from petservice.accounts import services
 from tests.accounts.test_django_pages import LIST, user_page
+from tests.backoffice.staff import logged_in
+from tests.concurrent_write import together
 
 
 def delete_in_list(victim: User) -> tuple[str, dict[str, Any]]:
@@ -27,22 +27,8 @@ def test_two_administrators_cannot_remove_each_other(remove: Any) -> None:
     for _ in range(3):
         User.objects.all().delete()
         bosses = [User.objects.create_superuser(name, password="a long one") for name in ("one", "two")]
-        clients = [Client(), Client()]
-        for client, boss in zip(clients, bosses, strict=True):
-            client.force_login(boss)
-        start = threading.Barrier(2)
+        clients = map(logged_in, bosses)
 
-        def act(client: Client, victim: User, start: threading.Barrier = start) -> None:
-            start.wait()
-            try:
-                client.post(*remove(victim))
-            finally:
-                connection.close()
-
-        threads = [threading.Thread(target=act, args=pair) for pair in zip(clients, bosses[::-1], strict=True)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(*(partial(client.post, *remove(boss)) for client, boss in zip(clients, bosses[::-1], strict=True)))
 
         assert services.usable_administrators().count() == 1

@@ -8,13 +8,9 @@ from django.test import Client
 
 from petservice.accounts import sessions
 from tests.backoffice.login import INDEX, LOGIN, PASSWORD
+from tests.backoffice.staff import logged_in
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return User.objects.create_user("ada", password=PASSWORD, is_staff=True)
 
 
 def log_in(name: str = "ada") -> Client:
@@ -30,8 +26,7 @@ def is_logged_in(client: Client) -> bool:
 def test_all_sessions_of_one_account_end_and_later_logins_work(ada: User) -> None:
     User.objects.create_user("bob", password=PASSWORD, is_staff=True)
     first, second, bobs = log_in(), log_in(), log_in("bob")
-    forced = Client()
-    forced.force_login(ada)
+    forced = logged_in(ada)
     assert is_logged_in(forced)
 
     for _ in range(2):

@@ -12,6 +12,7 @@ from django.utils import timezone
 from petservice.apikeys.admin import APIKeyAdmin
 from petservice.apikeys.models import IDLE_AFTER, APIKey
 from tests.apikeys.forms import ADD, FORM, LIST, shown_key, status_with
+from tests.backoffice.staff import staff
 
 
 def test_the_response_shows_a_created_key_and_the_key_works(admin_client: Client) -> None:
@@ -63,13 +64,10 @@ def test_sending_a_form_twice_at_the_same_time_creates_one_key(
     assert APIKey.objects.count() == 1
 
 
-def test_staff_without_the_permission_do_not_see_the_key_that_a_form_created(
-    admin_client: Client, client: Client, django_user_model: Any
-) -> None:
+def test_staff_without_the_permission_do_not_see_the_key_that_a_form_created(admin_client: Client) -> None:
     admin_client.post(ADD, FORM)
-    client.force_login(django_user_model.objects.create_user("bare", is_staff=True))
 
-    response = client.post(ADD, FORM)
+    response = staff().post(ADD, FORM)
 
     assert response.status_code == 403
     assert "Acme" not in response.content.decode() + str(response.cookies)

@@ -11,6 +11,8 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from tests.service import ROOT, Service
 
+pytestmark = pytest.mark.django_db
+
 
 def create_api_key(*arguments: str) -> tuple[str, str]:
     """Run the command, and return its standard output and standard error."""
@@ -25,7 +27,6 @@ def revoke_api_key(*arguments: str) -> str:
     return output.getvalue()
 
 
-@pytest.mark.django_db
 def test_create_api_key_writes_the_key_and_nothing_else_to_standard_output() -> None:
     output, errors = create_api_key("Acme's web shop")
 
@@ -47,7 +48,6 @@ def test_create_api_key_can_be_piped(service: Service) -> None:
     assert ended.stderr.startswith(f"Created Acme ({ended.stdout[:18]}…), read and write.")
 
 
-@pytest.mark.django_db
 def test_create_api_key_uses_its_options() -> None:
     before = timezone.now()
 
@@ -59,7 +59,6 @@ def test_create_api_key_uses_its_options() -> None:
     assert before + timedelta(days=90) <= api_key.expires_at <= timezone.now() + timedelta(days=90)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("span", "length"),
     [("1d", timedelta(days=1)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30))],
@@ -72,7 +71,6 @@ def test_create_api_key_accepts_days_hours_and_minutes(span: str, length: timede
     assert before + length <= APIKey.objects.get().expires_at <= timezone.now() + length
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "span", ["", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "1000000d", "soon"]
 )
@@ -83,7 +81,6 @@ def test_create_api_key_rejects_an_invalid_time_span(span: str) -> None:
     assert not APIKey.objects.exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["", "   ", "a" * 101])
 def test_create_api_key_rejects_a_name_that_is_too_short_or_too_long(name: str) -> None:
     with pytest.raises(CommandError, match="NAME must have 1 to 100 characters"):
@@ -92,7 +89,6 @@ def test_create_api_key_rejects_a_name_that_is_too_short_or_too_long(name: str) 
     assert not APIKey.objects.exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("arguments", [[], ["Acme", "--environment", "staging"], ["Acme", "another"]])
 def test_create_api_key_rejects_invalid_arguments(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
@@ -101,7 +97,6 @@ def test_create_api_key_rejects_invalid_arguments(arguments: list[str]) -> None:
     assert not APIKey.objects.exists()
 
 
-@pytest.mark.django_db
 def test_revoke_api_key_accepts_a_prefix() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
     other, _ = APIKey.objects.create_key(name="Other")
@@ -112,7 +107,6 @@ def test_revoke_api_key_accepts_a_prefix() -> None:
     assert not APIKey.objects.get(pk=other.pk).is_revoked
 
 
-@pytest.mark.django_db
 def test_revoke_api_key_accepts_a_complete_key_and_does_not_print_it() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
 
@@ -120,7 +114,6 @@ def test_revoke_api_key_accepts_a_complete_key_and_does_not_print_it() -> None:
     assert APIKey.objects.get().is_revoked
 
 
-@pytest.mark.django_db
 def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
     api_key.revoke(now=datetime(2026, 3, 1, 12, tzinfo=UTC))
@@ -129,13 +122,11 @@ def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:
     assert APIKey.objects.get().revoked_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.mark.django_db
 def test_revoke_api_key_names_an_unknown_prefix_in_its_error() -> None:
     with pytest.raises(CommandError, match="No API key begins with 'pets_test_00000000'"):
         revoke_api_key("pets_test_00000000")
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("length", [0, 1, 10, 17])
 def test_revoke_api_key_rejects_a_prefix_that_is_too_short(length: int) -> None:
     _, plain = APIKey.objects.create_key(name="Acme")

@@ -4,14 +4,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import ADD, FORM, ROTATE, shown_key, status_with
+from tests.backoffice.staff import granted
 
 DAY = timedelta(days=1)
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -121,10 +120,8 @@ def test_a_replacement_of_an_unknown_key_is_an_ordinary_new_key(admin_client: Cl
 
 
 @pytest.mark.django_db
-def test_staff_who_may_not_change_keys_cannot_replace_one_and_learn_nothing(client: Client) -> None:
-    user = get_user_model().objects.create_user("adder", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename="add_apikey"))
-    client.force_login(user)
+def test_staff_who_may_not_change_keys_cannot_replace_one_and_learn_nothing() -> None:
+    client = granted("add_apikey")
     old, _ = APIKey.objects.create_key(name="Secret project", revoked_at=PAST)
     usable, _ = APIKey.objects.create_key(name="Secret plan")
 

@@ -13,8 +13,9 @@ from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, sta
 from tests.redis_server import REDIS_PASSWORD, RedisServer, redis_used_by, running_redis
 from tests.service import free_port, make_certificate
 
+pytestmark = [pytest.mark.redis, pytest.mark.django_db]
 
-@pytest.mark.redis
+
 def test_a_request_above_the_limit_is_rejected_and_the_response_says_when_to_retry(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
@@ -28,7 +29,6 @@ def test_a_request_above_the_limit_is_rejected_and_the_response_says_when_to_ret
     assert int(response["Retry-After"]) <= 60
 
 
-@pytest.mark.redis
 def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
@@ -41,7 +41,6 @@ def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) 
     assert statuses(client, 3) == [200, 200, 429]
 
 
-@pytest.mark.redis
 def test_rejected_requests_do_not_count(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
 
@@ -50,7 +49,6 @@ def test_rejected_requests_do_not_count(redis_in_use: RedisServer) -> None:
     assert statuses(client, 3) == [200, 200, 429]
 
 
-@pytest.mark.redis
 @pytest.mark.parametrize("passed", [0.2, 57.5, 58.8])
 def test_a_request_after_the_time_in_retry_after_is_allowed(redis_in_use: RedisServer, passed: float) -> None:
     client = client_with(requests_per_minute=1)
@@ -72,7 +70,6 @@ def test_a_request_after_the_time_in_retry_after_is_allowed(redis_in_use: RedisS
     assert statuses(client, 1) == [200]
 
 
-@pytest.mark.redis
 def test_requests_that_do_not_use_the_key_do_not_count(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=1, access="read")
 
@@ -86,7 +83,6 @@ def test_requests_that_do_not_use_the_key_do_not_count(redis_in_use: RedisServer
     assert client.get("/v1/health").status_code == 200
 
 
-@pytest.mark.redis
 def test_all_other_requests_count_with_any_outcome(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=5)
 
@@ -106,7 +102,6 @@ def test_all_other_requests_count_with_any_outcome(redis_in_use: RedisServer) ->
     assert [response.status_code for response in responses] == [200, 400, 404, 400, 201, 429, 429, 429, 429]
 
 
-@pytest.mark.redis
 def test_each_key_has_its_own_count(redis_in_use: RedisServer) -> None:
     first, second, unlimited = (client_with(requests_per_minute=limit) for limit in (1, 2, None))
 
@@ -115,7 +110,6 @@ def test_each_key_has_its_own_count(redis_in_use: RedisServer) -> None:
     assert statuses(unlimited, 5) == [200] * 5
 
 
-@pytest.mark.redis
 def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
     client = client_with()
     assert statuses(client, 5) == [200] * 5
@@ -125,7 +119,6 @@ def test_a_changed_limit_holds_immediately(redis_in_use: RedisServer) -> None:
         assert statuses(client, len(expected)) == expected, limit
 
 
-@pytest.mark.redis
 def test_setting_the_clock_back_does_not_lock_clients_out(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
     assert statuses(client, 3) == [200, 200, 429]
@@ -135,7 +128,6 @@ def test_setting_the_clock_back_does_not_lock_clients_out(redis_in_use: RedisSer
     assert statuses(client, 3) == [200, 200, 429]
 
 
-@pytest.mark.redis
 def test_timestamps_expire_after_a_minute(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=2)
     for _ in range(3):
@@ -151,8 +143,6 @@ def test_timestamps_expire_after_a_minute(redis_in_use: RedisServer) -> None:
 # Connections to Redis.
 
 
-@pytest.mark.redis
-@pytest.mark.django_db
 def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySettings) -> None:
     path = tmp_path / "redis.sock"
     with (
@@ -162,8 +152,6 @@ def test_redis_is_reached_over_a_unix_socket(tmp_path: Path, settings: LazySetti
         assert statuses(client_with(requests_per_minute=2), 3) == [200, 200, 429]
 
 
-@pytest.mark.redis
-@pytest.mark.django_db
 @pytest.mark.parametrize("is_trusted", [True, False])
 def test_redis_is_reached_over_tls_if_its_certificate_is_trusted(
     tmp_path: Path, settings: LazySettings, caplog: pytest.LogCaptureFixture, is_trusted: bool

@@ -14,10 +14,11 @@ from django.urls import reverse
 from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import FORM
 
+pytestmark = pytest.mark.django_db
+
 CHANGE = "admin:apikeys_apikey_change"
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("limit", [0, -1])
 def test_the_database_rejects_a_limit_below_one(limit: int) -> None:
     with pytest.raises(IntegrityError):
@@ -105,7 +106,6 @@ def test_with_redis_the_field_of_the_limit_can_be_used(admin_client: Client, set
     assert "Maximum number of requests per minute" in field
 
 
-@pytest.mark.django_db
 def test_a_replacement_key_has_the_same_limit() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
 
@@ -114,7 +114,6 @@ def test_a_replacement_key_has_the_same_limit() -> None:
     assert replacement.requests_per_minute == 600
 
 
-@pytest.mark.django_db
 def test_create_api_key_sets_a_limit(settings: LazySettings, capsys: pytest.CaptureFixture[str]) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
 
@@ -123,7 +122,6 @@ def test_create_api_key_sets_a_limit(settings: LazySettings, capsys: pytest.Capt
     assert APIKey.objects.get().requests_per_minute == 600
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("limit", ["0", "-1", "", "1.5", "100001", "\u0661", "many"])
 def test_create_api_key_rejects_an_invalid_limit(settings: LazySettings, limit: str) -> None:
     settings.REDIS_URL = "redis://127.0.0.1/0"
@@ -134,7 +132,6 @@ def test_create_api_key_rejects_an_invalid_limit(settings: LazySettings, limit: 
     assert not APIKey.objects.exists()
 
 
-@pytest.mark.django_db
 def test_create_api_key_rejects_a_limit_without_redis_and_says_why() -> None:
     with pytest.raises(CommandError, match="--requests-per-minute needs Redis: set REDIS_URL"):
         call_command("create_api_key", "Acme", "--requests-per-minute", "600")

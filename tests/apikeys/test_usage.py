@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ from django.utils import timezone
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.apikeys.usage import UsageRecorder
+from tests.concurrent_write import together
+
+pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -36,7 +40,6 @@ def use(recorder: UsageRecorder, key: int, now: datetime, *, status: int = 200, 
     recorder.count(key, status, {"REMOTE_ADDR": address}, now.timestamp())
 
 
-@pytest.mark.django_db
 def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_one(
     create_key: Callable[..., str], key_usage: UsageRecorder
 ) -> None:
@@ -56,7 +59,6 @@ def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_o
     assert address == "2001:db8::7"
 
 
-@pytest.mark.django_db
 def test_a_failure_of_the_service_is_counted_as_its_own(
     create_key: Callable[..., str], key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +74,6 @@ def test_a_failure_of_the_service_is_counted_as_its_own(
     assert [*days().values()] == [(1, 0, 1)]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "fields", [{"revoked_at": NOW}, {"expires_at": NOW}, {"environment": "live"}], ids=lambda fields: next(iter(fields))
 )
@@ -88,7 +89,6 @@ def test_a_rejected_key_is_not_counted(client: Client, key_usage: UsageRecorder,
     assert (days(), last_use()) == ({}, (None, None))
 
 
-@pytest.mark.django_db
 def test_numbers_of_several_workers_and_days_are_added(key_usage: UsageRecorder) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     midnight = datetime(2026, 3, 2, tzinfo=UTC)
@@ -105,7 +105,6 @@ def test_numbers_of_several_workers_and_days_are_added(key_usage: UsageRecorder)
     assert days() == {date(2026, 3, 1): (2, 2, 0), date(2026, 3, 2): (3, 0, 2)}
 
 
-@pytest.mark.django_db
 def test_the_last_use_is_written_once_a_minute_and_none_is_lost(key_usage: UsageRecorder) -> None:
     """Each worker writes once a minute, so several try within the same minute."""
     api_key, _ = APIKey.objects.create_key(name="Acme")
@@ -125,7 +124,6 @@ def test_the_last_use_is_written_once_a_minute_and_none_is_lost(key_usage: Usage
     assert last_use() == (NOW + 20 * SECOND, "192.0.2.2"), "an earlier use replaced a later one"
 
 
-@pytest.mark.django_db
 def test_the_client_is_the_one_that_a_trusted_proxy_reports(key_usage: UsageRecorder, settings: LazySettings) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     meta = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9, 198.51.100.7"}
@@ -178,7 +176,6 @@ def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usa
     assert [requests for requests, _, _ in days().values()] == [1]
 
 
-@pytest.mark.django_db
 def test_memory_is_bounded_while_the_database_cannot_be_written(
     key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,7 +203,6 @@ def test_a_deleted_key_does_not_keep_others_from_being_written(key_usage: UsageR
     assert [*KeyDay.objects.values_list("api_key", "requests")] == [(api_key.pk, 1)]
 
 
-@pytest.mark.django_db
 def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
     oldest = NOW.date() - (USAGE_DAYS - 1) * DAY
@@ -225,30 +221,17 @@ def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_write_the_same_keys_at_the_same_time_lose_nothing() -> None:
     created = [APIKey.objects.create_key(name="Acme")[0].pk for _ in range(20)]
-    start = threading.Barrier(3)
-    errors: list[Exception] = []
 
     def work(own_order: list[int]) -> None:
         recorder = UsageRecorder(in_background=False)
-        start.wait()
-        try:
-            for number in range(5):
-                for key in own_order:
-                    use(recorder, key, NOW + number * SECOND)
-                recorder.write(NOW + number * 60 * SECOND)
-        except Exception as error:
-            errors.append(error)
-        finally:
-            connection.close()
+        for number in range(5):
+            for key in own_order:
+                use(recorder, key, NOW + number * SECOND)
+            recorder.write(NOW + number * 60 * SECOND)
 
     orders = [created, created[::-1], created[10:] + created[:10]]
-    workers = [threading.Thread(target=work, args=[order]) for order in orders]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
 
-    assert errors == []
+    assert together(*(partial(work, order) for order in orders)) == [None] * 3
     assert [*KeyDay.objects.values_list("requests", flat=True)] == [3 * 5] * 20
 
 

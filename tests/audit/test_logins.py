@@ -14,15 +14,10 @@ from petservice.audit.models import AuditEntry
 from petservice.audit.retention import remove_old_entries
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, fail, log_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 KIND = AuditEntry.Kind
 NOW = datetime(2026, 11, 24, 10, 7, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def ada(django_user_model: Any) -> Any:
-    return django_user_model.objects.create_user("ada", password=PASSWORD, is_staff=True)
 
 
 def entries() -> list[tuple[str, str, str | None, int]]:

@@ -7,12 +7,12 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from tests.backoffice.staff import PASSWORD
 from tests.running.test_pages import POLICY, policy
 
 LOGIN = reverse("admin:login")
 INDEX = reverse("admin:index")
 ADD = reverse("admin:pets_pet_add")
-PASSWORD = "a long one"
 HERE, ELSEWHERE = "192.0.2.7", "192.0.2.8"
 LIMIT = 5
 

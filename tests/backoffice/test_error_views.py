@@ -10,21 +10,19 @@ from django.urls import reverse
 from pets.admin.pages import PetAdmin
 from pets.models import Pet
 from tests.backoffice.login import ADD, INDEX, LOGIN, PASSWORD, assert_staff_page
+from tests.backoffice.staff import logged_in, staff
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 
-def test_a_page_without_permission_says_so_and_whom_to_ask(client: Client, ada: User) -> None:
-    client.force_login(ada)
-
-    response = client.get(ADD)
+def test_a_page_without_permission_says_so_and_whom_to_ask() -> None:
+    response = staff().get(ADD)
 
     assert_staff_page(response, 403, "Permission denied", "ask an administrator", "Log out", f'href="{INDEX}"')
 
 
 def test_a_form_without_a_security_token_is_rejected_with_an_explanation(admin_user: User) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(admin_user)
+    client = logged_in(admin_user, enforce_csrf_checks=True)
 
     assert_staff_page(client.post(ADD, {"name": "Rex"}), 403, "This form was not accepted", "send the form again")
 

@@ -1,7 +1,6 @@
 """The lockout after failed logins, and its page."""
 
 import re
-import threading
 from datetime import timedelta
 from io import StringIO
 
@@ -10,12 +9,12 @@ from axes.models import AccessAttempt
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import connection
 from django.db.models import F
 from django.http import HttpResponse
 from django.utils import timezone
 
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, PASSWORD, assert_staff_page, fail, log_in
+from tests.concurrent_write import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
@@ -112,20 +111,7 @@ def test_clients_without_an_address_are_counted_together() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_failures_are_all_counted() -> None:
-    start = threading.Barrier(LIMIT)
-
-    def attempt() -> None:
-        start.wait()
-        try:
-            fail(1)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=attempt) for _ in range(LIMIT)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*[lambda: fail(1)] * LIMIT)
 
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
     assert log_in().status_code == 429

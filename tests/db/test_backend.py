@@ -17,6 +17,8 @@ from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
 only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
 
 
@@ -53,7 +55,6 @@ def migrating(other: Other) -> Iterator[Future[None]]:
             future.result(timeout=30)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_one_process_at_a_time_migrates() -> None:
     one, two = Other(), Other()
     with migrating(one):
@@ -65,7 +66,6 @@ def test_one_process_at_a_time_migrates() -> None:
             assert two.has_lock.wait(10)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_failed_migration_releases_the_lock() -> None:
     with pytest.raises(ZeroDivisionError), backend().migration_lock():
         raise ZeroDivisionError
@@ -81,7 +81,6 @@ def second_connection() -> psycopg.Connection:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_process_that_waits_for_migrations_does_not_block_their_indexes() -> None:
     connection.ensure_connection()
     other = Other()
@@ -98,7 +97,6 @@ def test_process_that_waits_for_migrations_does_not_block_their_indexes() -> Non
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends() -> None:
     def try_both() -> list[bool]:
         try:
@@ -114,7 +112,6 @@ def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends() -> Non
         assert pool.submit(try_both).result(timeout=30) == [True, True]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
     columns = ["id", "name", "tag", "status", "created_at", "created_through"]
     now = connection.ops.adapt_datetimefield_value(timezone.now())
@@ -133,7 +130,6 @@ def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
     assert inventory_counts()["sold"] == 3
 
 
-@pytest.mark.django_db(transaction=True)
 def test_writers_wait_until_the_transaction_ends() -> None:
     order: list[str] = []
 
@@ -155,7 +151,6 @@ def test_writers_wait_until_the_transaction_ends() -> None:
     assert order == ["unlocked", "written"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_write_that_fails_for_another_reason_than_a_lock_raises_its_error() -> None:
     def fail() -> None:
         raise OperationalError("database or disk is full")

@@ -15,6 +15,8 @@ from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
 from tests.service import Service
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture(autouse=True)
 def first_creations(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +32,6 @@ def expected() -> set[tuple[str, str]]:
     return {(term, pet.pk) for pet in Pet.objects.all() for term in terms(pet.name, pet.tag)}
 
 
-@pytest.mark.django_db
 def test_the_index_has_the_terms_of_all_pets_after_any_write() -> None:
     pets = [create_pet(name=name, tag=tag) for name, tag in (("New York", None), ("Rex", "кот"), ("Rex", "dog"))]
     Pet.objects.bulk_create(Pet(name=f"Sir Max {number}") for number in range(5))
@@ -49,7 +50,6 @@ def test_the_index_has_the_terms_of_all_pets_after_any_write() -> None:
     assert not UnindexedPet.objects.exists()
 
 
-@pytest.mark.django_db
 def test_names_of_one_ascii_word_are_not_recorded() -> None:
     create_pet(name="Rex2", tag="guinea pig")
     Pet.objects.update(name="Max", status="sold")
@@ -58,7 +58,6 @@ def test_names_of_one_ascii_word_are_not_recorded() -> None:
     assert not UnindexedPet.objects.exists()
 
 
-@pytest.mark.django_db
 def test_a_creation_indexes_recorded_pets_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_INTERVAL", 5)
     key, _ = APIKey.objects.create_key(name="Acme")
@@ -71,7 +70,6 @@ def test_a_creation_indexes_recorded_pets_from_time_to_time(monkeypatch: pytest.
     assert SearchTerm.objects.exists()
 
 
-@pytest.mark.django_db
 def test_long_names_in_a_script_without_spaces_are_indexed_as_fast_as_they_are_created() -> None:
     for number in range(300):
         create_pet(name="".join(chr(0x4E00 + (number + 7 * place) % 5000) for place in range(255)))
@@ -79,7 +77,6 @@ def test_long_names_in_a_script_without_spaces_are_indexed_as_fast_as_they_are_c
     assert UnindexedPet.objects.count() < 60
 
 
-@pytest.mark.django_db
 def test_a_creation_succeeds_even_if_the_index_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -91,7 +88,6 @@ def test_a_creation_succeeds_even_if_the_index_cannot_be_written(
     assert "Pets were not indexed for the search" in caplog.text
 
 
-@pytest.mark.django_db
 def test_a_step_is_limited_by_the_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_MAX_TERMS", 100)
     for _ in range(5):

@@ -1,13 +1,11 @@
 """Undoing while others undo, change, delete or put back the same pets at the same time."""
 
-import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,39 +13,11 @@ from django.utils import timezone
 from pets import trash, undo
 from pets.models import ChangeSet, Pet, TrashedPet
 from tests.backoffice.pages import messages
-from tests.concurrent_write import only_on_postgresql, write_before
+from tests.concurrent_write import only_on_postgresql, together, write_before
 from tests.pets.admin.test_undo import TOO_LATE
 from tests.store.counts import assert_exact
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def ada() -> User:
-    return User.objects.create_user("ada", is_staff=True)
-
-
-def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run functions at the same time, each with its own connection, and return their results or exceptions."""
-    results: list[Any] = [None] * len(works)
-    start = threading.Barrier(len(works))
-
-    def run(number: int) -> None:
-        try:
-            connection.ensure_connection()
-            start.wait()
-            results[number] = works[number]()
-        except Exception as error:
-            results[number] = error
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=[number]) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def sold(owner: User, count: int = 200) -> ChangeSet:

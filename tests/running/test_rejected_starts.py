@@ -7,8 +7,9 @@ import pytest
 
 from tests.running.starts import refusal
 
+pytestmark = pytest.mark.once
 
-@pytest.mark.once
+
 def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> None:
     output = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
 
@@ -41,7 +42,6 @@ INVALID = {
 }
 
 
-@pytest.mark.once
 def test_each_invalid_variable_is_reported(tmp_path: Path) -> None:
     output = refusal(tmp_path, **{name: value for name, (value, _) in INVALID.items()})
 
@@ -50,7 +50,6 @@ def test_each_invalid_variable_is_reported(tmp_path: Path) -> None:
     assert "Tr0ub4dor" not in output
 
 
-@pytest.mark.once
 def test_arguments_that_gunicorn_cannot_use_are_rejected(tmp_path: Path) -> None:
     output = refusal(tmp_path, GUNICORN_CMD_ARGS="--workers many")
 
@@ -58,7 +57,6 @@ def test_arguments_that_gunicorn_cannot_use_are_rejected(tmp_path: Path) -> None
     assert "usage:" not in output
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "url",
     ["sqlite:////no/such/folder/pets.sqlite3", "postgres://ada:Tr0ub4dor@127.0.0.1:1/pets"],
@@ -71,7 +69,6 @@ def test_unusable_database_is_reported_without_its_password(tmp_path: Path, url:
     assert "Tr0ub4dor" not in output
 
 
-@pytest.mark.once
 def test_unwritable_data_directory_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

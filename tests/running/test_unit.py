@@ -19,12 +19,13 @@ from tests.databases import migrated_database_url
 from tests.documents import block
 from tests.service import ROOT, TLS, free_port
 
+pytestmark = pytest.mark.once
+
 UNIT = block("deployment.md", "systemd-unit")
 FILE = block("deployment.md", "systemd-environment")
 ENVIRONMENT = dict(line.split("=", 1) for line in FILE.splitlines())
 
 
-@pytest.mark.once
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "petservice.service"
@@ -36,7 +37,6 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (ended.returncode, messages) == (0, [])
 
 
-@pytest.mark.once
 def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], **ENVIRONMENT, "PETSERVICE_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
@@ -50,7 +50,6 @@ def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Pat
     assert options["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
-@pytest.mark.once
 def test_service_of_the_unit_notifies_systemd_and_stops_on_sigterm(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it

@@ -2,13 +2,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.backoffice.login import PASSWORD
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    """A staff account with a password and no permissions."""
-    return User.objects.create_user("ada", password=PASSWORD, is_staff=True)
+from tests.backoffice.staff import PASSWORD, logged_in
 
 
 @pytest.fixture
@@ -19,6 +13,4 @@ def boss(db: None) -> User:
 
 @pytest.fixture
 def boss_client(boss: User) -> Client:
-    client = Client()
-    client.force_login(boss)
-    return client
+    return logged_in(boss)

@@ -3,13 +3,17 @@
 import random
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
 
 from pets.models import Pet
 from store.services import inventory_counts
+from tests.concurrent_write import together
 from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact
+
+pytestmark = pytest.mark.django_db(transaction=True)
 
 WRITERS = 8
 ROUNDS = 12
@@ -35,33 +39,14 @@ def _write_at_random(seed: int) -> None:
             pet.save()
 
 
-@pytest.mark.django_db(transaction=True)
 def test_concurrent_writers_succeed_and_the_counts_stay_exact() -> None:
-    failures: list[Exception] = []
-    start = threading.Barrier(WRITERS)
+    failures = together(*(partial(_write_at_random, seed) for seed in range(WRITERS)))
 
-    def work(seed: int) -> None:
-        try:
-            connection.ensure_connection()
-            start.wait()
-            _write_at_random(seed)
-        except Exception as error:  # checked below, in the thread of the test
-            failures.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work, args=[seed]) for seed in range(WRITERS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert failures == []
+    assert failures == [None] * WRITERS
     assert Pet.objects.exists()
     assert_exact()
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_writer_does_not_wait_for_another_writer_of_the_same_status() -> None:
     """On SQLite writers wait for each other, so there the second writer must succeed after the first."""
     Pet.objects.create(name="Rex")

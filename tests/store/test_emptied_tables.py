@@ -9,12 +9,13 @@ from pets.models import Pet
 from store.services import inventory_counts
 from tests.store.counts import NONE, STATUSES, full_count
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
 
 def _empty(*tables: str) -> None:
     connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     "order",
     [["pets_pet", "store_inventorycounter"], ["store_inventorycounter", "pets_pet"], ["pets_pet"]],
@@ -33,7 +34,6 @@ def test_counts_of_emptied_tables_are_zero_and_counting_continues(order: list[st
     assert inventory_counts() == full_count() == NONE | {"pending": 1}
 
 
-@pytest.mark.django_db(transaction=True)
 def test_counts_are_zero_after_flush_and_counting_continues() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
 

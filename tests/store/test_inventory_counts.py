@@ -15,6 +15,8 @@ from store.services import inventory_counts
 from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact
 from tests.store.writes import WRITES, Write
 
+pytestmark = pytest.mark.django_db
+
 writes = st.tuples(st.sampled_from(WRITES), st.integers(0, 5), st.sampled_from(STATUSES), st.sampled_from(STATUSES))
 # A transaction is (is it rolled back, its writes). A write outside a transaction commits itself.
 transactions = st.tuples(st.booleans(), st.lists(writes, min_size=1, max_size=4))
@@ -40,7 +42,6 @@ def test_the_counts_equal_a_full_count_after_any_sequence_of_writes(steps: list[
         assert_exact()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_is_counted(write: Write) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 3)
@@ -50,7 +51,6 @@ def test_a_write_is_counted(write: Write) -> None:
     assert_exact()
 
 
-@pytest.mark.django_db
 def test_a_rolled_back_savepoint_is_not_counted() -> None:
     Pet.objects.create(name="Rex")
     with suppress(ProvokedError), transaction.atomic():
@@ -60,7 +60,6 @@ def test_a_rolled_back_savepoint_is_not_counted() -> None:
     assert inventory_counts() == NONE | {"available": 1}
 
 
-@pytest.mark.django_db
 def test_a_failed_statement_is_not_counted() -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Pet.objects.bulk_create([Pet(name="Rex"), Pet(name="")])
@@ -68,7 +67,6 @@ def test_a_failed_statement_is_not_counted() -> None:
     assert inventory_counts() == NONE
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("status", STATUSES)
 def test_the_inventory_always_has_all_three_counts(status: str) -> None:
     assert inventory_counts() == NONE
@@ -78,7 +76,6 @@ def test_the_inventory_always_has_all_three_counts(status: str) -> None:
     assert inventory_counts() == NONE | {status: 1}
 
 
-@pytest.mark.django_db
 def test_reading_the_counts_does_not_read_the_pets(django_assert_num_queries) -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 10)
 

@@ -10,6 +10,8 @@ from store.models import InventoryCounter
 from store.services import inventory_counts, reconcile_inventory
 from tests.store.counts import NONE, assert_exact, full_count
 
+pytestmark = pytest.mark.django_db
+
 
 def reconcile() -> str:
     output = StringIO()
@@ -17,7 +19,6 @@ def reconcile() -> str:
     return output.getvalue()
 
 
-@pytest.mark.django_db
 def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     InventoryCounter.objects.filter(status="available").delete()
@@ -31,7 +32,6 @@ def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
     assert_exact()
 
 
-@pytest.mark.django_db
 def test_reconcile_changes_nothing_if_the_counts_are_correct() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     before = list(InventoryCounter.objects.order_by("pk").values())
@@ -40,7 +40,6 @@ def test_reconcile_changes_nothing_if_the_counts_are_correct() -> None:
     assert list(InventoryCounter.objects.order_by("pk").values()) == before
 
 
-@pytest.mark.django_db
 def test_counting_continues_after_a_correction() -> None:
     Pet.objects.create(name="Rex")
     InventoryCounter.objects.all().delete()

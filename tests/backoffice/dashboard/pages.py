@@ -6,11 +6,8 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
-
-from tests.backoffice.staff import staff
 
 INDEX = reverse("admin:index")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -19,14 +16,6 @@ DAY = timedelta(days=1)
 
 def page(client: Client) -> str:
     return client.get(INDEX).content.decode()
-
-
-def granted(*codenames: str) -> Client:
-    """Return a client of staff with these permissions and no others."""
-    client = staff()
-    user = get_user_model().objects.get(username="someone")
-    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
-    return client
 
 
 def log(flag: int, records: Iterable[Any], message: object = "") -> None:

@@ -17,8 +17,8 @@ from petservice.admin_pages import charts
 from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
 from petservice.backoffice import dashboard
 from store.models import InventoryCounter
-from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, granted, page
-from tests.backoffice.staff import staff
+from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, page
+from tests.backoffice.staff import granted, staff
 
 pytestmark = pytest.mark.django_db
 

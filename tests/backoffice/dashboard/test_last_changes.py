@@ -15,8 +15,8 @@ from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import dashboard
 from store.models import InventoryItem
-from tests.backoffice.dashboard.pages import NOW, granted, log, page
-from tests.backoffice.staff import staff
+from tests.backoffice.dashboard.pages import NOW, log, page
+from tests.backoffice.staff import granted, staff
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import dashboard
-from tests.backoffice.dashboard.pages import granted, log, page
-from tests.backoffice.staff import staff
+from tests.backoffice.dashboard.pages import log, page
+from tests.backoffice.staff import granted, staff
 
 pytestmark = pytest.mark.django_db
 

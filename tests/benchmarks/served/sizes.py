@@ -9,7 +9,7 @@ from tests.benchmarks.load import load
 from tests.benchmarks.processes import memory as memory_of
 from tests.service import running_service
 
-FEW, MANY = 300, 600
+FEW, MANY = 10_000, 1_000_000
 WORKERS = 2
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
@@ -11,6 +12,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, send, submit
+from tests.backoffice.staff import logged_in
 from tests.pets.admin.pet_pages import INVENTORY, histories, page_of
 
 
@@ -85,10 +87,9 @@ def test_the_page_of_a_pet_that_does_not_exist_says_so(staff: Client, odd: str) 
     assert ["Perhaps it was deleted?" in message for message in messages(response)] == [True]
 
 
-def test_a_post_without_the_csrf_token_changes_nothing(admin_user: object) -> None:
+def test_a_post_without_the_csrf_token_changes_nothing(admin_user: User) -> None:
     pet = create_pet(name="Rex")
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(admin_user)  # type: ignore[arg-type]
+    client = logged_in(admin_user, enforce_csrf_checks=True)
     row = {"form-0-id": pet.pk, "initial-form-0-status": "available", "form-0-status": "sold", "_save": "Save"}
 
     for url, fields in {reverse("admin:pets_pet_add"): {"name": "Tom"}, INVENTORY: row}.items():

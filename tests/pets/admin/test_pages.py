@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
@@ -16,6 +15,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from tests.backoffice.pages import submit
+from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
 
 
@@ -86,10 +86,7 @@ def test_the_page_of_a_pet_without_a_known_creator_says_unknown(staff: Client, a
 
 
 def test_staff_without_permission_for_keys_see_only_that_the_api_created_a_pet(pets_of_all_creators: str) -> None:
-    user = get_user_model().objects.create_user("ada", is_staff=True)
-    user.groups.add(Group.objects.get(name=groups.PETS_AND_INVENTORY))
-    client = Client()
-    client.force_login(user)
+    client = staff_of(groups.PETS_AND_INVENTORY)
 
     assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
     for pet in Pet.objects.all():

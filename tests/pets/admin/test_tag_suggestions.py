@@ -1,9 +1,11 @@
 """The tags that pages suggest."""
 
+import pytest
 from django.test import Client
 
 from pets.admin import tag_suggestions
 from pets.models import Pet
+from tests.backoffice.staff import granted
 from tests.pets.admin.pet_pages import LIST
 
 
@@ -27,3 +29,13 @@ def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:
     suggestions = staff.get(f"{LIST}tags/", {"q": "TAG"}).json()["suggestions"]
 
     assert suggestions == [f"tag {number:03}" for number in range(tag_suggestions._MAX_SUGGESTIONS)]
+
+
+@pytest.mark.django_db
+def test_staff_without_the_permission_get_no_suggestions() -> None:
+    Pet.objects.create(name="Rex", tag="secret")
+
+    response = granted("view_apikey").get(f"{LIST}tags/", {"q": "s"})
+
+    assert response.status_code == 403
+    assert "secret" not in response.content.decode()

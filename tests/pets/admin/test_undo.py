@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +16,7 @@ from pets.services import create_pet
 from petservice.audit.models import AuditEntry
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
+from tests.backoffice.staff import granted, logged_in
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, page_of
@@ -35,14 +36,6 @@ def undo(client: Client, response: Any) -> Any:
 
 def values() -> set[tuple[Any, ...]]:
     return set(Pet.objects.values_list("id", "name", "tag", "status", "created_at", "created_by"))
-
-
-def granted(*permissions: str, username: str = "ada") -> Client:
-    user = User.objects.create_user(username, is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
@@ -209,8 +202,7 @@ def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
 
 def test_a_page_that_is_only_opened_and_a_form_without_its_token_undo_nothing(staff: Client, admin_user: User) -> None:
     changed = act(staff, "mark_as_sold", {}, create_pet(name="Rex"))
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(admin_user)
+    strict = logged_in(admin_user, enforce_csrf_checks=True)
 
     staff.get(undo_url(changed))
     assert strict.post(undo_url(changed)).status_code == 403
@@ -221,13 +213,13 @@ def test_a_page_that_is_only_opened_and_a_form_without_its_token_undo_nothing(st
 def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> None:
     changed = act(staff, "mark_as_sold", {}, create_pet(name="Rex"), url=INVENTORY)
     imported = confirm_import(staff, upload(staff, "name\nTom\n"))
-    stranger, clerk = granted("change_pet", "delete_pet"), granted("change_inventoryitem", username="bo")
+    stranger, clerk = granted("change_pet", "delete_pet"), granted("change_inventoryitem", name="bo")
 
     for client, response, status in (
         (stranger, changed, 403),
         (stranger, imported, 403),
         (clerk, imported, 403),
-        (granted(username="cy"), changed, 403),
+        (granted(name="cy"), changed, 403),
         (clerk, changed, 302),
     ):
         assert client.post(undo_url(response)).status_code == status

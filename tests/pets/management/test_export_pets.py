@@ -14,8 +14,9 @@ from pets.services import create_pet
 from petservice.exports.files import export
 from tests.pets.management.commands import run
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_the_oldest_pet_is_exported_first(tmp_path: Path) -> None:
     for name in ("Rex", "Tom", "Mia"):
         create_pet(name=name)
@@ -26,7 +27,6 @@ def test_the_oldest_pet_is_exported_first(tmp_path: Path) -> None:
     assert [json.loads(line)["name"] for line in lines] == ["Rex", "Tom", "Mia"]
 
 
-@pytest.mark.django_db
 def test_an_export_replaces_an_existing_file_and_leaves_no_other_file(file: Callable[..., Path]) -> None:
     path = file("x" * 10_000)
 
@@ -36,7 +36,6 @@ def test_an_export_replaces_an_existing_file_and_leaves_no_other_file(file: Call
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.django_db
 def test_an_export_follows_a_link_to_the_file_that_it_replaces(file: Callable[..., Path], tmp_path: Path) -> None:
     link = tmp_path / "link.csv"
     link.symlink_to(file("old"))
@@ -47,7 +46,6 @@ def test_an_export_follows_a_link_to_the_file_that_it_replaces(file: Callable[..
     assert link.read_bytes().startswith(b"id,")
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["/dev/null", "{folder}", "{folder}/gone/pets.csv"])
 def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path, name: str) -> None:
     name = name.format(folder=tmp_path)
@@ -59,7 +57,6 @@ def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path, name: str
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("error", "message"),
     [

@@ -14,6 +14,8 @@ from pets.models import Pet
 from petservice.api.validators import NOT_BLANK
 from tests.pets.management.commands import all_pets, run
 
+pytestmark = pytest.mark.django_db
+
 NAMES = ("pets.csv", "pets.jsonl")
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from("'=+-@\t\r\n\",;\ufeff"),
@@ -31,7 +33,6 @@ PETS = st.builds(
 )
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pets=st.lists(PETS, max_size=5, unique_by=lambda pet: pet.id))
@@ -47,7 +48,6 @@ def test_export_then_import_gives_the_same_pets(tmp_path: Path, name: str, pets:
     assert all_pets() == before
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("command", ["import_pets", "export_pets"])
 @pytest.mark.parametrize("name", ["-", "pets", "pets.txt"])
 def test_a_file_name_without_a_known_extension_needs_a_format(command: str, name: str) -> None:
@@ -55,7 +55,6 @@ def test_a_file_name_without_a_known_extension_needs_a_format(command: str, name
         call_command(command, name)
 
 
-@pytest.mark.django_db
 def test_the_format_can_be_chosen(file: Callable[..., Path], tmp_path: Path) -> None:
     run("import_pets", file('{"name": "Rex"}', "pets.txt"), "--format", "jsonl")
     run("export_pets", tmp_path / "pets.json", "--format", "csv")

@@ -17,6 +17,8 @@ from pets.services import create_pet
 from store.services import inventory_counts
 from tests.pets.management.commands import all_pets, run
 
+pytestmark = pytest.mark.django_db
+
 
 def errors_of_import(file: Path, *arguments: object) -> list[str]:
     """Run an import that fails, and return the lines of its errors."""
@@ -27,7 +29,6 @@ def errors_of_import(file: Path, *arguments: object) -> list[str]:
     return [*output.getvalue().splitlines(), str(caught.value)]
 
 
-@pytest.mark.django_db
 def test_imported_pets_are_available_and_created_by_the_command(file: Callable[..., Path]) -> None:
     before = datetime.now(UTC)
 
@@ -39,7 +40,6 @@ def test_imported_pets_are_available_and_created_by_the_command(file: Callable[.
     assert before <= rex.created_at == tom.created_at <= datetime.now(UTC)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("name", "options"), [("pets.json", ()), ("pets.txt", ("--format", "jsonl"))])
 def test_a_json_array_as_the_admin_exports_it_is_imported(
     file: Callable[..., Path], admin_client: Client, name: str, options: tuple[str, ...]
@@ -55,14 +55,12 @@ def test_a_json_array_as_the_admin_exports_it_is_imported(
     assert [pet[:-1] for pet in all_pets()] == before
 
 
-@pytest.mark.django_db
 def test_imported_pets_are_counted(file: Callable[..., Path]) -> None:
     run("import_pets", file("name,status\nRex,sold\nTom,\n"))
 
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
 
 
-@pytest.mark.django_db
 def test_an_imported_pet_is_stored_like_a_created_pet(file: Callable[..., Path]) -> None:
     """SQLite compares times as text."""
     created_at = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -75,7 +73,6 @@ def test_an_imported_pet_is_stored_like_a_created_pet(file: Callable[..., Path])
     assert imported == created
 
 
-@pytest.mark.django_db
 def test_the_throughput_is_printed(file: Callable[..., Path], tmp_path: Path) -> None:
     content = "name\n" + "Rex\n" * 1500
 
@@ -85,7 +82,6 @@ def test_the_throughput_is_printed(file: Callable[..., Path], tmp_path: Path) ->
         assert output.count("\n") == 1
 
 
-@pytest.mark.django_db
 def test_an_invalid_row_is_reported_with_its_line_and_nothing_is_imported(file: Callable[..., Path]) -> None:
     rows = ["Rex,dog", "Tom," + "x" * 300, "  ,cat"]
 
@@ -97,7 +93,6 @@ def test_an_invalid_row_is_reported_with_its_line_and_nothing_is_imported(file: 
     assert not Pet.objects.exists()
 
 
-@pytest.mark.django_db
 def test_a_broken_file_is_reported_after_the_errors_before_it(file: Callable[..., Path]) -> None:
     errors = errors_of_import(file('name,status\nRex,gone\nTom,"sold\n'))
 
@@ -105,7 +100,6 @@ def test_a_broken_file_is_reported_after_the_errors_before_it(file: Callable[...
     assert not Pet.objects.exists()
 
 
-@pytest.mark.django_db
 def test_only_the_first_twenty_errors_are_printed(file: Callable[..., Path]) -> None:
     *errors, end = errors_of_import(file("name,tag\n" + "Rex\n" * 5000))
 
@@ -113,7 +107,6 @@ def test_only_the_first_twenty_errors_are_printed(file: Callable[..., Path]) -> 
     assert end == "Nothing was imported. There may be more errors."
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("apart", [1, 2500])
 def test_a_duplicate_id_is_rejected_with_both_lines(file: Callable[..., Path], apart: int) -> None:
     pet_id = new_pet_id()
@@ -125,7 +118,6 @@ def test_a_duplicate_id_is_rejected_with_both_lines(file: Callable[..., Path], a
     assert not Pet.objects.exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("before", [1, 2500])
 def test_an_existing_id_is_rejected_and_the_rows_before_it_are_not_imported(
     file: Callable[..., Path], before: int
@@ -140,7 +132,6 @@ def test_an_existing_id_is_rejected_and_the_rows_before_it_are_not_imported(
     assert inventory_counts()["available"] == 1
 
 
-@pytest.mark.django_db
 def test_all_existing_ids_are_printed(file: Callable[..., Path], tmp_path: Path) -> None:
     for _ in range(3):
         create_pet(name="Rex")
@@ -154,7 +145,6 @@ def test_all_existing_ids_are_printed(file: Callable[..., Path], tmp_path: Path)
     ]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["gone.csv", ".", "folder.csv"])
 def test_the_error_for_an_unreadable_file_has_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()

@@ -10,8 +10,9 @@ from pets.admin import import_export
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet
+from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.pets.admin.import_export.import_pages import CONFIRM, IMPORT, LIST, MakeStaff, cells, confirm, stored, upload
+from tests.pets.admin.import_export.import_pages import CONFIRM, IMPORT, IMPORTER, LIST, cells, confirm, stored, upload
 
 
 def test_a_repeated_confirmation_imports_nothing(staff: Client) -> None:
@@ -37,10 +38,10 @@ def test_two_concurrent_confirmations_import_once(staff: Client, monkeypatch: py
     assert Pet.objects.count() == 1
 
 
-def test_only_the_user_who_uploaded_a_file_can_confirm_it(staff: Client, make_staff: MakeStaff) -> None:
+def test_only_the_user_who_uploaded_a_file_can_confirm_it(staff: Client) -> None:
     page = upload(staff, "name\nRex\n")
 
-    confirm(make_staff("view", "add", "change", username="al"), page)
+    confirm(granted(*IMPORTER, name="al"), page)
 
     assert not Pet.objects.exists()
     confirm(staff, page)

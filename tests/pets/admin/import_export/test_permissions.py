@@ -3,16 +3,18 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
+from tests.backoffice.staff import granted, logged_in
 from tests.pets.admin.import_export.import_pages import (
     CONFIRM,
     EXPORT,
     IMPORT,
+    IMPORTER,
     LIST,
-    MakeStaff,
     confirm,
     exported,
     upload,
@@ -22,17 +24,17 @@ from tests.pets.admin.import_export.import_pages import (
 @pytest.mark.parametrize(
     ("permissions", "may_import", "may_export"),
     [
-        (("view", "add", "change"), True, True),
-        (("view", "add"), False, True),
-        (("view", "change"), False, True),
-        (("view",), False, True),
+        (IMPORTER, True, True),
+        (("view_pet", "add_pet"), False, True),
+        (("view_pet", "change_pet"), False, True),
+        (("view_pet",), False, True),
         ((), False, False),
     ],
 )
 def test_import_and_export_need_permissions(
-    make_staff: MakeStaff, permissions: tuple[str, ...], may_import: bool, may_export: bool
+    db: None, permissions: tuple[str, ...], may_import: bool, may_export: bool
 ) -> None:
-    client = make_staff(*permissions)
+    client = granted(*permissions)
 
     assert (client.get(IMPORT).status_code == 200) is may_import
     assert (upload(client, "name\nRex\n").status_code == 200) is may_import
@@ -61,8 +63,7 @@ def test_an_anonymous_user_is_redirected_to_the_login(url: str) -> None:
         assert response["Location"].startswith(reverse("admin:login"))
 
 
-def test_an_upload_without_the_csrf_token_is_rejected(admin_user: object) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(admin_user)  # type: ignore[arg-type]
+def test_an_upload_without_the_csrf_token_is_rejected(admin_user: User) -> None:
+    client = logged_in(admin_user, enforce_csrf_checks=True)
 
     assert upload(client, "name\nRex\n").status_code == 403

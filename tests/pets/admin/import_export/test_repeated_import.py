@@ -4,26 +4,25 @@ from django.test import Client
 
 from pets.models import ImportedFile, Pet
 from petservice.audit.models import AuditEntry
-from tests.pets.admin.import_export.import_pages import IMPORT, MakeStaff, cells, confirm, exported, stored, upload
+from tests.backoffice.staff import granted
+from tests.pets.admin.import_export.import_pages import IMPORT, IMPORTER, cells, confirm, exported, stored, upload
 
 FILE = "Name;TAG\r\nRex;dog\r\n"
 BEFORE = "This file was imported before"
 
 
-def test_the_preview_says_when_and_by_whom_the_file_was_imported_before(staff: Client, make_staff: MakeStaff) -> None:
+def test_the_preview_says_when_and_by_whom_the_file_was_imported_before(staff: Client) -> None:
     page = upload(staff, FILE)
     assert BEFORE not in page.content.decode()
     confirm(staff, page)
 
-    page = upload(make_staff("view", "add", "change", username="bea"), FILE)
+    page = upload(granted(*IMPORTER, name="bea"), FILE)
     assert f"{BEFORE}: on {ImportedFile.objects.get().imported_at:%Y-%m-%d %H:%M} UTC by jo" in page.content.decode()
     assert BEFORE not in upload(staff, FILE + "Tom;\r\n").content.decode()
 
 
-def test_a_file_that_someone_else_imported_after_the_preview_is_previewed_again(
-    staff: Client, make_staff: MakeStaff
-) -> None:
-    other = make_staff("view", "add", "change", username="bea")
+def test_a_file_that_someone_else_imported_after_the_preview_is_previewed_again(staff: Client) -> None:
+    other = granted(*IMPORTER, name="bea")
     page, page_of_other = upload(staff, FILE), upload(other, FILE)
     confirm(other, page_of_other)
 
@@ -44,7 +43,7 @@ def test_a_confirmation_that_is_sent_twice_imports_once(staff: Client) -> None:
     assert Pet.objects.count() == 1
 
 
-def test_the_templates_can_be_imported(staff: Client, make_staff: MakeStaff) -> None:
+def test_the_templates_can_be_imported(staff: Client) -> None:
     page = staff.get(IMPORT).content.decode()
 
     for name, file in (("csv", "a.csv"), ("csv-semicolons", "b.csv"), ("json", "c.json")):
@@ -55,7 +54,7 @@ def test_the_templates_can_be_imported(staff: Client, make_staff: MakeStaff) -> 
             ["New", "Mia", "", "pending"],
         ]
     assert staff.get(f"{IMPORT}template/other/").status_code == 404
-    assert make_staff("view", username="bea").get(f"{IMPORT}template/csv/").status_code == 403
+    assert granted("view_pet", name="bea").get(f"{IMPORT}template/csv/").status_code == 403
     assert stored() == []
 
 
