@@ -50,6 +50,8 @@ def test_staff_choose_a_usual_lifetime(admin_client: Client, lifetime: str, days
         ({"lifetime": "90", "expires_at_0": "2099-12-24"}, "You also entered a day."),
         ({"lifetime": "own", "expires_at_0": "2020-01-01"}, "This time is in the past"),
         ({"lifetime": "90", "expires_at_0": "x"}, "Enter a valid date."),
+        ({"lifetime": "own", "expires_at_1": "12:00:00"}, "Enter a valid date."),
+        ({"name": ""}, "This field is required."),
         ({"lifetime": "7"}, "Select a valid choice."),
         ({"lifetime": ""}, "This field is required."),
         ({"access": ""}, "This field is required."),

@@ -35,14 +35,6 @@ def test_a_file_that_someone_else_imported_after_the_preview_is_previewed_again(
     assert Pet.objects.count() == 2
 
 
-def test_a_confirmation_that_is_sent_twice_imports_once(staff: Client) -> None:
-    page = upload(staff, FILE)
-    confirm(staff, page)
-
-    assert "the file was already imported" in confirm(staff, page).content.decode()
-    assert Pet.objects.count() == 1
-
-
 def test_the_templates_can_be_imported(staff: Client) -> None:
     page = staff.get(IMPORT).content.decode()
 
