@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.databases import fresh_database_url
+from tests.databases import migrated_database_url
 from tests.service import Service, running_service
 
 # The environment variable with the folder for screenshots. By default they are with the other temporary files.
@@ -51,15 +51,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @contextmanager
-def running_site(folder: Path) -> Iterator[Service]:
-    """Run a service with the staff account `staff`, whose password is `a long one`."""
-    with fresh_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
-        running.manage(
-            "shell",
-            "-c",
-            "from django.contrib.auth import get_user_model as user; "
-            "user().objects.create_superuser('staff', password='a long one')",
-        )
+def running_site(folder: Path, fill: str = "") -> Iterator[Service]:
+    """Run a service with the staff account `staff`, whose password is `a long one`, after a program that fills it."""
+    with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
+        running.create_staff("staff", "a long one")
+        if fill:
+            running.manage("shell", "-v", "0", "-c", fill)
         yield running
 
 
@@ -89,6 +86,13 @@ def staff_page(page: Page) -> Page:
     page.get_by_label("Password").fill("a long one")
     page.get_by_role("button", name="Log in").click()
     return page
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(page: Page, request: pytest.FixtureRequest) -> str:
+    """The colour scheme that the browser asks for, each in turn."""
+    page.emulate_media(color_scheme=request.param)
+    return str(request.param)
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,7 @@ from tests.browser.test_import_export import choose
 from tests.browser.test_pets import make
 from tests.service import Service
 
-
-@pytest.fixture(params=["light", "dark"], autouse=True)
-def scheme(page: Page, request: pytest.FixtureRequest) -> str:
-    page.emulate_media(color_scheme=request.param)
-    return request.param
+pytestmark = pytest.mark.usefixtures("scheme")
 
 
 def test_the_pages_of_a_visitor(page: Page) -> None:

@@ -30,8 +30,7 @@ LogEntry.objects.log_actions(get_user_model().objects.first().pk, pets[:2], CHAN
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with pets from the beginning, because it caches the counts of days for a minute."""
-    with running_site(tmp_path_factory.mktemp("dashboard")) as running:
-        running.manage("shell", "-v", "0", "-c", FILL)
+    with running_site(tmp_path_factory.mktemp("dashboard"), FILL) as running:
         yield running
 
 
@@ -40,12 +39,6 @@ def dashboard(staff_page: Page) -> Page:
     """The dashboard of an admin with pets, keys and changes."""
     staff_page.goto("/admin/")
     return staff_page
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request: pytest.FixtureRequest, page: Page) -> Iterator[str]:
-    page.emulate_media(color_scheme=request.param)
-    return request.param
 
 
 @pytest.mark.usefixtures("scheme")

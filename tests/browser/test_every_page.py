@@ -90,8 +90,7 @@ ESSENTIAL_MODES = ("dark-390", "light-zoomed")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_site(tmp_path_factory.mktemp("pages")) as running:
-        running.manage("shell", "-v", "0", "-c", FILL)
+    with running_site(tmp_path_factory.mktemp("pages"), FILL) as running:
         yield running
 
 

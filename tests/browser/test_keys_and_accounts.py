@@ -10,12 +10,6 @@ from tests.browser.accessibility import assert_accessible
 from tests.service import Service
 
 
-@pytest.fixture(params=["light", "dark"])
-def scheme(page: Page, request: pytest.FixtureRequest) -> str:
-    page.emulate_media(color_scheme=request.param)
-    return request.param
-
-
 def create_key(page: Page, name: str, **fields: str) -> None:
     page.goto("/admin/apikeys/apikey/add/")
     page.get_by_label("Name:").fill(name)
