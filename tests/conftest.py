@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import psycopg
@@ -156,21 +157,15 @@ def service_key(service: Service) -> str:
 
 
 @pytest.fixture(scope="session")
-def sync_service(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Plain gunicorn with its sync worker, on the database of the shared service."""
-    with _gunicorn("sync", service, tmp_path_factory) as running:
+def plain_gunicorn(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Service]]:
+    """Return a function that runs gunicorn with a WSGI worker, once for each, on the database of the shared service."""
+    with ExitStack() as stack:
+
+        @cache
+        def running(worker: str) -> Service:
+            folder = tmp_path_factory.mktemp(worker)
+            command = (*GUNICORN[worker], "--bind", f"unix:{folder}/socket")
+            url = service.environment["DATABASE_URL"]
+            return stack.enter_context(running_service(folder, command=command, DATABASE_URL=url))
+
         yield running
-
-
-@pytest.fixture(scope="session")
-def gthread_service(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Plain gunicorn with its gthread worker, on the database of the shared service."""
-    with _gunicorn("gthread", service, tmp_path_factory) as running:
-        yield running
-
-
-def _gunicorn(
-    worker: str, service: Service, tmp_path_factory: pytest.TempPathFactory
-) -> AbstractContextManager[Service]:
-    url, folder = service.environment["DATABASE_URL"], tmp_path_factory.mktemp(worker)
-    return running_service(folder, command=(*GUNICORN[worker], "--bind", f"unix:{folder}/socket"), DATABASE_URL=url)

@@ -188,7 +188,7 @@ def running_service(
     scheme = "https" if "TLS_CERTFILE" in variables else "http"
     service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment)
     try:
-        wait_until(lambda: process.poll() is not None or _responds(service.url))
+        wait_until(lambda: process.poll() is not None or responds(service.url))
         if process.poll() is not None:
             pytest.fail(f"serve ended with {process.returncode}:\n{log.read_text()}")
         yield service
@@ -206,7 +206,8 @@ def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, P
     return certificate, key
 
 
-def _responds(url: str) -> bool:
+def responds(url: str) -> bool:
+    """Return whether the service at a URL responds to health checks."""
     try:
         return httpx.get(f"{url}/v1/health", trust_env=False, verify=False).status_code == 200
     except httpx.TransportError:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -5,7 +6,7 @@ from pytest_django import DjangoDbBlocker
 
 from tests.contract.seed import seed
 from tests.contract.transports import ClientTransport, SocketTransport, Transport
-from tests.service import Service
+from tests.service import GUNICORN, Service
 
 
 @pytest.fixture(scope="session")
@@ -21,34 +22,29 @@ def client_transport(db: None) -> ClientTransport:
     return ClientTransport(seed())
 
 
-@pytest.fixture(scope="session")
-def sync_transport(socket_transport: SocketTransport, sync_service: Service) -> SocketTransport:
-    """A transport over sockets to plain gunicorn's sync worker."""
-    return replace(socket_transport, url=sync_service.url)
-
-
-@pytest.fixture(scope="session")
-def gthread_transport(socket_transport: SocketTransport, gthread_service: Service) -> SocketTransport:
-    """A transport over sockets to plain gunicorn's gthread worker."""
-    return replace(socket_transport, url=gthread_service.url)
-
-
-@pytest.fixture(params=["sync", "gthread"])
-def wsgi_transport(request: pytest.FixtureRequest) -> SocketTransport:
+@pytest.fixture(params=GUNICORN)
+def wsgi_transport(
+    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
+) -> SocketTransport:
     """A transport over sockets to plain gunicorn, for each of its WSGI workers in turn."""
-    transport: SocketTransport = request.getfixturevalue(f"{request.param}_transport")
-    return transport
+    return replace(socket_transport, url=plain_gunicorn(request.param).url)
 
 
-@pytest.fixture(params=["socket", "sync", "gthread"])
-def server_transport(request: pytest.FixtureRequest) -> SocketTransport:
+@pytest.fixture(params=["socket", *GUNICORN])
+def server_transport(
+    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
+) -> SocketTransport:
     """A transport over sockets, for each server in turn."""
-    transport: SocketTransport = request.getfixturevalue(f"{request.param}_transport")
-    return transport
+    url = socket_transport.url if request.param == "socket" else plain_gunicorn(request.param).url
+    return replace(socket_transport, url=url)
 
 
-@pytest.fixture(params=["client", "socket", "sync", "gthread"])
-def transport(request: pytest.FixtureRequest) -> Transport:
+@pytest.fixture(params=["client", "socket", *GUNICORN])
+def transport(
+    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
+) -> Transport:
     """Each transport in turn."""
+    if request.param in GUNICORN:
+        return replace(socket_transport, url=plain_gunicorn(request.param).url)
     transport: Transport = request.getfixturevalue(f"{request.param}_transport")
     return transport

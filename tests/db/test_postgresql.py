@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from django.test import Client as DjangoClient
 from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
+from tests.concurrent_write import together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
 from tests.service import ROOT, Service, log_in, running_service
@@ -107,24 +107,16 @@ def in_a_greenlet(function: Callable[[], list[str]]) -> list[str]:
         connections[DEFAULT_DB_ALIAS] = own
 
 
-def on_a_thread(function: Callable[[], list[str]]) -> list[str]:
-    found: list[str] = []
-    thread = threading.Thread(target=lambda: found.extend(function()))
-    thread.start()
-    thread.join()
-    return found
-
-
 @pytest.mark.django_db(transaction=True)
 def test_requests_have_timeouts_and_commands_have_none() -> None:
     assert in_a_greenlet(limits) == ["5s", "3s", "30s"]
-    assert on_a_thread(limits) == ["20s", "5s", "1min"]
+    assert together(limits) == [["20s", "5s", "1min"]]
     context = copy_context()
     context.run(unlimited.set, True)
     assert context.run(limits) == ["0", "0", "0"]
     # In a process that was started as a command, greenlets and threads have timeouts as well.
     assert context.run(in_a_greenlet, limits) == ["5s", "3s", "30s"]
-    assert context.run(on_a_thread, limits) == ["20s", "5s", "1min"]
+    assert context.run(together, limits) == [["20s", "5s", "1min"]]
 
 
 def test_frequent_statements_are_prepared(api: DjangoClient) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, folder_of, observed_service, processes, workers
 from tests.monitoring.requests import send
 from tests.service import ROOT, TLS, Service, free_port
@@ -65,15 +66,11 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
 
 def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
     """Try to start a service that must fail, and return the ended process."""
-    variables = {"PETSERVICE_DATA_DIR": str(folder), "DATABASE_URL": "", "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
-    return subprocess.run(
-        [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"],
-        cwd=ROOT,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"]
+    variables = {"PETSERVICE_DATA_DIR": str(folder), "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
+    with migrated_database_url(folder) as url:
+        environment = os.environ | variables | {"DATABASE_URL": url}
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])

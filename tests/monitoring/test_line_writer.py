@@ -16,7 +16,7 @@ from petservice.monitoring import line_writer
 from petservice.monitoring.line_writer import LIMIT, LineWriter
 from petservice.monitoring.logs import lost_lines
 from tests.databases import migrated_database_url
-from tests.service import ROOT, SERVE, TLS, free_port
+from tests.service import ROOT, SERVE, TLS, free_port, responds
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -37,7 +37,7 @@ def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: 
         ) as process:
             responses = 0
             try:
-                wait_until(lambda: _responds(port))
+                wait_until(lambda: responds(f"http://127.0.0.1:{port}"))
                 with ExitStack() as stack:
                     clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
                     for _ in range(250):  # about 250 KB of lines, more than the 64 KB of a pipe
@@ -50,13 +50,6 @@ def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: 
 
     assert responses == 1000
     assert sum(line.get("route") == "/v1/health" for line in lines) == responses
-
-
-def _responds(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -48,10 +49,9 @@ def test_wsgi_application_does_not_load_the_event_loop_server() -> None:
 
 
 @pytest.fixture(params=GUNICORN)
-def gunicorn(request: pytest.FixtureRequest) -> Service:
+def gunicorn(request: pytest.FixtureRequest, plain_gunicorn: Callable[[str], Service]) -> Service:
     """Plain gunicorn with each of its workers, on the database of the shared service."""
-    service: Service = request.getfixturevalue(f"{request.param}_service")
-    return service
+    return plain_gunicorn(request.param)
 
 
 def test_pages_and_their_files_are_served(gunicorn: Service) -> None:

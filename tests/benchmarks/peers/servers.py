@@ -11,11 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import httpx
-
 from tests.benchmarks.peers.databases import Database
 from tests.benchmarks.peers.pets import Access, Pet, as_csv, peer_access
-from tests.service import ROOT, free_port
+from tests.service import ROOT, free_port, responds
 from tests.waiting import wait_until
 
 HERE = Path(__file__).parent
@@ -168,7 +166,7 @@ def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]
         )
         base_url = f"http://127.0.0.1:{port}"
         try:
-            wait_until(lambda: process.poll() is not None or _responds(base_url), _START_TIMEOUT)
+            wait_until(lambda: process.poll() is not None or responds(base_url), _START_TIMEOUT)
             if process.poll() is not None:
                 raise RuntimeError(f"{server.name} does not start:\n{Path(log.name).read_text()}")
             yield base_url, process.pid
@@ -182,10 +180,3 @@ def _environment(server: Server, url: str, folder: Path) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder), "SECRET_KEY": "of-a-benchmark"}
     return environment | {"NODE_ENV": "production", "NODE_PATH": str(Path(server.python).parents[1] / "node_modules")}
-
-
-def _responds(base_url: str) -> bool:
-    try:
-        return httpx.get(f"{base_url}/v1/health", trust_env=False).is_success
-    except httpx.TransportError:
-        return False

@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
 from tests.benchmarks.load import CONNECTIONS, Load, Pauses
 from tests.benchmarks.served.sizes import WORKERS
-from tests.service import free_port
+from tests.service import free_port, responds
 from tests.waiting import wait_until
 
 
@@ -37,18 +35,11 @@ frontend control
     process = subprocess.Popen(["haproxy", "-f", file], stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: _responds(url))
+        wait_until(lambda: responds(url))
         yield url
     finally:
         process.terminate()
         process.wait()
-
-
-def _responds(url: str) -> bool:
-    try:
-        return httpx.get(url, trust_env=False).is_success
-    except httpx.TransportError:
-        return False
 
 
 def simulated_load(service_time: float, pauses: Pauses) -> Load:
