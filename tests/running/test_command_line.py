@@ -43,7 +43,7 @@ def test_command_calls_itself_petservice(
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_dir, "__file__", str(tmp_path / "petservice" / "configuration" / "data_dir.py"))
+    monkeypatch.setattr(data_dir, "_ROOT", tmp_path)
     assert data_dir.default_data_dir() == user_data_path("petservice", appauthor=False)
     (tmp_path / "manage.py").touch()
     assert data_dir.default_data_dir() == tmp_path / "data"
