@@ -25,25 +25,18 @@ class Command(BaseCommand):
         source = Path(connection.settings_dict["NAME"])
         if not source.is_file():
             raise CommandError(f"There is no database yet: {source}")
-        part = None
         try:
             # A temporary file until the copy is complete. Only the owner may read it, because it has digests of keys.
-            descriptor, name = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
-            part = Path(name)
-            os.close(descriptor)
-            with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part)) as copy:
-                database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
-                (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
-            if verdict != "ok":
-                raise CommandError(f"The copy is damaged, and so the database may be: {verdict}")
-            with part.open("rb") as copied:
-                os.fsync(copied.fileno())
-            os.link(part, file)  # unlike a rename, this replaces no existing file
+            with tempfile.NamedTemporaryFile(prefix=f"{file.name}.", dir=file.parent) as part:
+                with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part.name)) as copy:
+                    database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
+                    (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+                if verdict != "ok":
+                    raise CommandError(f"The copy is damaged, and so the database may be: {verdict}")
+                os.fsync(part.fileno())
+                os.link(part.name, file)  # unlike a rename, this replaces no existing file
         except FileExistsError as error:
             raise CommandError(f"{file} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{file} cannot be written: {error}") from error
-        finally:
-            if part:
-                part.unlink()
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")
