@@ -63,6 +63,17 @@ def execute(database: Path, *statements: str) -> None:
             file.execute(statement)
 
 
+def damage(database: Path) -> None:
+    """Let a database have a row that its table does not allow, which only a check of the whole file finds."""
+    execute(
+        database,
+        "CREATE TABLE song (name)",
+        "INSERT INTO song VALUES (NULL)",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE song (name NOT NULL)' WHERE name = 'song'",
+    )
+
+
 def files(folder: Path) -> dict[str, bytes]:
     """Return the content of all files but of those that the service keeps next to its database."""
     own = {"secret_key", f"{NAME}.lock", f"{NAME}.service"}

@@ -1,6 +1,7 @@
 """A backup that is made while clients write is complete, and can be restored as operations.md says."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, running_load
+from tests.faults.restores import NAME, damage
 from tests.faults.servers import PROGRAMS, primary
 from tests.service import ROOT, Service, running_service
 
@@ -159,9 +161,9 @@ def test_postgresql_backup_under_load_can_be_restored(tmp_path: Path, report: Ca
             report(Outcome("restored from a backup, PostgreSQL", 1, load.summary(), lost(service, key, expected)))
 
 
-def error_message(folder: Path, file: Path) -> str:
+def error_message(folder: Path, file: Path, url: str = "") -> str:
     command = [sys.executable, "manage.py", "backup_database", str(file)]
-    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
+    environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert ended.returncode == 1
     return ended.stderr
@@ -185,3 +187,20 @@ def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
 
     assert precious.read_text() == "precious"
     assert list(place.iterdir()) == [precious]
+
+
+def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    damage(tmp_path / NAME)
+    before = {*tmp_path.iterdir()}
+
+    assert "The copy is damaged, and so the database may be: NULL value in song.name" in error_message(
+        tmp_path, tmp_path / "pets.backup"
+    )
+    assert {*tmp_path.iterdir()} - before <= {tmp_path / "secret_key"}
+
+
+def test_postgresql_is_backed_up_by_its_own_tool(tmp_path: Path) -> None:
+    message = error_message(tmp_path, tmp_path / "pets.backup", "postgres://ada@127.0.0.1:1/pets")
+
+    assert 'PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"' in message

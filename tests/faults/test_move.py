@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from petservice.db.sqlite.service_lock import exclude_services
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, running_load
 from tests.faults.restores import NAME, run
@@ -33,12 +34,12 @@ def direction(request: pytest.FixtureRequest, sqlite_url: str, postgresql_url: s
 
 
 @contextmanager
-def moving(folder: Path, source: str, target: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """Start the command, and yield its process and the file of its output."""
+def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Start the command, by `program` if there is one, and yield its process and the file of its output."""
     log = folder / "move.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", "move_database", "--to", target],
+            [*program, sys.executable, "manage.py", "move_database", "--to", target],
             cwd=ROOT,
             env=os.environ | {"DATABASE_URL": source, "PETSERVICE_DATA_DIR": str(folder)},
             stdout=output,
@@ -129,6 +130,20 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     assert Service("", service.process, log, service.environment | {"DATABASE_URL": target}).execute(
         "SELECT name FROM pets_pet ORDER BY name"
     ) == [("before SIGHUP",), ("before SIGINT",), ("before SIGKILL",), ("before SIGTERM",)]
+
+
+def test_a_move_under_nohup_continues_after_the_end_of_the_terminal(
+    tmp_path: Path, source: str, postgresql_url: str
+) -> None:
+    with (
+        running_service(tmp_path, DATABASE_URL=source) as service,
+        moving(tmp_path, source, postgresql_url, "nohup") as (process, log),
+    ):
+        wait_for_the_copy(process, log)
+        process.send_signal(signal.SIGHUP)
+        service.process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0, log.read_text()
+    assert "Moved in " in log.read_text()
 
 
 def test_a_second_move_of_the_same_database_is_refused(tmp_path: Path, direction: tuple[str, str]) -> None:
@@ -241,6 +256,14 @@ def test_an_existing_file_is_refused(tmp_path: Path, source: str) -> None:
 
     assert f"{tmp_path}/other exists. Nothing was moved" in refusal(tmp_path, source, f"sqlite:///{tmp_path}/other")
     assert (tmp_path / "other").read_text() == "a letter"
+
+
+def test_a_target_that_another_process_fills_is_refused(tmp_path: Path, source: str) -> None:
+    with exclude_services(tmp_path / "new.sqlite3"):
+        output = refusal(tmp_path, source, f"sqlite:///{tmp_path}/new.sqlite3")
+
+    assert "Another process uses the target. Nothing was moved." in output
+    assert not (tmp_path / "new.sqlite3").exists()
 
 
 def test_the_database_of_the_service_is_refused_as_its_own_target(tmp_path: Path, source: str) -> None:

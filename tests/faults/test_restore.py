@@ -136,6 +136,28 @@ def test_a_database_with_data_is_refused(
     assert files(tmp_path) == before
 
 
+def test_a_database_that_cannot_be_opened_is_refused(tmp_path: Path, migrated: Path, backup: Path) -> None:
+    shutil.copy(migrated, tmp_path / NAME)
+    (tmp_path / f"{NAME}-wal").mkdir()
+
+    assert f"{tmp_path / NAME} cannot be opened (unable to open database file): move it away." in refusal(
+        tmp_path, backup
+    )
+
+
+def test_a_backup_whose_audit_has_other_columns_is_restored(tmp_path: Path, backup: Path) -> None:
+    file = tmp_path / "other.backup"
+    shutil.copy(backup, file)
+    execute(file, "ALTER TABLE audit_auditentry RENAME COLUMN message TO words")
+
+    status, output = restore(tmp_path, file)
+
+    assert status == 0
+    assert "The audit cannot be written (" in output
+    assert "The database is restored." in output
+    assert pets(tmp_path / NAME) == ["Rex"]
+
+
 def test_a_target_that_is_no_database_is_refused(tmp_path: Path, backup: Path) -> None:
     (tmp_path / NAME).write_text("a letter " * 1000)
     before = files(tmp_path)
@@ -196,8 +218,8 @@ def test_a_full_disk_leaves_the_old_database(tmp_path: Path, migrated: Path, bac
         "PETSERVICE_DATA_DIR": str(tmp_path),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    # No file may have more than 64 KiB, which fails like a full disk.
-    line = f'ulimit -f 64; exec "{sys.executable}" manage.py restore_database "{backup}"'
+    # No file may have more than 256 KiB, which fails like a full disk.
+    line = f'ulimit -f 256; exec "{sys.executable}" manage.py restore_database "{backup}"'
 
     ended = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.restores import NAME, execute, files, pets, refusal, restore
+from tests.faults.restores import NAME, damage, execute, files, pets, refusal, restore
 
 pytestmark = pytest.mark.faults
 
@@ -47,6 +47,12 @@ def overwritten(file: Path, backup: Path) -> str:
     return f"{file} is damaged"
 
 
+def with_a_row_that_its_table_does_not_allow(file: Path, backup: Path) -> str:
+    shutil.copy(backup, file)
+    damage(file)
+    return f"{file} is damaged: NULL value in song.name. Use another backup."
+
+
 def of_a_later_version(file: Path, backup: Path) -> str:
     shutil.copy(backup, file)
     execute(file, "INSERT INTO django_migrations (app, name, applied) VALUES ('store', '0099_prices', '')")
@@ -63,7 +69,7 @@ def a_database_in_use(file: Path, backup: Path) -> str:
     "make",
     [
         *(missing, a_folder, no_database, nothing_in_it, another_program_s, cut_off, overwritten),
-        *(of_a_later_version, a_database_in_use),
+        *(with_a_row_that_its_table_does_not_allow, of_a_later_version, a_database_in_use),
     ],
     ids=lambda make: make.__name__,
 )
