@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.databases import migrated_database_url
 from tests.service import Service, running_service
@@ -64,15 +64,21 @@ def running_site(folder: Path, fill: str = "") -> Iterator[Service]:
 def page(browser: Browser, site: Service) -> Iterator[Page]:
     """An empty page, which fails the test if it contacts another host, reports an error or violates its policy."""
     context = browser.new_context(base_url=site.url)
+    wrong = watched(context, site)
+    yield context.new_page()
+    context.close()
+    assert wrong == []
+
+
+def watched(context: BrowserContext, site: Service) -> list[str]:
+    """Return a list to which requests to other hosts, errors and violations of the policy are added."""
     wrong: list[str] = []
     context.on("request", lambda request: None if _is_own(request.url, site) else wrong.append(request.url))
     context.on("console", lambda message: wrong.append(message.text) if message.type in COMPLAINTS else None)
     context.on("weberror", lambda error: wrong.append(str(error.error)))
     context.expose_function("reportRefusal", lambda refusal: wrong.append(refusal))
     context.add_init_script(REPORT_REFUSALS)
-    yield context.new_page()
-    context.close()
-    assert wrong == []
+    return wrong
 
 
 def _is_own(url: str, site: Service) -> bool:

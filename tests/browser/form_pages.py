@@ -52,6 +52,9 @@ def _pets(page: Page) -> Iterator[str]:
         yield action
     _choose(page, "/admin/pets/pet/", "Delete selected pets", rows=3)
     yield "delete-pets"
+    _press(page, "Yes, delete 3 pets")
+    page.get_by_role("link", name="Undo", exact=True).click()
+    yield "undo"
     _choose(page, "/admin/pets/trashedpet/", "Delete for good")
     yield "delete-for-good"
 
@@ -77,6 +80,8 @@ def _keys(page: Page, name: str) -> Iterator[str]:
     yield "rotated-key"
     _choose(page, "/admin/apikeys/apikey/", "Revoke selected API keys", rows=2)
     yield "revoke-keys"
+    _press(page, "Revoke")
+    yield "list-with-a-message"
 
 
 def _accounts(page: Page, name: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import COMPLAINTS, PICTURES, running_site
+from tests.browser.conftest import PICTURES, running_site, watched
 from tests.service import Service, log_in
 
 FILL = """
@@ -63,6 +63,12 @@ COVERED = """() => [...document.querySelectorAll("#content > h1, #content .objec
 STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/", "/admin/store/inventoryitem/")
 # Pages that a visitor without a login sees.
 PUBLIC = {"front": "/", "docs": "/docs", "api-guide": "/docs/api", "login": "/admin/login/"}
+# Further URLs of lists: with results of a search, and with a filter that is wrong.
+LISTS = {
+    f"{name} {query}": f"/admin/{name}/?{query}"
+    for name in ("pets/pet", "store/inventoryitem")
+    for query in ("q=rex", "q=rex&tag=%3Cb%3E&created_from=yesterday")
+} | {"audit, wrong day": "/admin/audit/auditentry/?day_from=yesterday"}
 # Responses that are no pages.
 NOT_PAGES = {"openapi"}
 
@@ -134,9 +140,10 @@ def test_links_lead_to_every_list_and_every_record(pages: dict[str, str]) -> Non
     lists = {f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry}
 
     assert {*PUBLIC, "admin:help", "admin:index", "admin:password_change"} - {"login"} | lists <= set(pages)
-    for model in ("pets_pet", "apikeys_apikey"):
-        assert {f"admin:{model}_{page}" for page in ("add", "change", "history")} <= set(pages)
-    assert {"admin:pets_pet_delete", "admin:pets_pet_import", "admin:pets_pet_export"} <= set(pages)
+    for model in ("accounts_account", "apikeys_apikey", "auth_user", "pets_pet", "store_inventoryitem"):
+        assert {f"admin:{model}_{page}" for page in ("change", "history")} <= set(pages)
+    assert {f"admin:pets_pet_{page}" for page in ("add", "delete", "import", "export")} <= set(pages)
+    assert {"admin:apikeys_apikey_add", "admin:auth_user_password_change"} <= set(pages)
 
 
 @pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ESSENTIAL_MODES)
@@ -146,7 +153,8 @@ def test_every_page_fits_its_window_and_is_accessible(
     folder = Path(os.environ.get(PICTURES) or tmp_path)
     page, complaints = open_window(browser, site, MODES[mode])
     log_in_as_staff(page)
-    wrong = {name: problems(page, url, folder / f"{file_name(name)}-{mode}.png") for name, url in pages.items()}
+    shown = pages | LISTS
+    wrong = {name: problems(page, url, folder / f"{file_name(name)}-{mode}.png") for name, url in shown.items()}
     page.context.clear_cookies()
     for name, url in PUBLIC.items():
         wrong[f"public {name}"] = problems(page, url, folder / f"public-{name}-{mode}.png")
@@ -156,7 +164,7 @@ def test_every_page_fits_its_window_and_is_accessible(
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
-@pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ["dark-390"])
+@pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ESSENTIAL_MODES)
 def test_the_responses_to_forms_fit_their_window_and_are_accessible(
     browser: Browser, site: Service, mode: str, tmp_path: Path
 ) -> None:
@@ -180,8 +188,7 @@ def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list
         viewport={"width": mode.width, "height": mode.height},
         color_scheme=mode.theme,  # type: ignore[arg-type]
     )
-    complaints: list[str] = []
-    context.on("console", lambda message: complaints.append(message.text) if message.type in COMPLAINTS else None)
+    complaints = watched(context, site)
     return context.new_page(), complaints
 
 
