@@ -8,10 +8,6 @@ from petservice.accounts.models import Account
 from petservice.sign_in import logins
 
 
-def _nothing(account: Account) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Action:
     """An action on an account. The texts contain {account} and {role}."""
@@ -22,27 +18,11 @@ class Action:
     is_available: Callable[[Account], bool]
     # The reason if it is not available.
     unavailable: str
-    perform: Callable[[Account], object] = _nothing
+    perform: Callable[[Account], object] = lambda account: None
     # The texts for the history and for the message afterwards.
     entry: str = ""
     done: str = ""
     is_dangerous: bool = False
-
-
-def _is_active(account: Account) -> bool:
-    return account.is_active
-
-
-def _is_deactivated(account: Account) -> bool:
-    return not account.is_active
-
-
-def _is_locked(account: Account) -> bool:
-    return logins.is_locked(account.get_username())
-
-
-def _unlock(account: Account) -> None:
-    logins.unlock(account.get_username())
 
 
 LINK = Action(
@@ -50,7 +30,7 @@ LINK = Action(
     "New password link",
     "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
     "of the account stop working. The present password, if there is one, works until a new one is set.",
-    _is_active,
+    lambda account: account.is_active,
     "The account {account} is deactivated, so no link was created. Reactivate the account first.",
 )
 UNLOCK = Action(
@@ -58,9 +38,9 @@ UNLOCK = Action(
     "Unlock",
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
-    _is_locked,
+    lambda account: logins.is_locked(account.get_username()),
     "The account {account} is not locked. Nothing was changed.",
-    _unlock,
+    lambda account: logins.unlock(account.get_username()),
     "Unlocked.",
     "The account {account} is unlocked and can log in again.",
 )
@@ -69,7 +49,7 @@ END_SESSIONS = Action(
     "End all sessions",
     "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
     "saved is lost.",
-    _is_active,
+    lambda account: account.is_active,
     "The account {account} is deactivated and has no sessions. Nothing was changed.",
     sessions.end_all,
     "All sessions ended.",
@@ -80,7 +60,7 @@ DEACTIVATE = Action(
     "Deactivate",
     "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
     "account keeps its name, its role and its history, and you can reactivate it later.",
-    _is_active,
+    lambda account: account.is_active,
     "The account {account} is already deactivated. Nothing was changed.",
     services.deactivate,
     "Deactivated. All sessions ended.",
@@ -92,7 +72,7 @@ REACTIVATE = Action(
     "Reactivate",
     "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
     "never set, create a password link afterwards.",
-    _is_deactivated,
+    lambda account: not account.is_active,
     "The account {account} is already active. Nothing was changed.",
     services.reactivate,
     "Reactivated.",
