@@ -2,7 +2,7 @@ import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +90,12 @@ class Command(DatabaseCommand):
             backend(_TARGET).begin_service()  # refuses a connection pooler, as the service would
         with backend(_TARGET).filled_at_once():
             moving.prepare(_TARGET, models)
+            total = moving.count(_SOURCE, models)
             with (
                 moving.writers_locked_out(_SOURCE, models),
                 moving.writers_locked_out(_TARGET, models),
                 _only_move(),
-                _progress(moving.count(_SOURCE, models)) as bar,
+                tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
             ):
                 copied = moving.copy(_SOURCE, _TARGET, models, bar.update)
                 bar.set_description("Comparing")
@@ -157,9 +158,3 @@ def _require_equal(table: str, one: object, other: object) -> None:
 def _counts(alias: str) -> dict[str, int]:
     counters = InventoryCounter.objects.using(alias).values_list("status").annotate(Sum("count")).order_by("status")
     return {status: number for status, number in counters if number}
-
-
-@contextmanager
-def _progress(total: int) -> Iterator["tqdm[Any]"]:
-    with closing(tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False)) as bar:
-        yield bar
