@@ -79,7 +79,7 @@ class LifeCycleViews(CreationViews):
     ) -> Any:
         if obj is not None:
             now, may_add = timezone.now(), self.has_add_permission(request)
-            context["can_rotate"] = may_add and obj.can_be_rotated(now)
+            context["can_rotate"] = may_add and obj.reason_against_rotation(now) is None
             if may_add and self.has_change_permission(request) and obj.can_get_replacement(now):
                 context["replacement_url"] = f"{reverse('admin:apikeys_apikey_add')}?replaces={obj.pk}"
             context["usage"] = usage_display.read(obj, now.date())

@@ -136,9 +136,6 @@ class APIKey(models.Model):
             return self.State.OTHER_ENVIRONMENT
         return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
-    def can_be_rotated(self, now: datetime) -> bool:
-        return self.reason_against_rotation(now) is None
-
     def reason_against_rotation(self, now: datetime) -> str | None:
         """Return why the key cannot be rotated, or None if it can."""
         if self.is_revoked or self.is_expired(now):
@@ -189,10 +186,6 @@ class APIKey(models.Model):
     def lifetime(self) -> timedelta | None:
         """The time from the creation of the key to its expiry, or None if it does not expire."""
         return None if self.expires_at is None else self.expires_at - self.created_at
-
-    @property
-    def may_write(self) -> bool:
-        return self.access == self.Access.READ_AND_WRITE
 
     def revoke(self, *, now: datetime | None = None) -> bool:
         """Revoke the key immediately, and return whether it was not revoked before."""

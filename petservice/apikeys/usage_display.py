@@ -11,56 +11,41 @@ from petservice.time_zone import moment
 
 
 @dataclass(frozen=True)
-class Day:
-    """The requests of one day, those that were rejected (4xx), and those that failed in the service (5xx)."""
-
-    day: date
-    requests: int
-    client_errors: int
-    server_errors: int
-
-
-@dataclass(frozen=True)
 class Usage:
     """The use of one key on each of the last days, oldest first, as numbers and as a chart."""
 
-    days: list[Day]
+    days: list[KeyDay]
     bars: list[DayBar]
     best: DayBar
     width: int
-
-    @property
-    def requests(self) -> int:
-        return sum(day.requests for day in self.days)
-
-    @property
-    def client_errors(self) -> int:
-        return sum(day.client_errors for day in self.days)
-
-    @property
-    def server_errors(self) -> int:
-        return sum(day.server_errors for day in self.days)
+    requests: int
+    client_errors: int
+    server_errors: int
 
 
 def read(api_key: APIKey, today: date) -> Usage:
     """Return the use of a key on the last days, including today."""
     first = today - timedelta(days=USAGE_DAYS - 1)
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
-    days = [_day(first + timedelta(days=number), stored) for number in range(USAGE_DAYS)]
+    dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
+    days = [stored.get(day) or KeyDay(day=day) for day in dates]
     bars = day_bars(
         {one.day: one.requests for one in days},
         {one.day: _text(one) for one in days},
         parts={one.day: one.client_errors + one.server_errors for one in days},
     )
-    return Usage(days, bars, max(bars, key=lambda bar: (bar.count, bar.day)), USAGE_DAYS * COLUMN)
+    return Usage(
+        days,
+        bars,
+        best=max(bars, key=lambda bar: (bar.count, bar.day)),
+        width=USAGE_DAYS * COLUMN,
+        requests=sum(day.requests for day in days),
+        client_errors=sum(day.client_errors for day in days),
+        server_errors=sum(day.server_errors for day in days),
+    )
 
 
-def _day(day: date, stored: dict[date, KeyDay]) -> Day:
-    row = stored.get(day)
-    return Day(day, row.requests, row.client_errors, row.server_errors) if row else Day(day, 0, 0, 0)
-
-
-def _text(day: Day) -> str:
+def _text(day: KeyDay) -> str:
     requests = "1 request" if day.requests == 1 else f"{day.requests:,} requests"
     rejected = f", {day.client_errors:,} rejected" if day.client_errors else ""
     failed = f", {day.server_errors:,} failed" if day.server_errors else ""

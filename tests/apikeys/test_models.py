@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 def test_a_new_key_has_the_environment_of_the_service_and_may_write() -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
 
-    assert (api_key.environment, api_key.may_write) == ("test", True)
+    assert (api_key.environment, api_key.access) == ("test", APIKey.Access.READ_AND_WRITE)
     assert keys.environment_of(plain) == "test"
     assert not api_key.is_revoked
     assert not api_key.is_expired(timezone.now())
@@ -38,7 +38,7 @@ def test_only_the_prefix_and_the_digest_of_a_key_are_stored() -> None:
 def test_a_read_only_key_may_not_write() -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme", access=APIKey.Access.READ_ONLY)
 
-    assert not api_key.may_write
+    assert api_key.access == APIKey.Access.READ_ONLY
 
 
 def test_the_text_of_a_key_contains_its_prefix_and_not_its_secret() -> None:
