@@ -10,22 +10,15 @@ from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
 
 from petservice.accounts.models import Account
+from petservice.audit.model_admin import RecordedEdits
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 
 
-class AccountHistory(admin.ModelAdmin):
+class AccountHistory(RecordedEdits):
     """A part of the pages of accounts that records their changes, and shows those of all pages together."""
 
-    def log_addition(self, request: HttpRequest, obj: User, message: Any) -> Any:
-        entry: LogEntry = super().log_addition(request, obj, message)
-        record(request, AuditEntry.Kind.ACCOUNT_ADDED, target=obj, message=entry.get_change_message())
-        return entry
-
-    def log_change(self, request: HttpRequest, obj: User, message: Any) -> Any:
-        entry: LogEntry = super().log_change(request, obj, message)
-        record(request, AuditEntry.Kind.ACCOUNT_CHANGED, target=obj, message=entry.get_change_message())
-        return entry
+    addition_kind, change_kind = AuditEntry.Kind.ACCOUNT_ADDED, AuditEntry.Kind.ACCOUNT_CHANGED
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         for account in queryset:

@@ -20,19 +20,27 @@ _MAX_NAMED = 20
 class RecordedAdditions(admin.ModelAdmin):
     """A mixin that records additions."""
 
+    addition_kind = AuditEntry.Kind.ADDED
+
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
         entry: LogEntry = super().log_addition(request, obj, message)
-        record(request, AuditEntry.Kind.ADDED, target=obj, message=entry.get_change_message())
+        record(request, self.addition_kind, target=obj, message=entry.get_change_message())
         return entry
 
 
-class RecordedChanges(RecordedAdditions):
-    """A mixin that records additions, changes and deletions, where the deletion of many records is one entry."""
+class RecordedEdits(RecordedAdditions):
+    """A mixin that records additions and changes."""
+
+    change_kind = AuditEntry.Kind.CHANGED
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
         entry: LogEntry = super().log_change(request, obj, message)
-        record(request, AuditEntry.Kind.CHANGED, target=obj, message=entry.get_change_message())
+        record(request, self.change_kind, target=obj, message=entry.get_change_message())
         return entry
+
+
+class RecordedChanges(RecordedEdits):
+    """A mixin that records additions, changes and deletions, where the deletion of many records is one entry."""
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
         deleted = list(queryset)
