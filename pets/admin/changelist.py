@@ -9,7 +9,6 @@ from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils.functional import cached_property
-from django.utils.text import capfirst
 
 from pets.admin.filters import PARAMETERS, PetFilter, filters_in_words
 from pets.admin.narrowing import Condition, narrow
@@ -34,13 +33,9 @@ class StrippedSearchForm(ChangeListSearchForm):
 
 
 class OrderedChangeList(ChangeList):
-    """A list with a title of one word, in the order of the admin class, which has an index, not of the URL."""
+    """A list in the order of the admin class, which has an index, and not in that of the URL."""
 
     search_form_class = StrippedSearchForm
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.title = capfirst(str(self.opts.verbose_name_plural))
 
     @property
     def can_select_all(self) -> bool:

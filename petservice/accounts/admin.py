@@ -51,9 +51,6 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LinkViews, LifeCycleViews):
         accounts: QuerySet[Account] = super().get_queryset(request)
         return accounts.annotate(is_locked=is_locked).prefetch_related("groups", "user_permissions")
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": "Staff accounts"} | (extra_context or {}))
-
     # Columns and fields.
 
     @admin.display(description="user name")

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -86,9 +86,6 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     @admin.display(description="last used", ordering="last_used_at")
     def last_used(self, api_key: APIKey) -> str:
         return _day(api_key.last_used_at)
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": "API keys"} | (extra_context or {}))
 
     # Permissions.
 
