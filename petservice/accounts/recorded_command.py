@@ -4,11 +4,10 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, transaction
 from django.db.models.signals import post_save
 
+from petservice.audit.commands import record_done
 from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 
 
 class RecordedCommand(BaseCommand):
@@ -27,9 +26,4 @@ class RecordedCommand(BaseCommand):
             post_save.disconnect(self._record, sender=users)
 
     def _record(self, instance: Any, **kwargs: Any) -> None:
-        """Record a change. A full disk does not fail the command, because the account may be needed for repairs."""
-        try:
-            with transaction.atomic():
-                record(None, self.kind, target=instance, message=self.message)
-        except DatabaseError as error:
-            self.stderr.write(f"The audit cannot be written ({str(error).strip()}). The account is saved.")
+        record_done(self, self.kind, "The account is saved.", target=instance, message=self.message)

@@ -3,14 +3,12 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import DatabaseError, transaction
-
 from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
+from petservice.audit.commands import record_done
 from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
 
@@ -36,17 +34,10 @@ class Command(DatabaseCommand):
         with progress("Exporting") as bar:
             if not export(write(self._rows(bar), file_format), file):
                 return
-        self._record()
+        message = "Exported by the command export_pets."
+        kind = AuditEntry.Kind.EXPORTED
+        record_done(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
-
-    def _record(self) -> None:
-        """Record the export in the audit. A full disk does not fail the export, because pets may have to be saved."""
-        try:
-            message = "Exported by the command export_pets."
-            with transaction.atomic():
-                record(None, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=self._count)
-        except DatabaseError as error:
-            self.stderr.write(f"The audit cannot be written ({str(error).strip()}). The export is complete.")
 
     def _rows(self, bar: Any) -> Iterator[Row]:
         self._count = 0

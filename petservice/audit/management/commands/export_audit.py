@@ -3,12 +3,11 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import DatabaseError, transaction
 
+from petservice.audit.commands import record_done
 from petservice.audit.export import CSVExport
 from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
 
@@ -41,7 +40,9 @@ class Command(DatabaseCommand):
         csv_export = CSVExport(form.entries())
         if not export(csv_export.parts(), file):
             return
-        self._record(form, csv_export.count)
+        message = f"Audit exported by the command export_audit. Filter: {form.in_words() or 'none'}."
+        entry = {"target": AuditEntry, "message": message, "count": csv_export.count}
+        record_done(self, AuditEntry.Kind.EXPORTED, "The export is complete.", **entry)
         entries = "entry" if csv_export.count == 1 else "entries"
         text = f"Exported {csv_export.count:,} {entries} in {time.monotonic() - started:.1f} s."
         self.stderr.write(text, self.style.SUCCESS)
@@ -50,12 +51,3 @@ class Command(DatabaseCommand):
         options = {field: option for option, field in _FIELDS.items()}
         texts = [f"{options[field]}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
         return f"{' '.join(texts)} Nothing was exported."
-
-    def _record(self, form: FilterForm, count: int) -> None:
-        """Record the export in the audit. A full disk does not fail it, because the audit may have to be saved."""
-        message = f"Audit exported by the command export_audit. Filter: {form.in_words() or 'none'}."
-        try:
-            with transaction.atomic():
-                record(None, AuditEntry.Kind.EXPORTED, target=AuditEntry, message=message, count=count)
-        except DatabaseError as error:
-            self.stderr.write(f"The audit cannot be written ({str(error).strip()}). The export is complete.")
