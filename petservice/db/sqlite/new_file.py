@@ -11,7 +11,7 @@ from django.db import OperationalError
 from petservice.db.sqlite.service_lock import exclude_services
 
 # SQLite's files next to a database that it has not closed.
-_LOGS = ("-wal", "-shm", "-journal")
+LOGS = ("-wal", "-shm", "-journal")
 # The suffix of the file of a database whose data has moved.
 _MOVED = ".moved"
 
@@ -36,7 +36,7 @@ def filled_at_once(database: Any) -> Iterator[None]:
             database.close()
             _require_missing(target)
             os.link(part, target)  # unlike a rename, this replaces no existing file
-            _synchronize(target.parent)
+            synchronize(target.parent)
         finally:
             database.close()
             _remove(part)
@@ -69,18 +69,19 @@ def require_not_moved(path: Path) -> None:
 
 
 def _require_missing(target: Path) -> None:
-    for path in (target, *(Path(f"{target}{log}") for log in _LOGS)):
+    for path in (target, *(Path(f"{target}{log}") for log in LOGS)):
         if path.exists():
             raise FileExistsError(None, None, str(path))
 
 
 def _remove(part: Path) -> None:
-    for name in ("", *_LOGS, ".lock"):
+    for name in ("", *LOGS, ".lock"):
         with suppress(FileNotFoundError):
             Path(f"{part}{name}").unlink()
 
 
-def _synchronize(folder: Path) -> None:
+def synchronize(folder: Path) -> None:
+    """Make the names of a folder's files survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -20,14 +20,13 @@ from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
 from petservice.db.commands import require_account_of
+from petservice.db.sqlite.new_file import LOGS, synchronize
 from petservice.db.sqlite.service_lock import exclude_services
 
 # A database of this service has this table and this migration.
 _MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"
 # The records that a restore must not replace.
 _RECORDS: dict[str, type[Model]] = {"pets": Pet, "API keys": APIKey, "accounts": get_user_model()}
-# SQLite's files next to a database that it has not closed.
-_LOGS = ("-wal", "-shm", "-journal")
 
 
 class Command(BaseCommand):
@@ -119,7 +118,7 @@ def _locked(target: Path) -> Iterator[sqlite3.Connection | None]:
 
 def _copy_checked(file: Path, part: Path) -> "_Counts":
     """Copy a backup to `part`, safely on the disk, and count what it has. Raises CommandError if it is no backup."""
-    if logs := [log for log in _LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
+    if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
         raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
     with file.open("rb") as source, open(part, "wb", opener=_owner_only) as copy:
         shutil.copyfileobj(source, copy)
@@ -157,14 +156,10 @@ def _replace(target: Path, part: Path, old: sqlite3.Connection | None) -> None:
     """Replace the database in one step that survives a power cut."""
     if old is not None:
         old.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the old file, and removes the log
-    for log in _LOGS:  # SQLite would apply a log that remains to the new file
+    for log in LOGS:  # SQLite would apply a log that remains to the new file
         Path(f"{target}{log}").unlink(missing_ok=True)
     part.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    synchronize(target.parent)
 
 
 def _owner_only(path: str, flags: int) -> int:
