@@ -1,7 +1,7 @@
 """The suggestions of an empty list: other lists that do have pets."""
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
@@ -21,11 +21,8 @@ _MIN_LENGTH = 2
 _MAX_LENGTH = 20
 
 
-class Suggestion(NamedTuple):
-    """A link to a list that has at least one pet."""
-
-    text: str
-    url: str
+# The text and the URL of a list that has at least one pet.
+Suggestion = tuple[str, str]
 
 
 def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
@@ -66,4 +63,4 @@ def _exists(condition: Condition) -> bool:
 
 
 def _suggestion(text: str, parameters: dict[str, str]) -> Suggestion:
-    return Suggestion(text, f"?{urlencode(parameters)}")
+    return text, f"?{urlencode(parameters)}"

@@ -1,6 +1,6 @@
 """The breadcrumbs of all pages of the admin."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import template
 from django.template.context import RequestContext
@@ -8,13 +8,6 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 register = template.Library()
-
-
-class Crumb(NamedTuple):
-    """A page above the current one."""
-
-    text: str
-    url: str
 
 
 @register.inclusion_tag("backoffice/breadcrumbs.html", takes_context=True)
@@ -25,17 +18,17 @@ def breadcrumbs(context: RequestContext) -> dict[str, Any]:
     """
     record = next((context[name] for name in ("original", "object", "account") if context.get(name)), None)
     opts: Any = context.get("opts") or (record and record._meta)
-    crumbs, current = [Crumb("Dashboard", reverse("admin:index"))], str(context.get("title") or "")
+    crumbs, current = [("Dashboard", reverse("admin:index"))], str(context.get("title") or "")
     if opts:
         list_name = capfirst(opts.verbose_name_plural)
         if "cl" in context:
             current = list_name
         elif context.get("has_view_permission", True) and current != list_name:
-            crumbs.append(Crumb(list_name, reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")))
+            crumbs.append((list_name, reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")))
     if record and context.get("change"):
         current = str(record)
     elif record:
         url = reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[record.pk])
-        crumbs.append(Crumb(str(record), url))
+        crumbs.append((str(record), url))
         current = current.removesuffix(f": {record}")
     return {"crumbs": crumbs, "current": current}

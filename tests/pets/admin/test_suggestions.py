@@ -13,9 +13,9 @@ def suggested(client: Client, **query: str) -> dict[str, list[str]]:
     page = client.get(LIST, query)
     assert page.context["cl"].result_count == 0
     found = {}
-    for suggestion in page.context["cl"].suggestions:
-        assert suggestion.text in unescape(page.content.decode())
-        found[suggestion.text] = [pet.name for pet in client.get(LIST + suggestion.url).context["cl"].result_list]
+    for text, url in page.context["cl"].suggestions:
+        assert text in unescape(page.content.decode())
+        found[text] = [pet.name for pet in client.get(LIST + url).context["cl"].result_list]
     return found
 
 
