@@ -15,8 +15,8 @@ _DECODER = json.JSONDecoder()
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
-class BrokenArrayError(ValueError):
-    """The error that the text is not a JSON array, from this line on."""
+class BrokenFileError(ValueError):
+    """The error that the rest of the file, from this line on, cannot be split into pets."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -37,7 +37,7 @@ def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
             yield source.line, source.element()
             delimiter = source.take(",]")
     if source.next_character():
-        raise BrokenArrayError(source.line, "not JSON (there is more after the end of the array).")
+        raise BrokenFileError(source.line, "not JSON (there is more after the end of the array).")
 
 
 class _Source:
@@ -62,11 +62,11 @@ class _Source:
                 return ""
 
     def take(self, expected: str) -> str:
-        """Consume the next character. Raises BrokenArrayError if it is not one of the expected ones."""
+        """Consume the next character. Raises BrokenFileError if it is not one of the expected ones."""
         character = self.next_character()
         if not character or character not in expected:
             names = " or ".join(expected)
-            raise BrokenArrayError(self.line, f"not JSON (expected {names}, got {character or 'the end'}).")
+            raise BrokenFileError(self.line, f"not JSON (expected {names}, got {character or 'the end'}).")
         self._advance(self._position + 1)
         return character
 
@@ -74,7 +74,7 @@ class _Source:
         """Consume and return the next element."""
         while (end := self._end_of_element()) is None:
             if len(self._text) - self._position > MAX_ELEMENT_LENGTH:
-                raise BrokenArrayError(self.line, f"a pet of more than {MAX_ELEMENT_LENGTH:,} characters.")
+                raise BrokenFileError(self.line, f"a pet of more than {MAX_ELEMENT_LENGTH:,} characters.")
             self._read_more()
         element = self._text[self._position : end]
         self._advance(end)
@@ -89,11 +89,11 @@ class _Source:
             if is_cut_off and not self._is_at_end:
                 return None
             line = self.line + self._text.count("\n", self._position, error.pos)
-            raise BrokenArrayError(line, f"not JSON ({error.msg}).") from None
+            raise BrokenFileError(line, f"not JSON ({error.msg}).") from None
         except ValueError as error:  # a number with thousands of digits
-            raise BrokenArrayError(self.line, f"not JSON ({error}).") from None
+            raise BrokenFileError(self.line, f"not JSON ({error}).") from None
         except RecursionError:
-            raise BrokenArrayError(self.line, "the JSON is nested too deeply.") from None
+            raise BrokenFileError(self.line, "the JSON is nested too deeply.") from None
         # A number at the end of the text may continue.
         return end if end < len(self._text) or self._is_at_end else None
 
@@ -103,7 +103,7 @@ class _Source:
         try:
             text = self._decoder.decode(part, final=self._is_at_end)
         except UnicodeDecodeError:
-            raise BrokenArrayError(self.line, _NOT_UTF_8) from None
+            raise BrokenFileError(self.line, _NOT_UTF_8) from None
         self._text = self._text[self._position :] + text
         self._position = 0
         return not self._is_at_end

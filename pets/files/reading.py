@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import orjson
 
-from pets.files.json_array import BrokenArrayError, elements
+from pets.files.json_array import BrokenFileError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, column_of, unknown_columns
 from petservice.exports.csv_formulas import unescape
 
@@ -39,15 +39,8 @@ def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Gener
                 yield Line(number, None, [values])
             else:
                 yield Line(number, *clean(values, now=now, created_by=created_by), values)
-    except _BrokenFileError as error:
-        yield Line(error.number, None, [error.problem])
-
-
-class _BrokenFileError(Exception):
-    def __init__(self, number: int, problem: str) -> None:
-        super().__init__(f"line {number}: {problem}")
-        self.number = number
-        self.problem = problem
+    except BrokenFileError as error:
+        yield Line(error.line, None, [error.problem])
 
 
 # Pairs of a line number and the values of its row, or an error message.
@@ -70,7 +63,7 @@ def _read_csv(file: IO[bytes]) -> Values:
                 yield number, _values(header, row, number, delimiter)
             number = cells.line_num + 1
     except csv.Error as error:
-        raise _BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
+        raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     finally:
         text.detach()  # so that the wrapper does not close the file
 
@@ -87,22 +80,22 @@ def _delimiter_of(header: str) -> str:
 def _checked_header(cells: list[str]) -> list[str]:
     """Return the columns that the header names."""
     if not _is_utf_8("".join(cells)) or "\0" in "".join(cells):
-        raise _BrokenFileError(1, _NOT_UTF_8)
+        raise BrokenFileError(1, _NOT_UTF_8)
     header = [column_of(cell) for cell in cells]
     columns = (
         f"the first line must name the columns, separated by commas, semicolons or tabs, out of {', '.join(COLUMNS)}"
     )
     if not set(header) <= set(COLUMNS):
-        raise _BrokenFileError(1, f"{columns}; not {unknown_columns(cells)}.")
+        raise BrokenFileError(1, f"{columns}; not {unknown_columns(cells)}.")
     if "name" not in header or len(set(header)) < len(header):
-        raise _BrokenFileError(1, f"{columns}; each once, and name always.")
+        raise BrokenFileError(1, f"{columns}; each once, and name always.")
     return header
 
 
 def _values(header: list[str], row: list[str], number: int, delimiter: str) -> dict[str, Any] | str:
     text = "".join(row)
     if not _is_utf_8(text):
-        raise _BrokenFileError(number, _NOT_UTF_8)
+        raise BrokenFileError(number, _NOT_UTF_8)
     if len(row) != len(header):
         return (
             f"{len(row)} cells, where the first line has {len(header)}: text with a {_DELIMITERS[delimiter]} in it "
@@ -128,7 +121,7 @@ def _read_json_lines(file: IO[bytes], first: bytes = b"", start: int = 1) -> Val
     lines = chain([first] if first else [], iter(partial(file.readline, _MAX_LINE_BYTES), b""))
     for number, line in enumerate(lines, start=start):
         if len(line) == _MAX_LINE_BYTES:
-            raise _BrokenFileError(
+            raise BrokenFileError(
                 number, f"longer than {_MAX_LINE_BYTES:,} bytes: write each pet on a line of its own."
             )
         if line.isspace():
@@ -172,9 +165,7 @@ def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
         for number, element in elements(parts, start):
             yield number, _object(orjson.loads(element))
     except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
-        raise _BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
-    except BrokenArrayError as error:
-        raise _BrokenFileError(error.line, error.problem) from None
+        raise BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
 
 
 _READERS: dict[str, Callable[[IO[bytes]], Values]] = {

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pets.files import reading
-from pets.files.json_array import BrokenArrayError, elements
+from pets.files.json_array import BrokenFileError, elements
 from tests.pets.lines import broken, errors, lines
 
 pytestmark = pytest.mark.once
@@ -72,7 +72,7 @@ def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytes
 def test_an_endless_element_is_not_read_into_memory() -> None:
     parts = iter([b'["', *[b"x" * 65536] * 1000])
 
-    with pytest.raises(BrokenArrayError, match="a pet of more than 1,048,576 characters"):
+    with pytest.raises(BrokenFileError, match="a pet of more than 1,048,576 characters"):
         next(elements(parts, 1))
 
     assert len(list(parts)) > 900
