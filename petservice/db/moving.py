@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -120,13 +121,8 @@ def _rows(alias: str, model: type[Model]) -> Any:
 
 def _batches(alias: str, model: type[Model]) -> Iterator[list[Row]]:
     rows = _rows(alias, model).values_list(*(field.attname for field in model._meta.concrete_fields))
-    batch: list[Row] = []
-    for row in rows.iterator(chunk_size=_BATCH):
-        batch.append(row)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
+    remaining = iter(rows.iterator(chunk_size=_BATCH))
+    while batch := list(islice(remaining, _BATCH)):
         yield batch
 
 
