@@ -219,15 +219,3 @@ class RotateForm(ExpiryChoice):
         if expires_at is not None and expires_at <= self.now:
             raise forms.ValidationError("This time is in the past. Choose a later time.")
         return expires_at
-
-    @property
-    def rotation(self) -> dict[str, Any]:
-        """The arguments of APIKey.rotate."""
-        cleaned = self.cleaned_data
-        expires_at = cleaned["expires_at"]
-        return {
-            "grace_period": cleaned["grace_period"],
-            "lifetime": None if expires_at is None else expires_at - self.now,
-            "form_token": cleaned["form_token"],
-            "now": self.now,
-        }

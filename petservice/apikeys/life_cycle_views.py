@@ -117,7 +117,9 @@ class LifeCycleViews(CreationViews):
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
         try:
-            replacement, plain = api_key.rotate(created_by=request.user, **form.rotation)
+            names = ("grace_period", "expires_at", "form_token")
+            chosen = {name: form.cleaned_data[name] for name in names}
+            replacement, plain = api_key.rotate(**chosen, created_by=request.user, now=form.now)
         except ValueError as error:
             form.add_error(None, str(error))
             return self._confirmation(request, [api_key], "rotate", form=form)

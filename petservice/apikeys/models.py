@@ -198,14 +198,13 @@ class APIKey(models.Model):
         self,
         *,
         grace_period: timedelta,
-        lifetime: timedelta | None,
+        expires_at: datetime | None,
         created_by: Any = None,
         form_token: UUID | None = None,
         now: datetime | None = None,
     ) -> tuple["APIKey", str]:
         """Create a replacement with the same settings, and return its record and its plain key.
 
-        The replacement expires after its lifetime, or never if that is None.
         The old key expires after the grace period, or earlier if its own expiry is earlier.
         Raises ValueError if the old key is revoked, expired or already replaced.
         """
@@ -220,7 +219,7 @@ class APIKey(models.Model):
             access=self.access,
             requests_per_minute=self.requests_per_minute,
             created_at=now,
-            expires_at=None if lifetime is None else now + lifetime,
+            expires_at=expires_at,
             created_by=created_by,
             form_token=form_token,
         )

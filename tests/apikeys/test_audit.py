@@ -106,7 +106,7 @@ def test_commands_are_recorded_as_such() -> None:
 
 def test_a_rejected_form_is_not_recorded(admin_client: Client) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
-    key.rotate(grace_period=timedelta(days=1), lifetime=None)
+    key.rotate(grace_period=timedelta(days=1), expires_at=None)
 
     admin_client.post(url("rotate", key), ROTATE)
     admin_client.post(ADD, FORM | {"name": ""})

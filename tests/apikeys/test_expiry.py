@@ -79,7 +79,7 @@ def test_staff_rename_an_expired_key(admin_client: Client) -> None:
 
 def test_a_replaced_key_keeps_an_expiry(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme")
-    record.rotate(grace_period=DAY, lifetime=None)
+    record.rotate(grace_period=DAY, expires_at=None)
 
     response = change(admin_client, record, **expiry(None))
 

@@ -84,7 +84,7 @@ def test_rotating_creates_a_replacement_with_the_same_settings() -> None:
     staff = get_user_model().objects.create_user("staff")
     old, old_plain = APIKey.objects.create_key(name="Acme", environment="live", access="read", requests_per_minute=600)
 
-    new, plain = old.rotate(grace_period=DAY, lifetime=None, created_by=staff, now=NOW)
+    new, plain = old.rotate(grace_period=DAY, expires_at=None, created_by=staff, now=NOW)
 
     assert (new.name, new.environment, new.access) == ("Acme", "live", "read")
     assert new.requests_per_minute == 600
@@ -103,7 +103,7 @@ def test_a_rotated_key_works_for_the_grace_period_but_no_longer_than_before(
 ) -> None:
     old, _ = APIKey.objects.create_key(name="Acme", expires_at=expires_at)
 
-    new, _ = old.rotate(grace_period=grace_period, lifetime=None, now=NOW)
+    new, _ = old.rotate(grace_period=grace_period, expires_at=None, now=NOW)
 
     stored = APIKey.objects.get(pk=old.pk)
     assert (stored.expires_at, stored.is_revoked, new.expires_at) == (expected, False, None)
@@ -113,7 +113,7 @@ def test_a_rotated_key_works_for_the_grace_period_but_no_longer_than_before(
 def test_a_replacement_has_its_own_lifetime_from_the_time_of_the_rotation(lifetime: timedelta | None) -> None:
     old, _ = APIKey.objects.create_key(name="Acme", created_at=NOW - 80 * DAY, expires_at=NOW + 10 * DAY)
 
-    new, _ = old.rotate(grace_period=DAY, lifetime=lifetime, now=NOW)
+    new, _ = old.rotate(grace_period=DAY, expires_at=lifetime and NOW + lifetime, now=NOW)
 
     assert (new.lifetime, old.lifetime) == (lifetime, 81 * DAY)
     assert new.expires_at == (NOW + lifetime if lifetime else None)
@@ -122,7 +122,7 @@ def test_a_replacement_has_its_own_lifetime_from_the_time_of_the_rotation(lifeti
 def test_a_rotated_key_is_replaced_and_both_records_are_linked() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    new, _ = old.rotate(grace_period=DAY, lifetime=None, now=NOW)
+    new, _ = old.rotate(grace_period=DAY, expires_at=None, now=NOW)
 
     stored = APIKey.objects.get(pk=old.pk)
     assert stored.state(NOW) == stored.state(NOW + 2 * DAY) == "replaced"
@@ -134,10 +134,10 @@ def test_a_rotated_key_is_replaced_and_both_records_are_linked() -> None:
 def test_a_replaced_key_cannot_be_rotated_again() -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
     read_before = APIKey.objects.get()
-    new, _ = old.rotate(grace_period=DAY, lifetime=None, now=NOW)
+    new, _ = old.rotate(grace_period=DAY, expires_at=None, now=NOW)
 
     with pytest.raises(ValueError, match=f"already replaced by .*{new.prefix}"):
-        read_before.rotate(grace_period=DAY, lifetime=None, now=NOW)
+        read_before.rotate(grace_period=DAY, expires_at=None, now=NOW)
 
     assert APIKey.objects.count() == 2
 
@@ -148,7 +148,7 @@ def test_a_key_that_ended_after_it_was_read_cannot_be_rotated(ended: dict[str, d
     APIKey.objects.update(**ended)
 
     with pytest.raises(ValueError, match="A revoked or expired key cannot be rotated"):
-        api_key.rotate(grace_period=DAY, lifetime=None, now=NOW)
+        api_key.rotate(grace_period=DAY, expires_at=None, now=NOW)
 
     assert APIKey.objects.count() == 1
 

@@ -111,7 +111,7 @@ def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime:
 
 def test_the_pages_of_a_replaced_key_and_its_replacement_link_to_each_other(admin_client: Client) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
-    new, _ = old.rotate(grace_period=timedelta(days=1), lifetime=None)
+    new, _ = old.rotate(grace_period=timedelta(days=1), expires_at=None)
     old_url, new_url = (reverse("admin:apikeys_apikey_change", args=[record.pk]) for record in (old, new))
 
     assert f'<a href="{new_url}">{new}</a>' in admin_client.get(old_url).content.decode()
@@ -121,7 +121,7 @@ def test_the_pages_of_a_replaced_key_and_its_replacement_link_to_each_other(admi
 @pytest.mark.parametrize("grace_period", [timedelta(0), timedelta(days=1)])
 def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_period: timedelta) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
-    old.rotate(grace_period=grace_period, lifetime=None)
+    old.rotate(grace_period=grace_period, expires_at=None)
 
     changelist = admin_client.get(LIST, {"state": "replaced"})
 
@@ -135,7 +135,7 @@ def test_only_a_key_that_can_be_rotated_has_a_button_for_it(admin_client: Client
     if state == "revoked":
         record.revoke()
     elif state == "replaced":
-        record.rotate(grace_period=timedelta(days=1), lifetime=None)
+        record.rotate(grace_period=timedelta(days=1), expires_at=None)
 
     page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
 

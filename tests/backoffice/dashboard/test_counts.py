@@ -91,7 +91,7 @@ def test_a_key_is_counted_once_in_the_first_matching_line(fields: dict[str, time
 @pytest.mark.parametrize("grace_period", [timedelta(0), DAY])
 def test_a_replaced_key_needs_no_attention(grace_period: timedelta) -> None:
     old, _ = APIKey.objects.create_key(name="Acme", expires_at=NOW + DAY)
-    new, _ = old.rotate(grace_period=grace_period, lifetime=None, now=NOW)
+    new, _ = old.rotate(grace_period=grace_period, expires_at=None, now=NOW)
     APIKey.objects.filter(pk=new.pk).update(last_used_at=NOW)
 
     assert not any(figure.count for figure in dashboard_at(NOW).keys.figures)
