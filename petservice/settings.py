@@ -81,10 +81,8 @@ TEMPLATES = [
 ]
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-USE_TZ = True
 # The API, logs and commands run in UTC. Pages run in the store's zone (petservice.middleware.TimeZoneMiddleware).
 TIME_ZONE = "UTC"
-LANGUAGE_CODE = "en-us"
 FORMAT_MODULE_PATH = "petservice.formats"
 
 STATIC_URL = "/static/"
@@ -129,11 +127,8 @@ SESSION_COOKIE_AGE = 12 * 3600
 # gunicorn determines the scheme. It reads the headers of proxies in FORWARDED_ALLOW_IPS only, and Django reads none.
 # TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0  # a year
-SECURE_HSTS_INCLUDE_SUBDOMAINS = False  # other services may run on subdomains
-X_FRAME_OPTIONS = "DENY"
 # Browsers apply this header over HTTPS and at loopback addresses only, and log a warning elsewhere.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin" if REQUIRE_HTTPS else None
 CSRF_FAILURE_VIEW = "petservice.backoffice.error_views.csrf_failure"
@@ -153,7 +148,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # HSTS for subdomains, see above
+    "security.W005",  # HSTS for subdomains, on which other services may run
     "security.W008",  # SECURE_SSL_REDIRECT: plain HTTP is refused, not redirected
     "security.W021",  # HSTS preload is a decision of the domain's owner
 ]
@@ -199,10 +194,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PUBLIC": True,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
-    "COMPONENT_SPLIT_REQUEST": False,
     "SORT_OPERATION_PARAMETERS": False,  # generated clients keep this order for function parameters: limit first
     "ENUM_NAME_OVERRIDES": {
         "ErrorCode": "petservice.api.schema.ERROR_CODES",
