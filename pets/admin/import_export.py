@@ -44,6 +44,7 @@ from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
@@ -53,8 +54,6 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 MAX_SHOWN = 200
 MAX_ERRORS = 100
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-# Spreadsheets recognize UTF-8 by this mark.
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class _ImportedMeanwhileError(Exception):
@@ -256,7 +255,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         # If the audit cannot be written, nothing is exported.
         record(request, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=len(values))
         if isinstance(file_format, base_formats.CSV):
-            return _BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
+            return BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
         return _json(rows)
 
 

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-# Spreadsheets recognize UTF-8 by this mark.
-_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
-_CSV = f"{_BYTE_ORDER_MARK}name,tag,status\r\nRex,dog,available\r\nMia,,pending\r\n"
-_JSON = """\
+from petservice.exports.csv_files import BYTE_ORDER_MARK
+
+_CSV = BYTE_ORDER_MARK + b"name,tag,status\r\nRex,dog,available\r\nMia,,pending\r\n"
+_JSON = b"""\
 [
 {"name": "Rex", "tag": "dog", "status": "available"},
 {"name": "Mia", "status": "pending"}
@@ -19,13 +19,13 @@ class Template(NamedTuple):
     label: str
     file_name: str
     content_type: str
-    content: str
+    content: bytes
 
 
 TEMPLATES = {
     "csv": Template("CSV", "pets-template.csv", "text/csv; charset=utf-8", _CSV),
     "csv-semicolons": Template(
-        "CSV with semicolons", "pets-template.csv", "text/csv; charset=utf-8", _CSV.replace(",", ";")
+        "CSV with semicolons", "pets-template.csv", "text/csv; charset=utf-8", _CSV.replace(b",", b";")
     ),
     "json": Template("JSON", "pets-template.json", "application/json", _JSON),
 }

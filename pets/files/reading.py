@@ -12,7 +12,7 @@ import orjson
 
 from pets.files.json_array import BrokenFileError, elements
 from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, column_of, unknown_columns
-from petservice.exports.csv_formulas import unescape
+from petservice.exports.csv_files import BYTE_ORDER_MARK, unescape
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
 # refuses cells of more than 131,072 characters.
@@ -20,7 +20,6 @@ _MAX_LINE_BYTES = 1 << 20
 # Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The separators of columns, by their names. German spreadsheets write semicolons, and copied cells have tabs.
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _COLUMNS = frozenset(COLUMNS)
@@ -127,7 +126,7 @@ def _read_json_lines(file: IO[bytes], first: bytes = b"", start: int = 1) -> Val
         if line.isspace():
             continue
         try:
-            values = orjson.loads(line.removeprefix(_BYTE_ORDER_MARK))
+            values = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
         except orjson.JSONDecodeError as error:
             yield number, f"not JSON ({error}): write each pet as an object on a line of its own."
         else:
@@ -151,7 +150,7 @@ def _read_json(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     number, line = 1, b""
     for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007  # used after the loop
-        line = line.removeprefix(_BYTE_ORDER_MARK)
+        line = line.removeprefix(BYTE_ORDER_MARK)
         if line and not line.isspace():
             break
     if line.lstrip().startswith(b"["):

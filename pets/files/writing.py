@@ -1,20 +1,16 @@
 """The writer of files of pets, in the formats that pets.files.reading reads."""
 
-import csv
-import io
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import orjson
 
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
-from petservice.exports.csv_formulas import escape
+from petservice.exports import csv_files
 
 # The positions of columns in a row.
 _CREATED_AT = COLUMNS.index("created_at")
 _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in FREE_TEXT]
-# Number of characters that are written together, because few large writes take less time than many small ones.
-_PART_LENGTH = 1 << 16
 
 
 def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
@@ -23,23 +19,14 @@ def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMN
 
 
 def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
-    part = io.StringIO(newline="")
-    writer = csv.writer(part)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow(_cells(row)[: len(columns)])
-        if part.tell() > _PART_LENGTH:
-            yield part.getvalue().encode()
-            part.seek(0)
-            part.truncate()
-    yield part.getvalue().encode()
+    return csv_files.parts(columns, (_cells(row)[: len(columns)] for row in rows))
 
 
 def _cells(row: Row) -> list[str | None]:
     cells: list[Any] = list(row)
     cells[_CREATED_AT] = row.created_at.isoformat()
     for position in _FREE_TEXT:
-        cells[position] = cells[position] and escape(cells[position])
+        cells[position] = cells[position] and csv_files.escape(cells[position])
     return cells
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petservice.exports.csv_formulas import escape, unescape
+from petservice.exports.csv_files import escape, unescape
 
 pytestmark = pytest.mark.once
 
