@@ -13,7 +13,6 @@ from petservice.accounts import django_pages, services, sessions  # noqa: F401  
 from petservice.accounts.filters import StateFilter
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
-from petservice.accounts.link_views import LinkViews
 from petservice.accounts.models import Account, PasswordLink, Role
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.sign_in import logins
@@ -22,7 +21,7 @@ from petservice.time_zone import moment
 
 
 @admin.register(Account)
-class AccountAdmin(BoundedSearch, ConfirmedChanges, LinkViews, LifeCycleViews):
+class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.

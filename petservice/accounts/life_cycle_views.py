@@ -1,21 +1,28 @@
-"""The admin views that unlock, deactivate and reactivate accounts, and end their sessions."""
+"""The admin views of actions on one account, one of which creates a password link once, and shows it once."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, Action
+from petservice.accounts.forms import LinkForm
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
-from petservice.accounts.models import Account
+from petservice.accounts.models import Account, PasswordLink
 from petservice.sign_in import factors
+from petservice.time_zone import moment
 
 
 class LifeCycleViews(AccountHistory, AdministratorsOnly):
@@ -26,14 +33,17 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             *(
                 path(
                     f"<int:pk>/{action.verb}/",
-                    self.admin_site.admin_view(partial(self.action_view, action=action)),
+                    self.admin_site.admin_view(self._view_of(action)),
                     name=f"accounts_account_{action.verb}",
                 )
                 for action in ACTIONS
-                if action is not LINK  # whose response shows the link
             ),
             *super().get_urls(),
         ]
+
+    def _view_of(self, action: Action) -> Callable[..., HttpResponse]:
+        # The response to the creation of a link shows the link.
+        return self.link_view if action is LINK else partial(self.action_view, action=action)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         account: Account | None = context.get("original")
@@ -51,17 +61,17 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         """Ask for confirmation, then perform the action on the account."""
         with transaction.atomic():
-            account = self.account(request, pk)
+            account = self._account(request, pk)
             if account is None:
-                return self.missing(request)
+                return self._missing(request)
             reason = self._refusal(request, action, account)
             if reason or not action.is_available(account):
-                return self.unavailable(request, account, reason or action.unavailable)
+                return self._unavailable(request, account, reason or action.unavailable)
             if request.method != "POST":
-                return self.confirmation(request, account, action)
-            if action is END_SESSIONS and request.POST.get("version") != version_of(account):
+                return self._confirmation(request, account, action)
+            if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
                 text = "All sessions of {account} were ended after your page was opened. Nothing was changed."
-                return self.unavailable(request, account, text)
+                return self._unavailable(request, account, text)
             action.perform(account)
             self.log_change(request, account, action.entry)
         self.message_user(request, action.done.format(account=account), messages.SUCCESS)
@@ -75,7 +85,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     # Parts of all views of one account.
 
-    def account(self, request: HttpRequest, pk: int) -> Account | None:
+    def _account(self, request: HttpRequest, pk: int) -> Account | None:
         """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
         if not self.has_change_permission(request):
             raise PermissionDenied
@@ -91,7 +101,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 raise PermissionDenied
         return super().get_object(request, object_id, from_field)
 
-    def confirmation(
+    def _confirmation(
         self, request: HttpRequest, account: Account, action: Action, form: forms.Form | None = None
     ) -> HttpResponse:
         """Return the page that asks before an action."""
@@ -102,17 +112,17 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "action": action,
             "explanation": action.explanation.format(account=account, role=account.role.label),
             "is_own": account.pk == request.user.pk,
-            "version": version_of(account),
+            "version": _version_of(account),
             "form": form,
         }
         return TemplateResponse(request, "admin/accounts/account/confirmation.html", context)
 
-    def unavailable(self, request: HttpRequest, account: Account, reason: str) -> HttpResponse:
+    def _unavailable(self, request: HttpRequest, account: Account, reason: str) -> HttpResponse:
         """Say why an action was not performed, on the page of the account."""
         self.message_user(request, reason.format(account=account), messages.WARNING)
         return self._to_page_of(account)
 
-    def missing(self, request: HttpRequest) -> HttpResponse:
+    def _missing(self, request: HttpRequest) -> HttpResponse:
         """Say that the account does not exist, on the list."""
         text = "This account does not exist any more: someone has deleted it. Nothing was changed."
         self.message_user(request, text, messages.WARNING)
@@ -121,8 +131,93 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     def _to_page_of(self, account: Account) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[account.pk]))
 
+    # Creating and showing a link.
 
-def version_of(account: Account) -> str:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):  # checked before the message that names the account
+            raise PermissionDenied
+        add = super().add_view
+        return self._create_once(request, lambda: add(request, form_url, extra_context))
+
+    def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            self._create(request, obj, form.cleaned_data["form_token"])
+
+    def response_add(self, request: HttpRequest, obj: Account, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_once(request, obj)
+
+    def link_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask for confirmation, then create a link and show it."""
+        if not self.has_change_permission(request):  # checked before the message that names the account
+            raise PermissionDenied
+        return self._create_once(request, lambda: self._new_link(request, pk))
+
+    def _new_link(self, request: HttpRequest, pk: int) -> HttpResponse:
+        with transaction.atomic():
+            account = self._account(request, pk)
+            if account is None:
+                return self._missing(request)
+            if not LINK.is_available(account):
+                return self._unavailable(request, account, LINK.unavailable)
+            form = LinkForm(request.POST or None)
+            if request.method != "POST" or not form.is_valid():
+                return self._confirmation(request, account, LINK, LinkForm())
+            link = self._create(request, account, form.cleaned_data["form_token"])
+            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
+        return self._show_once(request, account)
+
+    def _create(self, request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
+        link, token = PasswordLink.create(account, created_by=request.user, form_token=form_token)
+        # For the response to this request. Django's messages would store the token in a readable cookie.
+        request.password_link, request.password_token = link, token  # type: ignore[attr-defined]  # our own attributes
+        return link
+
+    def _create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
+        """Return the response of `create`, or redirect to the account that this form has already created a link for."""
+        link = _created_by_form(request)
+        if link is None:
+            try:
+                with transaction.atomic():
+                    return create()
+            except IntegrityError:  # another request has saved the same form, or an account with the same name
+                link = _created_by_form(request)
+                if link is None:
+                    return create()  # the form now finds the account with the same name
+        text = (
+            f"This form was already submitted and created a password link for {link.account}. A link is shown only "
+            "once. If you did not copy it, create a new password link."
+        )
+        self.message_user(request, text, messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[link.account_id]))
+
+    @method_decorator(never_cache)
+    @sensitive_variables("token", "url")
+    def _show_once(self, request: HttpRequest, account: Account) -> HttpResponse:
+        """Return the only page that shows the link. It has no URL of its own and is not cached."""
+        link: PasswordLink = request.password_link  # type: ignore[attr-defined]  # set by _create
+        token: str = request.password_token  # type: ignore[attr-defined]  # set by _create
+        context = self.admin_site.each_context(request) | {
+            "title": f"Password link for {account}",
+            "opts": self.opts,
+            "account": account,
+            "link": link,
+            "url": request.build_absolute_uri(reverse("password-link", args=[token])),
+        }
+        response = TemplateResponse(request, "admin/accounts/account/link_created.html", context)
+        response.render()  # immediately, so that no middleware receives the token in the context
+        return response
+
+
+def _version_of(account: Account) -> str:
     """Return the version of an account's sessions, for a form that must not end them twice."""
     version = getattr(account, "session_version", None)
     return str(version.number) if version else "0"
+
+
+def _created_by_form(request: HttpRequest) -> PasswordLink | None:
+    form_token = request.POST.get("form_token", "")
+    try:
+        return PasswordLink.objects.filter(form_token=UUID(form_token)).select_related("account").first()
+    except ValueError:
+        return None  # the form will reject this token
