@@ -170,12 +170,12 @@ def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | Non
 
 
 @transaction.atomic
-def undo(pk: UUID, *, user: Any, now: datetime | None = None) -> Undoing:
+def undo(pk: UUID, *, user: Any) -> Undoing:
     """Undo a change once, as far as its pets are as it left them, and record it in their history.
 
     Raises NotUndoableError.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     # If two people undo the same change, the second one waits here for the first, and then finds it undone.
     if not ChangeSet.undoable(now=now).filter(pk=pk).update(undone_at=now):
         raise NotUndoableError

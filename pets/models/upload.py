@@ -1,5 +1,5 @@
 import uuid
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -19,9 +19,9 @@ class Upload(models.Model):
     digest = models.CharField(max_length=64)  # of the pets before the import; see pets.files.import_diff
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
-    def keep(self, *, digest: str, now: datetime | None = None) -> None:
+    def keep(self, *, digest: str) -> None:
         """Store the upload with the digest of its latest preview, and delete expired uploads."""
         self.digest = digest
-        self.created_at = now or timezone.now()
+        self.created_at = timezone.now()
         self.save()
         Upload.objects.filter(created_at__lte=self.created_at - self.LIFETIME).delete()

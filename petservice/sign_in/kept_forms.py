@@ -4,7 +4,6 @@ The pages of the login and of the set-up carry the form, signed, and offer it af
 Files and passwords are left out.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +54,12 @@ class KeptForm:
         return text if len(text) <= MAX_LENGTH else None
 
 
-def without_secrets(request: HttpRequest, leave_out: Iterable[str] = ()) -> list[list[str]]:
-    """Return the fields of a form without its CSRF token, without passwords, and without the named fields."""
+def without_secrets(request: HttpRequest) -> list[list[str]]:
+    """Return the fields of a form without its CSRF token and without passwords."""
     return [
         [name, value]
         for name, values in request.POST.lists()
-        if not (name == _TOKEN or _is_password(name) or name in leave_out)
+        if name != _TOKEN and not _is_password(name)
         for value in values
     ]
 
