@@ -39,12 +39,12 @@ def server_transport(
     return replace(socket_transport, url=url)
 
 
-@pytest.fixture(params=["client", "socket", *GUNICORN])
-def transport(
-    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
-) -> Transport:
-    """Each transport in turn."""
-    if request.param in GUNICORN:
-        return replace(socket_transport, url=plain_gunicorn(request.param).url)
-    transport: Transport = request.getfixturevalue(f"{request.param}_transport")
-    return transport
+@pytest.fixture(params=[pytest.param("client", marks=pytest.mark.django_db), "socket", *GUNICORN])
+def transport(request: pytest.FixtureRequest) -> Transport:
+    """Each transport in turn; the test client needs no server."""
+    if request.param == "client":
+        return ClientTransport(seed())
+    socket_transport: SocketTransport = request.getfixturevalue("socket_transport")
+    if request.param == "socket":
+        return socket_transport
+    return replace(socket_transport, url=request.getfixturevalue("plain_gunicorn")(request.param).url)
