@@ -95,11 +95,3 @@ def test_a_status_links_to_its_pets(dashboard: Page) -> None:
     dashboard.get_by_role("link", name="Sold").click()
 
     expect(dashboard).to_have_url(re.compile(r"/admin/store/inventoryitem/\?status__exact=sold$"))
-
-
-@pytest.mark.usefixtures("scheme")
-def test_dashboard_fits_the_width_of_a_phone(dashboard: Page) -> None:
-    dashboard.set_viewport_size({"width": 390, "height": 844})
-
-    assert dashboard.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert_accessible(dashboard)

@@ -21,15 +21,6 @@ def create_key(page: Page, name: str, **fields: str) -> None:
 
 
 @pytest.mark.usefixtures("scheme")
-def test_a_phone_shows_a_new_key_in_its_whole_width(staff_page: Page) -> None:
-    staff_page.set_viewport_size({"width": 390, "height": 844})
-    create_key(staff_page, "Phone")
-
-    assert staff_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert_accessible(staff_page)
-
-
-@pytest.mark.usefixtures("scheme")
 def test_the_page_of_a_new_key_warns_of_another_environment(staff_page: Page) -> None:
     create_key(staff_page, "Elsewhere", Environment="live")
 

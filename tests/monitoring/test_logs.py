@@ -7,15 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import Client, get
 from tests.server.services import service_with_test_endpoints, workers
-from tests.service import ROOT, TLS, running_service
+from tests.service import ROOT
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -55,18 +53,7 @@ def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
             assert "endpoints.py" in observed.service.log.read_text()
 
 
-def test_line_format_has_no_lines_for_requests(tmp_path: Path) -> None:
-    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url) as service:
-        assert httpx.get(f"{service.url}/v1/pets", trust_env=False, verify=TLS).status_code == 401
-        service.process.send_signal(signal.SIGTERM)
-        service.process.wait(timeout=40)
-        log = service.log.read_text()
-
-    assert re.search(r"INFO gunicorn\.error \d+ \[-\] Listening at: ", log)
-    assert "petservice.requests" not in log
-
-
-def test_each_line_of_the_line_format_has_its_process_and_its_request(tmp_path: Path) -> None:
+def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
         with Client(service) as client:
             client.send(get("/v1/crash", b"X-Request-ID: order-8"))
@@ -81,6 +68,7 @@ def test_each_line_of_the_line_format_has_its_process_and_its_request(tmp_path: 
     loggers = {(match[1], int(match[2]), match[3]) for match in with_ids if match}
     assert ("gunicorn.error", service.process.pid, "-") in loggers
     assert ("petservice.server.asgi", worker, "order-8") in loggers
+    assert "petservice.requests" not in {logger for logger, _, _ in loggers}
 
 
 @pytest.mark.parametrize(("environment", "log_format"), [("test", "line"), ("live", "json")])

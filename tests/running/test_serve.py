@@ -105,8 +105,8 @@ def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) 
 
 @pytest.mark.once
 def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(tmp_path: Path) -> None:
-    arguments = f"--workers 3 --bind 127.0.0.1:{free_port()}"
-    with running_service(tmp_path, DATABASE_URL="", WEB_CONCURRENCY="1", GUNICORN_CMD_ARGS=arguments) as service:
+    variables = {"WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": f"--workers 3 --bind 127.0.0.1:{free_port()}"}
+    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url, **variables) as service:
         wait_until(lambda: len(printed(service, r"Booting worker")) == 3)
         assert printed(service, r"Listening at: (\S+) ") == [service.url]
 
