@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -45,8 +46,9 @@ def django_db_setup(
         with fresh_database_url(folder, template=url_of_the_test_database()) as url:
             templates.append(Template(url, folder))
             yield
-        if connection.vendor == "postgresql":
-            name = connection.settings_dict["NAME"]
+        name = connection.settings_dict["NAME"]
+        # Without tests that use a test database, there is none. Other processes use the database of the URL.
+        if connection.vendor == "postgresql" and name != urlsplit(os.environ["DATABASE_URL"]).path.removeprefix("/"):
             connection.close()
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
