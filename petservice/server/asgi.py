@@ -16,6 +16,7 @@ from petservice.wsgi import application as wsgi_application
 # The import above sets up Django for the following imports.
 # isort: split
 from django.conf import settings
+from django.db import DatabaseError
 from django.urls import get_resolver
 
 from petservice.api.errors import error_response
@@ -27,6 +28,7 @@ from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRec
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
 from petservice.server.admission import BusyError, KnownClients, Places, Turns
+from petservice.server.anonymous_pages import AnonymousPages
 from petservice.server.greenlets import GreenletPool
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
@@ -43,11 +45,11 @@ from petservice.server.limits import (
 )
 from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
 from petservice.server.probes import Probes
-from petservice.server.public_responses import PublicResponses
+from petservice.server.public_responses import REJECTED_LOGIN, Key, PublicResponses
 from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
 from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
-from petservice.sign_in.logins import counted_address, reject_login, staff_account
+from petservice.sign_in.logins import counted_address, has_session, reject_login, staff_account
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ class Application:
         # Separate queues, so that no kind of request waits for slow requests of another kind.
         self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "pieces")}
         self._public = PublicResponses(handler)
+        self._anonymous = AnonymousPages(self._public)
         self._probes = Probes(handler, self._public, self.threads["readiness"], database.call_timeout)
 
     def close(self) -> None:
@@ -186,8 +189,18 @@ class Application:
 
     async def _page_response(self, request: Request, receive: Receive) -> Response:
         key = self._public.key_of(request)
-        if key is None:
+        if key is not None:
+            return await self._public_response(key, request)
+        if not self._anonymous.may_have(request) or await self._has_session(request):
             return await self._private_response(request, receive)
+        async with self._turn("public", request):
+            response = self._anonymous.get(request)
+        if response is None:
+            response = await self._on_page_thread(request)
+            self._anonymous.keep(request, response)
+        return response
+
+    async def _public_response(self, key: Key, request: Request) -> Response:
         # Cached responses are complete. A server may ignore the Range header (RFC 9110, section 14.2).
         request.META.pop("HTTP_RANGE", None)
         async with self._turn("public", request):
@@ -196,6 +209,16 @@ class Application:
             response = await self._on_page_thread(request)
             self._public.keep(key, request, response)
         return response
+
+    async def _has_session(self, request: Request) -> bool:
+        """Return whether a session with the request's session key exists, or may exist."""
+        if request.credential is None or request.credential in self._known:
+            return request.credential is not None
+        try:
+            async with self._turn("reads", request):
+                return await self.greenlets["reads"].call(partial(has_session, request))
+        except (DatabaseError, TimeoutError):  # the page says so
+            return True
 
     async def _private_response(self, request: Request, receive: Receive) -> Response:
         with ExitStack() as places:
@@ -223,7 +246,8 @@ class Application:
                     return await self._on_thread("pages", request)
         except BusyError:
             reject_login(request)
-            return await self._on_page_thread(request)
+            key = REJECTED_LOGIN, "", request.scheme or "", request.META.get("HTTP_HOST", "")
+            return await self._public_response(key, request)
 
     async def _on_page_thread(self, request: Request) -> Response:
         async with self._turn("pages", request):

@@ -20,8 +20,10 @@ from petservice.server.responses import Headers, Response
 Key = tuple[str, str, str, str]
 
 UNKNOWN = "unknown"
+LOGIN_REDIRECT = "redirect to the login"
+REJECTED_LOGIN = "rejected login"
 # Statuses of cached responses, where they are not just 200.
-_STATUSES = {UNKNOWN: (404,), READINESS: (200, 503)}
+_STATUSES = {UNKNOWN: (404,), LOGIN_REDIRECT: (302,), REJECTED_LOGIN: (429,), READINESS: (200, 503)}
 # Estimated size of a cached response without its body, in bytes.
 _OVERHEAD = 4096
 
@@ -49,9 +51,7 @@ class PublicResponses:
 
     def key_of(self, request: Request) -> Key | None:
         """Return the cache key of a request, or None if its response may depend on the client."""
-        meta = request.META
-        is_plain = request.method in ("GET", "HEAD") and not (request.declared_bytes or request.is_chunked)
-        if settings.DEBUG or not is_plain or "CONTENT_TYPE" in meta or "*/*" not in meta.get("HTTP_ACCEPT", "*/*"):
+        if not is_plain(request):
             return None
         path, query = request.path_info, ""
         if path in PAGES:
@@ -60,7 +60,7 @@ class PublicResponses:
             if path == READINESS or path.startswith(ADMIN) or not self._handler.is_unknown(path):
                 return None
             path = UNKNOWN
-        return path, query, request.scheme or "", meta.get("HTTP_HOST", "")
+        return path, query, request.scheme or "", request.META.get("HTTP_HOST", "")
 
     def get(self, key: Key, request: Request) -> Response | None:
         """Return the cached response to a request, or None."""
@@ -78,7 +78,7 @@ class PublicResponses:
         """Add a response to the cache if it is the same for all requests with this key."""
         status, headers, body = response
         is_public = not any(name in (b"Set-Cookie", b"Vary") for name, _ in headers)
-        if request.method != "GET" or not is_public or status not in _STATUSES.get(key[0], (200,)):
+        if request.method == "HEAD" or not is_public or status not in _STATUSES.get(key[0], (200,)):
             return
         if key in self._kept:
             self._size -= self._kept.pop(key).size
@@ -87,6 +87,14 @@ class PublicResponses:
         self._size += kept.size
         while self._size > MAX_PUBLIC_BYTES:
             self._size -= self._kept.popitem(last=False)[1].size
+
+
+def is_plain(request: Request) -> bool:
+    """Return whether a request only asks for a path, in the representation that all clients get."""
+    meta = request.META
+    has_body = request.declared_bytes or request.is_chunked or "CONTENT_TYPE" in meta
+    is_read = request.method in ("GET", "HEAD") and not has_body
+    return is_read and "*/*" in meta.get("HTTP_ACCEPT", "*/*") and not settings.DEBUG
 
 
 def _client_has(kept: Kept, request: Request) -> bool:

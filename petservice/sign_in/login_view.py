@@ -87,13 +87,19 @@ class TwoStepLoginView(LoginView):
         own = {
             "title": "Log in",
             "subtitle": None,
-            "app_path": self.request.get_full_path(),
             "username": self.request.user.get_username(),
             "kept_form": self.kept_form,
             "reason": self.reason,
             "is_continued": bool(self.get_redirect_url()),
         }
         return admin.site.each_context(self.request) | own | super().get_context_data(**{**own, **kwargs})
+
+
+def is_continued(request: HttpRequest) -> bool:
+    """Return whether a login leads back to the page that required it, as its URL says."""
+    view = TwoStepLoginView()
+    view.setup(request)
+    return bool(view.get_redirect_url())
 
 
 def _read(password_checked: str) -> tuple[Any, bool]:
@@ -118,7 +124,7 @@ def login_page_with_form(request: HttpRequest) -> HttpResponse:
     )
     target = request.get_full_path()
     url = f"{reverse('admin:login')}?{urlencode({'next': target}, safe='/')}"
-    context = view.get_context_data(form=LoginForm(request)) | {"app_path": url, "next": target}
+    context = view.get_context_data(form=LoginForm(request)) | {"login_url": url}
     response = view.render_to_response(context)
     add_never_cache_headers(response)
     return response

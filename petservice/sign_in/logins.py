@@ -87,6 +87,16 @@ def counted_address(request: HttpRequest) -> str:
     return str(network_of(address)) if address else UNKNOWN_ADDRESS
 
 
+def has_session(request: HttpRequest) -> bool:
+    """Return whether a session with the key in the request's cookie exists, which may have ended."""
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+    try:
+        # Keys are alphanumeric, and PostgreSQL refuses to compare some other texts.
+        return key.isalnum() and bool(import_module(settings.SESSION_ENGINE).SessionStore().exists(key))
+    finally:
+        connection.close_if_unusable_or_obsolete()
+
+
 def staff_account(request: HttpRequest) -> int | None:
     """Return the id of the account of a request's session, or None if it is not active staff."""
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(
@@ -102,6 +112,8 @@ def staff_account(request: HttpRequest) -> int | None:
 def reject_login(request: HttpRequest) -> None:
     """Mark a login to be rejected without checking the password, because too many logins are in progress."""
     request.META[_REJECTED] = True
+    # The page is the same without a valid form token, so that the server needs to make it only once.
+    request.csrf_processing_done = True  # type: ignore[attr-defined]  # left out by the type stubs
 
 
 def too_many_logins(request: HttpRequest) -> HttpResponse | None:
