@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import ADD, FORM, ROTATE, shown_key, status_with
 from tests.backoffice.staff import granted
@@ -168,3 +170,14 @@ def test_a_rotation_keeps_the_lifetime_unless_staff_choose_otherwise(
     form = admin_client.get(reverse("admin:apikeys_apikey_rotate", args=[old.pk])).context["form"]
 
     assert form["lifetime"].initial == initial
+
+
+def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that was sent twice gives the same error of the database."""
+    plain = APIKey.objects.create_key(name="Zoo")[1]
+    monkeypatch.setattr(keys, "generate", lambda environment: plain)
+
+    with pytest.raises(IntegrityError):
+        admin_client.post(ADD, FORM)
+
+    assert [*APIKey.objects.values_list("name", flat=True)] == ["Zoo"]

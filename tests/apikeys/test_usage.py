@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils import timezone
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.apikeys.usage import UsageRecorder
-from tests.concurrent_write import together
+from tests.concurrent_write import only_on_postgresql, together
 
 pytestmark = pytest.mark.django_db
 
@@ -216,6 +216,21 @@ def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
     use(key_usage, api_key.pk, NOW + DAY)
     key_usage.write(NOW + DAY)
     assert sorted(days()) == [NOW.date(), NOW.date() + DAY]
+
+
+@pytest.mark.django_db(transaction=True)
+@only_on_postgresql
+def test_old_days_that_another_worker_deletes_are_left_to_it(key_usage: UsageRecorder) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    KeyDay.objects.create(api_key=api_key, day=NOW.date() - USAGE_DAYS * DAY, requests=1)
+    use(key_usage, api_key.pk, NOW)
+
+    with closing(connection.copy()) as other:
+        other.set_autocommit(False)
+        assert other.try_lock(KeyDay._meta.db_table, 0)
+        key_usage.write(NOW)
+
+    assert sorted(days()) == [NOW.date() - USAGE_DAYS * DAY, NOW.date()]
 
 
 @pytest.mark.django_db(transaction=True)

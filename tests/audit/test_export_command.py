@@ -1,6 +1,9 @@
 """The command export_audit writes the entries that the filters choose, and is recorded."""
 
 import csv
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -10,6 +13,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from petservice.audit.models import AuditEntry
+from tests.databases import migrated_database_url
+from tests.service import ROOT, Service
 
 pytestmark = pytest.mark.django_db
 
@@ -88,3 +93,19 @@ def test_an_audit_that_cannot_be_written_is_exported(file: Path) -> None:
 
     assert "The audit cannot be written (" in output
     assert len(rows) == 3
+
+
+@pytest.mark.once
+def test_an_export_whose_reader_leaves_is_not_recorded(tmp_path: Path) -> None:
+    with migrated_database_url(tmp_path) as url:
+        environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(tmp_path)}
+        service = Service("", None, tmp_path / "log", environment)  # type: ignore[arg-type]
+        with service.models():
+            AuditEntry.objects.bulk_create(AuditEntry(kind=KIND.LOGIN, message="x" * 100) for _ in range(5000))
+        line = f'"{sys.executable}" manage.py export_audit - | head -n 1'
+        ended = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
+        recorded = service.execute("SELECT 1 FROM audit_auditentry WHERE kind = 'exported'")
+
+    assert len(ended.stdout.splitlines()) == 1
+    assert ended.stderr == ""
+    assert recorded == []

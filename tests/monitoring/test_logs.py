@@ -1,5 +1,7 @@
 """Each error is one line of the log, whose default format depends on the environment."""
 
+import json
+import logging
 import os
 import re
 import signal
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import Client, get
@@ -51,6 +54,21 @@ def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
                 lambda: [line for line in observed.lines() if line.get("message", "").startswith("Worker timed out")]
             )
             assert "endpoints.py" in observed.service.log.read_text()
+
+
+def test_a_log_file_of_gunicorn_keeps_the_lines_of_workers(tmp_path: Path) -> None:
+    file = tmp_path / "gunicorn.log"
+    with service_with_test_endpoints(tmp_path, "--log-file", str(file), PETSERVICE_LOG_FORMAT="json"):
+        pass
+
+    assert '"Worker exiting (pid: ' in file.read_text()
+
+
+def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
+    stack = "Stack (most recent call last):\n  here"
+    record = logging.LogRecord("django", logging.WARNING, __file__, 1, "slow", None, None, sinfo=stack)
+
+    assert json.loads(JSONFormatter().format(record))["traceback"] == stack
 
 
 def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:

@@ -229,3 +229,12 @@ def test_formulas_are_escaped_only_in_csv() -> None:
 def test_columns_can_be_omitted() -> None:
     assert b"".join(write([WHOLE], "csv", ("id", "name"))) == f"id,name\r\n{ID},Rex\r\n".encode()
     assert b"".join(write([WHOLE], "jsonl", ("id", "name"))) == f'{{"id":"{ID}","name":"Rex"}}\n'.encode()
+
+
+def test_a_line_of_json_has_less_than_a_mebibyte() -> None:
+    longest = b'{"name": "Rex"}'.ljust(2**20 - 2) + b"\n"
+
+    assert rows(longest, "jsonl") == [NEW]
+    assert broken(b'{"name": "Rex"}\n ' + longest, "jsonl") == (
+        "line 2: longer than 1,048,576 bytes: write each pet on a line of its own."
+    )

@@ -31,6 +31,7 @@ balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX
 protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
 )
+protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
 
 
 class NeverReadyWorker(worker.EventLoopWorker):

@@ -1,11 +1,12 @@
 """Slow clients, which a worker disconnects after its timeouts."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from tests.server.connections import CHUNKED, Client, Connect, get, post
-from tests.server.services import clear, held_requests, open_connections, release
+from tests.server.services import clear, held_requests, open_connections, release, service_with_test_endpoints
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -63,6 +64,18 @@ def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout
             assert client.socket.recv(1000)
 
             wait_until(lambda: open_connections(other) == others, seconds=15)
+
+
+def test_refused_client_that_does_not_leave_is_disconnected(tmp_path: Path) -> None:
+    with (
+        service_with_test_endpoints(tmp_path, TEST_LINGER="1") as service,
+        Client(service) as other,
+        Client(service) as refused,
+    ):
+        refused.send(b"no request\r\n\r\n")
+        assert refused.response().status == 400
+
+        wait_until(lambda: open_connections(other) == 1)
 
 
 def test_request_that_is_sent_during_a_slow_request_is_served_next(with_short_timeout: Service) -> None:

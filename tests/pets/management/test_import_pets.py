@@ -15,6 +15,7 @@ from pets.fields import new_pet_id
 from pets.models import Pet
 from pets.services import create_pet
 from store.services import inventory_counts
+from tests.concurrent_write import write_before
 from tests.pets.management.commands import all_pets, run
 
 pytestmark = pytest.mark.django_db
@@ -153,3 +154,18 @@ def test_the_error_for_an_unreadable_file_has_its_name(tmp_path: Path, name: str
 
     assert error.startswith(f"{tmp_path / name}: ")
     assert error.endswith(". Nothing was imported.")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_fails_although_the_pet_with_the_same_id_is_deleted_before_the_error(
+    file: Callable[..., Path],
+) -> None:
+    pet = create_pet(name="Rex")
+    path = file(f"id,name\n{pet.pk},Tom\n")
+
+    with write_before('SELECT "pets_pet"."id"', Pet.objects.all().delete):
+        (error,) = errors_of_import(path)
+
+    assert error.startswith("Database error: ")
+    assert error.endswith(" Nothing was imported.")
+    assert not Pet.objects.exists()
