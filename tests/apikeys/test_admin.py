@@ -163,22 +163,16 @@ def test_a_revoked_key_cannot_be_changed(admin_client: Client) -> None:
 
 def test_the_history_of_a_key_shows_the_old_and_the_new_values(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
+    url = reverse("admin:apikeys_apikey_change", args=[record.pk])
     form = FORM | {"name": "Acme, shop", "expires_at_0": "2099-12-24", "expires_at_1": "12:00:00"}
 
-    admin_client.post(reverse("admin:apikeys_apikey_change", args=[record.pk]), form | {"requests_per_minute": ""})
+    admin_client.post(url, FORM | {"requests_per_minute": "600"})
+    admin_client.post(url, form | {"requests_per_minute": ""})
 
     page = admin_client.get(reverse("admin:apikeys_apikey_history", args=[record.pk])).content.decode()
     assert "Name changed from “Acme” to “Acme, shop”." in page
     assert "Expires at changed from nothing to 2099-12-24 12:00:00 UTC." in page
     assert "Requests per minute changed from 600 to nothing." in page
-
-
-def test_the_history_of_a_key_says_if_a_form_changed_nothing(admin_client: Client) -> None:
-    record, _ = APIKey.objects.create_key(name="Acme")
-
-    admin_client.post(reverse("admin:apikeys_apikey_change", args=[record.pk]), FORM)
-
-    page = admin_client.get(reverse("admin:apikeys_apikey_history", args=[record.pk])).content.decode()
     assert "No fields changed." in page
 
 

@@ -159,9 +159,7 @@ def test_requests_are_allowed_if_redis_does_not_respond_and_it_is_logged_once(
 
 
 @pytest.mark.django_db
-def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     throttling._log_missing_redis.cache_clear()
 
     assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5

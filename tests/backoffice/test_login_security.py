@@ -1,6 +1,7 @@
 """The client address of a login behind a proxy, cookies, and frames."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,14 +17,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
 
 @pytest.mark.once
-def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_one(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_one(tmp_path: Path) -> None:
     """The test acts as the proxy, because it connects from the loopback address, which is trusted by default."""
-    folder = tmp_path_factory.mktemp("login")
     with (
-        migrated_database_url(folder) as url,
-        running_service(folder, DATABASE_URL=url, PETSERVICE_REQUIRE_HTTPS="1") as service,
+        migrated_database_url(tmp_path) as url,
+        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_REQUIRE_HTTPS="1") as service,
     ):
         service.create_staff("ada", PASSWORD)
 

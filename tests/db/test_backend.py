@@ -15,12 +15,10 @@ from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
+from tests.concurrent_write import only_on_postgresql
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-only_on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
-
 
 # The number of sessions that are requesting the lock, or did so in their last statement.
 ATTEMPTS = (

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -53,17 +54,13 @@ def test_command_reports_an_unavailable_database() -> None:
     assert "s3cret" not in message
 
 
-def one_pending() -> int:
-    return 1
-
-
-def unavailable() -> int:
-    raise OperationalError("connection refused")
-
-
 @pytest.mark.parametrize(
     ("found", "sentence"),
-    [(one_pending, r"lacks 1 migration\(s\)"), (unavailable, "does not answer: connection refused")],
+    [
+        (Mock(return_value=1), r"lacks 1 migration\(s\)"),
+        (Mock(side_effect=OperationalError("connection refused")), "does not answer: connection refused"),
+    ],
+    ids=["pending", "unavailable"],
 )
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_reports_an_unusable_database(

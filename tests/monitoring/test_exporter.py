@@ -86,9 +86,7 @@ def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: s
     assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
 
 
-def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(
-    tmp_path: Path,
-) -> None:
+def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp_path: Path) -> None:
     port = free_port()
     with observed_service(tmp_path, metrics_port=port) as observed:
         send(observed, ["inventory"] * 5)

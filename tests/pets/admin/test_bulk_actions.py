@@ -202,9 +202,7 @@ def test_the_pets_of_all_pages_are_changed_together_after_a_confirmation(staff: 
     assert LogEntry.objects.count() == 2500
 
 
-def test_an_action_on_all_pages_reads_a_limited_number_of_pets(
-    staff: Client,
-) -> None:
+def test_an_action_on_all_pages_reads_a_limited_number_of_pets(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", status="sold") for _ in range(30))
 
     with CaptureQueriesContext(connection) as queries:

@@ -237,7 +237,8 @@ def test_expired_records_of_changes_are_deleted_by_later_changes(staff: Client) 
     first = [create_pet(name="Rex"), create_pet(name="Tom")]
     act(staff, "mark_as_sold", {}, *first)
     old = ChangeSet.objects.get()
-    TrashedPet.objects.create(pk=create_pet(name="Old").pk, name="Old", status="sold", **trashed_at(old, days=31))
+    moment = old.created_at - timedelta(days=31)
+    trash.move([create_pet(name="Old")], deleted_by="admin", now=moment)
     ChangeSet.objects.update(created_at=old.created_at - ChangeSet.LIFETIME)
 
     act(staff, "mark_as_pending", {}, *first)
@@ -261,8 +262,3 @@ def test_each_change_deletes_a_limited_number_of_expired_records(
         left.append((ChangeSet.objects.count(), ChangedPet.objects.count()))
 
     assert left == [(2, 2), (2, 2)]
-
-
-def trashed_at(change_set: ChangeSet, **ago: int) -> dict[str, Any]:
-    moment = change_set.created_at - timedelta(**ago)
-    return {"created_at": moment, "deleted_at": moment, "deleted_by": "admin"}

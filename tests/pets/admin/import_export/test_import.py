@@ -36,9 +36,7 @@ def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Clien
     """On SQLite a transaction would block the API's writers."""
     pet = create_pet(name="Rex")
 
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         upload(staff, f"id,name\n{pet.pk},Max\n,Tom\n")
 
     assert stored() == [(pet.pk, "Rex", None, "available")]
