@@ -41,7 +41,7 @@ MEMBERS = {
         *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal"),
         *("init_process", "init_signals", "load_wsgi", "notify"),
     ],
-    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "handle_int", "handle_term", "log", "signal"],
+    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "cfg", "handle_int", "handle_quit", "handle_term", "log", "signal"],
     "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
     "gunicorn.glogging:Logger": ["error_log", "setup"],

@@ -10,7 +10,14 @@ import pytest
 
 from petservice.server.limits import CONCURRENT_STRANGERS
 from tests.server.connections import Client, Connect, get
-from tests.server.services import DRAINING, held_requests, release, service_with_test_endpoints, workers
+from tests.server.services import (
+    DRAINING,
+    held_requests,
+    open_connections,
+    release,
+    service_with_test_endpoints,
+    workers,
+)
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -111,6 +118,21 @@ def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> Non
 
         assert service.process.wait(timeout=20) == 0, "less than gunicorn's graceful_timeout"
         assert busy.is_closed()
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["running request", "half a request"])
+def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bool) -> None:
+    with service_with_test_endpoints(tmp_path) as service:
+        client, other = connect(service), connect(service)
+        client.send(get("/held") if is_running else b"GET /v1/he")
+        wait_until(lambda: bool(held_requests(tmp_path)) == is_running and open_connections(other) == 2)
+
+        service.process.send_signal(signal.SIGQUIT)
+
+        assert service.process.wait(timeout=10) == 0, "less than gunicorn's graceful_timeout"
+        assert client.is_closed()
+        # A worker that ends by itself writes the use of keys.
+        assert ("was sent SIGKILL" in service.log.read_text()) == is_running
 
 
 def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connect) -> None:
