@@ -11,9 +11,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator, history, undo
-from pets.admin.badges import status_badge
 from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import PetChangeList
+from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
 from pets.admin.filters import FILTERS, PARAMETERS
 from pets.admin.forms import PetForm
@@ -27,7 +27,6 @@ from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
-from petservice.time_zone import moment
 
 
 class PetPages(SavedFilters, PetHistory, BulkActions):
@@ -37,15 +36,15 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     """
 
     form = PetForm
-    readonly_fields: ClassVar[Any] = ("id", "created_at", "created_by_api", "created_by_key")
-    list_display: Any = (*EDITABLE, "created", "created_by_api", "history")
+    readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
+    list_display: Any = (*EDITABLE, created, created_by_api, "history")
     list_filter: ClassVar[Any] = FILTERS
     search_fields = ("name",)  # shows the search box; PetChangeList searches
     search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # facets count the whole table
-    sortable_by: ClassVar[Any] = ("name", "status", status_badge, "created")
+    sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
 
     class Media:
@@ -88,9 +87,9 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 
         A status that cannot be changed in the list is a badge.
         """
-        columns: dict[str, Any] = {}
+        columns: dict[Any, Any] = {}
         if request.user.has_perm("apikeys.view_apikey"):
-            columns["created_by_api"] = "created_by_key"
+            columns[created_by_api] = "created_by_key"
         if "status" not in self.list_editable or not self.has_change_permission(request):
             columns["status"] = status_badge
         return tuple(columns.get(name, name) for name in self.list_display)
@@ -98,23 +97,14 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return EDITABLE
-        key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else "created_by_api"
+        key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
         return (*EDITABLE, "id", "created_at", key)
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, pet: Pet) -> str:
-        return moment(pet.created_at)
-
-    @admin.display(description="created by")
-    def created_by_api(self, pet: Pet) -> str:
-        created_by = creator.read(pet.created_by)
-        return "API" if created_by and created_by.key_prefix else _name(created_by)
 
     @admin.display(description="created by")
     def created_by_key(self, pet: Pet) -> str:
         created_by = creator.read(pet.created_by)
         if created_by is None or not created_by.key_prefix:
-            return _name(created_by)
+            return created_by_api(pet)
         keys = reverse("admin:apikeys_apikey_changelist")
         return format_html('<a href="{}?q={}">{}</a>', keys, created_by.key_prefix, created_by.name)
 
@@ -159,10 +149,6 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 def _changes(form: Any) -> str:
     changes = (history.change(name, form.initial[name], form.cleaned_data[name]) for name in form.changed_data)
     return " ".join(changes)
-
-
-def _name(created_by: creator.Creator | None) -> str:
-    return created_by.name if created_by else "unknown"
 
 
 @admin.register(Pet)

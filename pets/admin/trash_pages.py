@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from pets import creator, history, trash
+from pets import history, trash
 from pets.admin import selection as selections
-from pets.admin.badges import status_badge
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changelist import OrderedChangeList, count_of_pets
+from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
@@ -38,7 +38,7 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
     list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
-    fields: ClassVar[Any] = ("id", "name", "tag", status_badge, "created", "creator", "deleted", "deleted_by")
+    fields: ClassVar[Any] = ("id", "name", "tag", status_badge, created, created_by_api, "deleted", "deleted_by")
     readonly_fields = fields
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
@@ -73,16 +73,6 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     @admin.display(description="deleted")
     def deleted(self, pet: TrashedPet) -> str:
         return moment(pet.deleted_at)
-
-    @admin.display(description="created")
-    def created(self, pet: TrashedPet) -> str:
-        return moment(pet.created_at)
-
-    @admin.display(description="created by")
-    def creator(self, pet: TrashedPet) -> str:
-        """Return the creator, without the name of an API key, which not all viewers may see."""
-        created_by = creator.read(pet.created_by)
-        return "unknown" if created_by is None else "API" if created_by.key_prefix else created_by.name
 
     # Permissions.
 

@@ -1,0 +1,29 @@
+"""The columns that the lists of pets and the trash have in common."""
+
+from django.contrib import admin
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from pets import creator
+from pets.models import Pet, TrashedPet
+from petservice.time_zone import moment
+
+
+@admin.display(description="status", ordering="status")
+def status_badge(pet: Pet | TrashedPet) -> SafeString:
+    """Return the status as a badge with its name, which petservice/static/petservice/badges.css draws."""
+    return format_html('<span class="badge badge-{}">{}</span>', pet.status, Pet.Status(pet.status).label)
+
+
+@admin.display(description="created", ordering="created_at")
+def created(pet: Pet | TrashedPet) -> str:
+    return moment(pet.created_at)
+
+
+@admin.display(description="created by")
+def created_by_api(pet: Pet | TrashedPet) -> str:
+    """Return the creator, without the name of an API key, which not all viewers may see."""
+    created_by = creator.read(pet.created_by)
+    if created_by is None:
+        return "unknown"
+    return "API" if created_by.key_prefix else created_by.name
