@@ -8,6 +8,4 @@ class AuditConfig(AppConfig):
     label = "audit"
 
     def ready(self) -> None:
-        from petservice.audit import logins
-
-        logins.connect()
+        from petservice.audit import logins  # noqa: F401  # connects the signals of logins

@@ -16,6 +16,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db import DatabaseError, transaction
 from django.db.models import F
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -31,17 +32,6 @@ PERIOD = timedelta(minutes=15)
 # Maximum number of entries of one kind in a period. Further failures are counted in one entry without an address.
 MAX_ENTRIES = 500
 _START = datetime(2000, 1, 1, tzinfo=UTC)
-
-
-def connect() -> None:
-    """Record logins from now on."""
-    for signal, receiver in {
-        user_logged_in: _logged_in,
-        user_logged_out: _logged_out,
-        user_login_failed: _login_failed,
-        user_locked_out: _locked_out,
-    }.items():
-        signal.connect(receiver, dispatch_uid=f"petservice.audit{receiver.__name__}")
 
 
 def record_failure(request: HttpRequest, kind: AuditEntry.Kind, username: str, *, now: datetime | None = None) -> None:
@@ -92,19 +82,23 @@ def _record(request: HttpRequest, kind: AuditEntry.Kind, account: Any) -> None:
         remove_old_entries()
 
 
+@receiver(user_logged_in)
 def _logged_in(request: HttpRequest, user: Any, **kwargs: Any) -> None:
     _record(request, AuditEntry.Kind.LOGIN, user)
 
 
+@receiver(user_logged_out)
 def _logged_out(request: HttpRequest, user: Any, **kwargs: Any) -> None:
     _record(request, AuditEntry.Kind.LOGOUT, user)
 
 
+@receiver(user_login_failed)
 def _login_failed(credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
     if request is not None and not _is_refused(request):
         record_failure(request, AuditEntry.Kind.LOGIN_FAILED, credentials.get("username") or "")
 
 
+@receiver(user_locked_out)
 def _locked_out(request: Any, username: str | None, **kwargs: Any) -> None:
     if not _is_refused(request):
         record_failure(request, AuditEntry.Kind.LOCKED_OUT, username or "")
