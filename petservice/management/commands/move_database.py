@@ -1,8 +1,7 @@
 import signal
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,9 @@ class Command(DatabaseCommand):
             with (
                 moving.writers_locked_out(_SOURCE, models),
                 moving.writers_locked_out(_TARGET, models),
-                _only_move(),
                 tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
             ):
+                _require_only_move()
                 copied = moving.copy(_SOURCE, _TARGET, models, bar.update)
                 bar.set_description("Comparing")
                 bar.reset()
@@ -129,13 +128,11 @@ class Command(DatabaseCommand):
                 time.sleep(_INTERVAL)
 
 
-@contextmanager
-def _only_move() -> Iterator[None]:
+def _require_only_move() -> None:
     """Refuse a second move in the current transactions, because both would wait for each other."""
     for alias in (_SOURCE, _TARGET):
         if not backend(alias).try_lock("move_database", 0):
             raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
-    yield
 
 
 def _end_as_on_interrupt() -> None:
