@@ -20,7 +20,6 @@ from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.time_zone import moment
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
@@ -40,7 +39,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 class UndoAdmin(ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("time", "made_by", "summary", "count", "undo_link")
+    list_display = ("created_at", "made_by", "summary", "count", "undo_link")
     list_display_links = None
     list_select_related = ("owner",)
     ordering = ("-created_at", "-pk")
@@ -61,10 +60,6 @@ class UndoAdmin(ReadOnlyPages):
             if request.user.has_perms(permissions.split())
         ]
         return changes.filter(permissions__in=allowed)
-
-    @admin.display(description="time")
-    def time(self, change_set: ChangeSet) -> str:
-        return moment(change_set.created_at)
 
     @admin.display(description="made by")
     def made_by(self, change_set: ChangeSet) -> str:

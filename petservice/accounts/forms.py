@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group
 
 from petservice.accounts import services
 from petservice.accounts.models import Account, Role
+from petservice.admin_pages.change_message import sentence
 from petservice.admin_pages.merging_form import MergingForm
 
 _DESCRIPTIONS = {
@@ -70,20 +71,12 @@ class AccountForm(MergingForm):
 
     def change_texts(self) -> list[str]:
         """Describe the changes, before they are saved."""
-        texts = [
-            f"{label} changed from {_quoted(self.initial[name])} to {_quoted(self.cleaned_data[name])}."
-            for name, label in (("username", "User name"), ("full_name", "Full name"))
-            if name in self.changed_data
-        ]
+        texts = [sentence(self, name) for name in ("username", "full_name") if name in self.changed_data]
         if "role" in self.changed_data:
             texts.append(f"Role changed from {services.role_text(self.instance)} to {self.cleaned_data['role']}.")
         if not self.instance.is_staff:
             texts.append("Staff status given.")
         return texts
-
-
-def _quoted(text: str) -> str:
-    return f"“{text}”" if text else "nothing"
 
 
 class NewAccountForm(AccountForm):

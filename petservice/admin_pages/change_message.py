@@ -11,10 +11,11 @@ from django.utils.text import capfirst
 
 def change_message(form: Any) -> str:
     """Describe the changes that a form has made to a record, without the values of passwords."""
-    return " ".join(_sentence(form, name) for name in form.changed_data) or "No fields changed."
+    return " ".join(sentence(form, name) for name in form.changed_data) or "No fields changed."
 
 
-def _sentence(form: Any, name: str) -> str:
+def sentence(form: Any, name: str) -> str:
+    """Describe the change of one field."""
     field = form.fields.get(name)
     label = capfirst(str(field.label if field is not None and field.label else name))
     if name == "password":
