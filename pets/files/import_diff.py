@@ -7,10 +7,10 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.contrib.admin.models import ADDITION, CHANGE
 from django.db import IntegrityError, transaction
 
+from pets import history
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import Line, Row
 from pets.models import Pet
@@ -113,26 +113,15 @@ def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
     # Few statements, because other writers on SQLite wait until the transaction ends.
     after = (change.after for change in changed)
     Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
-    content_type = ContentType.objects.get_for_model(Pet)
-    LogEntry.objects.bulk_create(
-        LogEntry(
-            user_id=user_id,
-            content_type=content_type,
-            object_id=change.after.pk,
-            object_repr=str(change.after)[:200],
-            action_flag=CHANGE if change.before else ADDITION,
-            change_message=_message(change),
-        )
-        for change in new + changed
-    )
+    history.write(user_id, map(_entry, new + changed))
     return current
 
 
-def _message(change: RowChange) -> str:
+def _entry(change: RowChange) -> history.Entry:
     if change.before is None:
-        return "Imported."
+        return history.Entry(change.after, ADDITION, "Imported.")
     fields = (
         f"{field} from {getattr(change.before, field) or 'none'} to {getattr(change.after, field) or 'none'}"
         for field in change.changed_fields
     )
-    return f"Imported: {', '.join(fields)}."
+    return history.Entry(change.after, CHANGE, f"Imported: {', '.join(fields)}.")
