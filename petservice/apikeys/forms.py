@@ -174,18 +174,6 @@ def _length(lifetime: timedelta) -> str:
     return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
 
 
-def own_day_field(**options: Any) -> ExpiryField:
-    """Return a field for a day of one's own, with the date and time pickers of the browser."""
-    field = ExpiryField(required=False, **options)
-    field.widget = forms.SplitDateTimeWidget(
-        date_attrs={"type": "date", "aria-label": "Day of expiry"},
-        date_format="%Y-%m-%d",
-        time_attrs={"type": "time", "aria-label": "Time of expiry"},
-        time_format="%H:%M",
-    )
-    return field
-
-
 class RotateForm(ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
@@ -204,9 +192,17 @@ class RotateForm(ExpiryChoice):
     )
     field_order = ("lifetime", "expires_at", "grace_period")
     lifetime = forms.ChoiceField(label="The new key expires")
-    expires_at = own_day_field(
+    expires_at = ExpiryField(
+        required=False,
         label="Day of expiry",
         help_text=format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
+        # The date and time pickers of the browser.
+        widget=forms.SplitDateTimeWidget(
+            date_attrs={"type": "date", "aria-label": "Day of expiry"},
+            date_format="%Y-%m-%d",
+            time_attrs={"type": "time", "aria-label": "Time of expiry"},
+            time_format="%H:%M",
+        ),
     )
 
     def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:

@@ -174,13 +174,11 @@ class APIKey(models.Model):
     def in_use(cls, use: Use, now: datetime) -> models.Q:
         """Return the query condition for usable keys by their use."""
         usable = cls.in_state(cls.State.ACTIVE, now) | cls.in_state(cls.State.EXPIRES_SOON, now)
-        return (
-            usable
-            & {
-                cls.Use.NEVER: models.Q(last_used_at=None, created_at__lt=now - NEVER_USED_AFTER),
-                cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
-            }[use]
-        )
+        conditions = {
+            cls.Use.NEVER: models.Q(last_used_at=None, created_at__lt=now - NEVER_USED_AFTER),
+            cls.Use.IDLE: models.Q(last_used_at__lt=now - IDLE_AFTER),
+        }
+        return usable & conditions[use]
 
     @property
     def lifetime(self) -> timedelta | None:

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
@@ -39,11 +40,9 @@ class AuditAdmin(ReadOnlyPages):
         export = self.admin_site.admin_view(csrf_protect(self.export_view))
         return [path("export/", export, name="audit_auditentry_export"), *super().get_urls()]
 
+    @method_decorator(require_safe)
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the entries that pass the filters, newest first."""
-        return require_safe(self._list)(request)
-
-    def _list(self, request: HttpRequest) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = FilterForm(request.GET)
