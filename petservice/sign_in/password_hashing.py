@@ -28,6 +28,10 @@ def _thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="passwords", initializer=_lower_priority)
 
 
+# A forked process has no threads: one that hashed a password before its fork must not wait for that thread.
+os.register_at_fork(after_in_child=_thread.cache_clear)
+
+
 def _lower_priority() -> None:
     if sys.platform == "linux":  # elsewhere, only processes have a priority
         thread = threading.get_native_id()

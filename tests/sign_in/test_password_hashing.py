@@ -1,5 +1,6 @@
 """Passwords are hashed on a thread of low priority, in the format of Django's default hasher."""
 
+import multiprocessing
 import os
 import sys
 import threading
@@ -39,3 +40,15 @@ def test_only_the_thread_of_passwords_has_a_low_priority(monkeypatch: pytest.Mon
 
     assert seen == [max(own, NICE)]
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
+
+
+def test_process_that_was_forked_after_a_hash_has_its_own_thread() -> None:
+    hasher = LowPriorityHasher()
+    hasher.encode("correct horse", "salt", iterations=1)
+    forked = multiprocessing.get_context("fork").Process(target=hasher.encode, args=("correct horse", "salt", 1))
+    forked.start()
+    forked.join(timeout=10)
+    try:
+        assert forked.exitcode == 0
+    finally:
+        forked.kill()
