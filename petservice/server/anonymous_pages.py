@@ -11,7 +11,7 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware, get_token
-from django.urls import get_resolver
+from django.urls import Resolver404, get_resolver
 
 from petservice.paths import ADMIN, LOGIN
 from petservice.server.public_responses import LOGIN_REDIRECT, Key, PublicResponses, is_plain
@@ -59,12 +59,12 @@ class AnonymousPages:
 
 def _key_of(request: Request) -> Key:
     place = request.scheme or "", request.META.get("HTTP_HOST", "")
-    if request.path_info != LOGIN:
-        return LOGIN_REDIRECT, get_resolver().resolve(request.path_info).route, *place
     try:
+        if request.path_info != LOGIN:
+            return LOGIN_REDIRECT, get_resolver().resolve(request.path_info).route, *place
         return LOGIN, "continued" if is_continued(request) else "", *place
-    except DisallowedHost:  # the response is an error, which is not kept
-        return LOGIN, "", *place
+    except (DisallowedHost, Resolver404):  # the response is an error, which is not kept
+        return LOGIN_REDIRECT, "", *place
 
 
 def _login_url(request: HttpRequest) -> bytes:

@@ -174,6 +174,11 @@ def test_unknown_host_gets_an_error_each_time(client: Client) -> None:
         assert client.response().status == 400
 
 
+def test_path_that_no_page_has_is_not_found(client: Client) -> None:
+    for _ in range(2):
+        assert page(client, "/admin/a%0Ab").status == 404  # Django's pattern for all other paths matches no newline
+
+
 def request(cookie: str) -> Request:
     headers = [(b"cookie", cookie.encode())]
     scope = {"method": "GET", "scheme": "http", "raw_path": LOGIN.encode(), "query_string": b"", "headers": headers}
