@@ -9,7 +9,8 @@ It needs `wrk` and prints two tables:
   pause. The others are an API client with a key, a member of staff on an admin page, and probes of /ready. All keep
   their connections and pause between requests. The two measurements alternate.
 
-The ratios show how requests wait for each other in the service, and exclude how the kernel shares a processor:
+The ratios show how requests wait for each other in the service, on one processor for all threads of its worker. They
+exclude how the kernel shares a processor between the service and its clients:
 
 - The service has one worker, so that no other worker serves requests in its place. It is bound to one processor, and
   all clients are bound to another one.
