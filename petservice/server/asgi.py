@@ -212,8 +212,10 @@ class Application:
 
     async def _has_session(self, request: Request) -> bool:
         """Return whether a session with the request's session key exists, or may exist."""
-        if request.credential is None or request.credential in self._known:
-            return request.credential is not None
+        if request.credential is None:
+            return False
+        if request.credential in self._known:
+            return True
         try:
             async with self._turn("reads", request):
                 return await self.greenlets["reads"].call(partial(has_session, request))
