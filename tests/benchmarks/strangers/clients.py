@@ -27,17 +27,21 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
             *(service.url + kind.path, kind.headers, kind.script),
             **{"folder": folder, "connections": HOSTILE_CLIENTS, "seconds": 600},
         )
-        time.sleep(1)  # until the clients are at full speed
-        yield rate
-        responses = wrk.responses(now=True)
+        try:
+            time.sleep(1)  # until the clients are at full speed
+            yield rate
+        finally:
+            responses = wrk.responses(now=True)
         rate.append(responses.number / responses.seconds)
         return
     port = str(urlsplit(service.url).port)
     command = [sys.executable, "-m", "tests.benchmarks.strangers.connections", kind.name, port, str(HOSTILE_CLIENTS)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     wait_until(lambda: "asyncio" in Path(f"/proc/{process.pid}/maps").read_text())
-    time.sleep(1.5)  # until the clients have connected
-    yield rate
-    process.send_signal(signal.SIGINT)
-    made = int(process.communicate()[0])
+    try:
+        time.sleep(1.5)  # until the clients have connected
+        yield rate
+    finally:
+        process.send_signal(signal.SIGINT)
+        made = int(process.communicate()[0])
     rate.append(made / (time.monotonic() - began))

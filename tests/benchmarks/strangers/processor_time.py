@@ -8,19 +8,24 @@ import ctypes
 import os
 import platform
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _SOFTWARE, _SIZE, _TASK_CLOCK = 1, 64, 1
+# The flag that lets a thread's counter include the threads that it starts.
+_INHERIT = 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ProcessorTime:
-    """A counter of the processor time of all current threads of a process."""
+    """A counter of the processor time of all threads of a process, including those that it starts later."""
 
     def __init__(self, process: int) -> None:
-        threads = [int(folder.name) for folder in Path(f"/proc/{process}/task").iterdir()]
-        self._counters = [_counter(thread) for thread in threads]
+        self._counters = []
+        for folder in Path(f"/proc/{process}/task").iterdir():
+            with suppress(ProcessLookupError):  # the thread has ended
+                self._counters.append(_counter(int(folder.name)))
 
     def __enter__(self) -> "ProcessorTime":
         return self
@@ -35,7 +40,7 @@ class ProcessorTime:
 
 
 def _counter(thread: int) -> int:
-    attributes = struct.pack("IIQ", _SOFTWARE, _SIZE, _TASK_CLOCK).ljust(_SIZE, b"\0")
+    attributes = struct.pack("IIQ24xQ", _SOFTWARE, _SIZE, _TASK_CLOCK, _INHERIT).ljust(_SIZE, b"\0")
     counter = int(_libc.syscall(_PERF_EVENT_OPEN[platform.machine()], attributes, thread, -1, -1, 0))
     if counter < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
