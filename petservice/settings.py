@@ -98,7 +98,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = reverse_lazy("admin:login")
 # Passwords of all of Django's hashers are valid.
-PASSWORD_HASHERS = ["petservice.sign_in.password_hashing.LowPriorityHasher", *global_settings.PASSWORD_HASHERS[1:]]
+PASSWORD_HASHERS = ["petservice.sign_in.password_hashing.IdleTimeHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
     "petservice.accounts.sessions.AccountBackend",

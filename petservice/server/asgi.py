@@ -6,6 +6,7 @@ requests run in greenlets on the event loop's thread. Pages and other slow reque
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from functools import partial
@@ -41,6 +42,7 @@ from petservice.server.limits import (
     MAX_UPLOADS_OF_ACCOUNT,
     PAGE_THREADS,
     READINESS_THREADS,
+    REJECTION_DELAY,
     WRITE_THREADS,
 )
 from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
@@ -247,6 +249,8 @@ class Application:
                 async with self._login_threads:
                     return await self._on_thread("pages", request)
         except BusyError:
+            # Different times, so that few end together.
+            await asyncio.sleep(random.uniform(1, 2) * REJECTION_DELAY)  # noqa: S311 no secret
             reject_login(request)
             key = REJECTED_LOGIN, "", request.scheme or "", request.META.get("HTTP_HOST", "")
             return await self._public_response(key, request)

@@ -1,39 +1,47 @@
-"""Password hashing that lets all other work of the service go first.
+"""Password hashing in processor time that nothing else needs.
 
-A check of a password computes for a fraction of a second. Without this module, guesses of strangers take half of a busy
-processor from the requests of all other clients.
+A check of a password computes for a fraction of a second. Without this module, guesses of strangers delay the requests
+of all other clients by several milliseconds, because the kernel rarely interrupts a thread for another one.
 """
 
 import os
-import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-# The nice value of the thread (setpriority(2)), for which it gets about a tenth of a processor that is busy.
-NICE = 10
+# Seconds that a password may wait for an idle processor. Afterwards, the calling thread hashes it without waiting.
+MAX_WAIT = 1.0
+# Held by the one thread that waits for an idle processor.
+_is_waiting = threading.Lock()
 
 
-class LowPriorityHasher(PBKDF2PasswordHasher):
-    """Django's default hasher on a thread of low priority, which computes without Python's global lock."""
+class IdleTimeHasher(PBKDF2PasswordHasher):
+    """Django's default hasher on a thread that any other work interrupts (SCHED_IDLE, see sched(7))."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        return _thread().submit(super().encode, password, salt, iterations).result()
+        encode = partial(super().encode, password, salt, iterations)
+        if _is_waiting.acquire(blocking=False):
+            hashed: Future[str] = Future()
+            # A stop of the service does not wait for a daemon thread.
+            threading.Thread(target=_run_when_idle, args=(encode, hashed), daemon=True).start()
+            with suppress(TimeoutError):
+                return hashed.result(MAX_WAIT)
+        return encode()
 
 
-@cache
-def _thread() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="passwords", initializer=_lower_priority)
-
-
-# A forked process has no threads: one that hashed a password before its fork must not wait for that thread.
-os.register_at_fork(after_in_child=_thread.cache_clear)
-
-
-def _lower_priority() -> None:
-    if sys.platform == "linux":  # elsewhere, only processes have a priority
-        thread = threading.get_native_id()
-        # The priority of a service that was started with a lower one cannot be raised.
-        os.setpriority(os.PRIO_PROCESS, thread, max(NICE, os.getpriority(os.PRIO_PROCESS, thread)))
+def _run_when_idle(function: Callable[[], str], result: "Future[str]") -> None:
+    # Only Linux has such threads, and a sandbox may forbid the call.
+    with suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        hashed = function()
+    except Exception as error:
+        _is_waiting.release()
+        result.set_exception(error)
+    else:
+        _is_waiting.release()  # first, because the caller may have another password
+        result.set_result(hashed)

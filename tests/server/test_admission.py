@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from petservice.server.limits import (
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
     MAX_UPLOADS_OF_ACCOUNT,
+    REJECTION_DELAY,
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
@@ -112,7 +114,9 @@ def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with
         forged = stack.enter_context(Client(with_test_endpoints))
         forged.send(login(with_test_endpoints, "192.0.2.7").replace(b"csrfmiddlewaretoken=", b"csrfmiddlewaretokex="))
         assert forged.response().status == 429
+        began = time.monotonic()
         rejected = send("192.0.2.7").response()
+        assert time.monotonic() - began > REJECTION_DELAY
         assert (rejected.status, rejected.headers["retry-after"]) == (429, "5")
         assert b"Too many logins at the same time" in rejected.body
         assert "frame-ancestors" in rejected.headers["content-security-policy"]
