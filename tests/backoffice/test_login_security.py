@@ -13,7 +13,7 @@ from tests.databases import migrated_database_url
 from tests.running.test_pages import policy
 from tests.service import Service, running_service
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
 
 
 @pytest.mark.once

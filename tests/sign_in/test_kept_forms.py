@@ -26,6 +26,8 @@ from tests.sign_in.authenticator import (
     with_factor,
 )
 
+pytestmark = pytest.mark.once
+
 NAME = 'Rex "<b>& Žofie'
 
 

@@ -12,6 +12,8 @@ from petservice.sign_in import factors
 from tests.backoffice.login import ADD, INDEX
 from tests.sign_in.authenticator import SECOND_FACTOR, set_up, with_factor
 
+pytestmark = pytest.mark.once
+
 PETS, KEYS = "Pets and inventory", "Pets, inventory and API keys"
 
 

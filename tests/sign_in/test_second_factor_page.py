@@ -31,6 +31,8 @@ from tests.sign_in.authenticator import (
     with_factor,
 )
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def client(ada: User) -> Client:

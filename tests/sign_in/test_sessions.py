@@ -15,7 +15,7 @@ from tests.backoffice.pages import fields_of
 from tests.sign_in.authenticator import with_factor
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
 
 
 class Clock:

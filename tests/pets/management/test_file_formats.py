@@ -14,7 +14,7 @@ from pets.models import Pet
 from petservice.api.validators import NOT_BLANK
 from tests.pets.management.commands import all_pets, run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 NAMES = ("pets.csv", "pets.jsonl")
 TEXTS = st.text(
