@@ -50,6 +50,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.began = time.monotonic()
         self.worker.connections.add(self)
         self.descriptor = transport.get_extra_info("socket").fileno()
+        self._socket_transport = _transport_of_socket(transport)
         super().connection_made(transport)
         self.is_on_unix_socket = transport.get_extra_info("socket").family == socket.AF_UNIX
         if not self.is_on_unix_socket and transport.get_extra_info("peername") is None:
@@ -64,6 +65,9 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         if self._awaiting_request:
             self._request_ready.set()  # ends the task now; gunicorn would wait for some seconds
         self._task.add_done_callback(self._release_parser)
+        # asyncio's transport has a method of itself. Only the garbage collector could free both, and it interrupts all
+        # requests for milliseconds while strangers open thousands of connections a second.
+        self._socket_transport._read_ready_cb = None
 
     def _release_parser(self, _: object) -> None:
         # The parser has methods of this object, and Python's collector does not see into it: both would stay for ever.
@@ -186,3 +190,9 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         """Close the connection if no request is in progress."""
         if self._awaiting_request and not (self.began is not None and self.received):
             self._close_transport()
+
+
+def _transport_of_socket(transport: Any) -> Any:
+    """Return asyncio's transport that reads the socket. With TLS, it is below that of the connection."""
+    tls = getattr(transport, "_ssl_protocol", None)
+    return transport if tls is None else tls._transport

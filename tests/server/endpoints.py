@@ -81,6 +81,8 @@ class EndpointsHandler(Handler):
             case "/v1/connections":
                 gc.collect()
                 return _json(str(sum(isinstance(one, protocol.Connection) for one in gc.get_objects())))
+            case "/v1/garbage":
+                return _json(str(gc.collect()))
             case "/v1/open":  # the number of connections that the worker counts
                 return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, balancing.Acceptor))))
             case "/v1/worker":

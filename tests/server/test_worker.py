@@ -242,3 +242,14 @@ def test_ended_connections_leave_no_objects(with_default_timeout: Service, sent:
             with Client(with_default_timeout) as client:
                 client.send(sent)
         wait_until(lambda: number_from(lasting, "/v1/connections") == 1)
+
+
+@pytest.mark.parametrize("sent", ENDED_AFTER.values(), ids=ENDED_AFTER)
+def test_ended_connections_leave_no_work_for_the_garbage_collector(with_default_timeout: Service, sent: bytes) -> None:
+    with Client(with_default_timeout) as lasting:
+        number_from(lasting, "/v1/garbage")
+        for _ in range(20):
+            with Client(with_default_timeout) as client:
+                client.send(sent)
+        wait_until(lambda: number_from(lasting, "/v1/open") == 1)
+        assert number_from(lasting, "/v1/garbage") < 20
