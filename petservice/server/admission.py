@@ -6,10 +6,18 @@ hundred clients without a key delay all others.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
-from petservice.server.limits import CONCURRENT_STRANGERS, MAX_KNOWN_CLIENTS
+from petservice.server.limits import (
+    CONCURRENT_LOGINS,
+    CONCURRENT_STRANGERS,
+    FAILED_LOGIN_PAUSE,
+    MAX_KNOWN_CLIENTS,
+    MAX_LOGINS,
+    MAX_LOGINS_OF_ADDRESS,
+)
+from petservice.server.responses import Response
 
 
 class BusyError(Exception):
@@ -35,6 +43,30 @@ class Places:
         finally:
             self._taken[client] -= 1
             self._taken += Counter()  # drops clients without a slot
+
+
+class Logins(Places):
+    """The logins in progress or waiting, of which CONCURRENT_LOGINS are checked at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
+        self._checks = asyncio.Semaphore(CONCURRENT_LOGINS)
+
+    async def check(self, address: str, check: Callable[[], Awaitable[Response]]) -> Response:
+        """Return the response of `check`. If it is no redirect to a page, the next login has to wait for a pause.
+
+        Raises BusyError if too many logins are in progress, in all or from this address.
+        """
+        with self.take(address):
+            await self._checks.acquire()
+            pause: float = FAILED_LOGIN_PAUSE
+            try:
+                response = await check()
+                if response[0] == 302:
+                    pause = 0
+            finally:
+                asyncio.get_running_loop().call_later(pause, self._checks.release)
+            return response
 
 
 class Turns:

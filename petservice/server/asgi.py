@@ -28,15 +28,12 @@ from petservice.handler import Handler
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
-from petservice.server.admission import BusyError, KnownClients, Places, Turns
+from petservice.server.admission import BusyError, KnownClients, Logins, Places, Turns
 from petservice.server.anonymous_pages import AnonymousPages
 from petservice.server.greenlets import GreenletPool
 from petservice.server.limits import (
-    CONCURRENT_LOGINS,
     CONCURRENT_READS,
     MAX_FORM_BYTES,
-    MAX_LOGINS,
-    MAX_LOGINS_OF_ADDRESS,
     MAX_UPLOAD_BYTES,
     MAX_UPLOADS,
     MAX_UPLOADS_OF_ACCOUNT,
@@ -83,8 +80,7 @@ class Application:
             "readiness": ThreadPool("readiness", READINESS_THREADS),
         }
         self._uploads = Places(MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
-        self._logins = Places(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
-        self._login_threads = asyncio.Semaphore(CONCURRENT_LOGINS)
+        self._logins = Logins()
         self._known = KnownClients()
         # Separate queues, so that no kind of request waits for slow requests of another kind.
         self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "pieces")}
@@ -245,9 +241,7 @@ class Application:
 
     async def _login_response(self, request: Request) -> Response:
         try:
-            with self._logins.take(counted_address(request)):
-                async with self._login_threads:
-                    return await self._on_thread("pages", request)
+            return await self._logins.check(counted_address(request), partial(self._on_thread, "pages", request))
         except BusyError:
             # Different times, so that few end together.
             await asyncio.sleep(random.uniform(1, 2) * REJECTION_DELAY)  # noqa: S311 no secret

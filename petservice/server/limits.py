@@ -76,6 +76,9 @@ RESPONSE_PIECE_BYTES = 128 * 1024
 
 # Number of simultaneous password checks. Strangers' pages use one more thread, and one thread is left for staff.
 CONCURRENT_LOGINS = 1
+# Seconds after a login that began no session, in which no other login is checked. The pages for guesses of passwords
+# would take a thread for some 4 % of the time, which delays other requests.
+FAILED_LOGIN_PAUSE = 0.75
 # Maximum number of logins in progress or waiting, in all and from one address. A password check is slow on purpose.
 MAX_LOGINS = 8
 MAX_LOGINS_OF_ADDRESS = 4

@@ -12,6 +12,7 @@ import pytest
 from petservice.server.admission import BusyError, Places, Turns
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
+    FAILED_LOGIN_PAUSE,
     MAX_FORM_BYTES,
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
@@ -128,6 +129,16 @@ def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with
 
         assert [client.response().status for client in waiting] == [200] * MAX_LOGINS
         assert send("192.0.2.9").response().status == 200
+
+
+def test_next_login_waits_for_a_pause_after_a_failed_one(with_staff: Service) -> None:
+    with Client(with_staff) as one, Client(with_staff) as another:
+        one.send(login(with_staff, "192.0.2.7"))
+        another.send(login(with_staff, "192.0.2.8"))
+        one.response()
+        began = time.monotonic()
+        another.response()
+        assert time.monotonic() - began > FAILED_LOGIN_PAUSE
 
 
 UPLOAD = b"Content-Length: %d" % (127 * 2**20)
