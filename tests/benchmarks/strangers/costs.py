@@ -18,13 +18,10 @@ SECONDS = 2
 
 
 def thread_seconds(service: Service) -> float:
-    """Return the CPU time in seconds of all threads except the first thread of each process."""
-    return sum(
-        thread.user_time + thread.system_time
-        for process in processes(service.process.pid)
-        for thread in process.threads()
-        if thread.id != process.pid
-    )
+    """Return the CPU time in seconds of all threads except the first of each process, including ended threads."""
+    found = processes(service.process.pid)
+    first = [thread for process in found for thread in process.threads() if thread.id == process.pid]
+    return cpu_seconds(service.process.pid) - sum(thread.user_time + thread.system_time for thread in first)
 
 
 def temporary_bytes(service: Service) -> int:
