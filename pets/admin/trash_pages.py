@@ -1,6 +1,7 @@
 """The pages of the trash, where staff put deleted pets back."""
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import DELETION
@@ -90,15 +91,15 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.put_back_view)
-        return [path("<str:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
+        return [path("<uuid:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
 
-    def put_back_view(self, request: HttpRequest, pk: str) -> HttpResponse:
+    def put_back_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         """Put one pet back when the form of its page is sent."""
         if not self.has_put_back_permission(request):
             raise PermissionDenied
         if request.method != "POST":  # the login page redirects here without the form
             return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[pk]))
-        self._put_back(request, [pk] if is_id(pk) else [])
+        self._put_back(request, [str(pk)])
         return HttpResponseRedirect(reverse("admin:pets_trashedpet_changelist"))
 
     @admin.action(description="Put back selected pets", permissions=["put_back"])

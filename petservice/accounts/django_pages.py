@@ -80,7 +80,7 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
                 return self._disable_password(request, id, form_url)
         user: Any = self.get_object(request, id)
         response: HttpResponse = super().user_change_password(request, id, form_url)
-        saved_url = reverse("admin:auth_user_change", args=[id])
+        saved_url = reverse("admin:auth_user_change", args=[user.pk])
         if isinstance(response, HttpResponseRedirect) and response.url == saved_url:
             if logins.unlock(user.get_username()):
                 self.log_change(request, user, "Unlocked.")

@@ -1,12 +1,16 @@
 """Values in URLs and forms that no page of the admin sends."""
 
+import re
+
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
 from pets.services import create_pet
+from petservice.apikeys.models import APIKey
 from tests.backoffice.staff import staff
+from tests.server.generated import ADMIN_ROUTES
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +78,13 @@ def test_an_action_on_no_pets_is_no_error(client: Client, action: str) -> None:
         response = client.post(url + query, {"action": action, "index": "0"} | fields, follow=True)
 
         assert response.status_code == 200
+
+
+@pytest.mark.parametrize("route", [route.decode() for route in ADMIN_ROUTES if b"<" in route])
+def test_an_id_with_a_line_break_is_no_error_of_the_server(client: Client, route: str) -> None:
+    pk = User.objects.get().pk
+    APIKey.objects.create_key(name="First", pk=pk)
+    Group.objects.update_or_create(pk=pk, defaults={"name": "First"})
+    for id_ in ("a%0Ab", f"{pk}%0A"):
+        for method in (client.get, client.post):
+            assert method(re.sub("<[^>]*>", id_, route)).status_code < 500
