@@ -1,7 +1,7 @@
 """Every generated raw request gets a response below 500, and the memory of the worker does not grow.
 
-`FUZZ_REQUESTS=100000 python -m pytest tests/server/test_fuzz.py` sends 100,000 requests, which takes about
-half an hour.
+`FUZZ_REQUESTS=100000 python -m pytest tests/server/test_fuzz.py` sends 100,000 requests, which takes about a
+quarter of an hour.
 """
 
 import os
