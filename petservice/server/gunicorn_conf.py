@@ -48,10 +48,6 @@ asgi_disconnect_grace_period = 0
 errorlog = "-"
 logger_class = "petservice.server.logger.ServiceLogger"
 
-# Number of new objects after which Python collects garbage, instead of 700. A collection visits all objects of the
-# requests in progress. While many clients wait, this takes milliseconds, in which no request is served.
-COLLECTION_THRESHOLD = 10_000
-
 _balancer = Balancer()
 _exporter: Exporter | None = None
 
@@ -77,7 +73,6 @@ def when_ready(server: Any) -> None:
     # copies their shared memory.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECTION_THRESHOLD)
 
 
 def _serve_metrics(server: Any, host: str, port: int) -> None:

@@ -1,5 +1,6 @@
 """The command line of the service, and its default data directory."""
 
+import gc
 import sys
 from contextvars import copy_context
 from pathlib import Path
@@ -38,6 +39,17 @@ def test_command_calls_itself_petservice(
     monkeypatch.setattr(sys, "argv", [program, "help", "serve"])
     run()
     assert "usage: petservice serve" in capsys.readouterr().out
+
+
+def test_command_collects_garbage_rarely(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    threshold = gc.get_threshold()
+    gc.set_threshold(700)
+    try:
+        monkeypatch.setattr(sys, "argv", ["petservice", "--version"])
+        run()
+        assert gc.get_threshold()[0] == command_line.COLLECTION_THRESHOLD
+    finally:
+        gc.set_threshold(*threshold)
 
 
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
