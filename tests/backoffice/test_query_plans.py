@@ -4,16 +4,18 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from pets import trash, undo
 from pets.models import ChangeSet, Pet, TrashedPet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from tests.backoffice.staff import logged_in
 from tests.query_plans import plan_of
 
 PETS = reverse("admin:pets_pet_changelist")
@@ -40,12 +42,13 @@ QUERIES = [
     "?o=1&status__exact=sold",
     "?o=3&tag=dog",
 ]
+TABLES = ("pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet")
 # In a query for pets whose ids are known.
 KNOWN_IDS = r"json_each|= ANY\("
 
 
-@pytest.fixture
-def pages(admin_user: User) -> list[str]:
+def make_pages() -> list[str]:
+    """Create records of each kind, and return the addresses of the pages that show them."""
     pet = create_pet(name="Rex", tag="dog")
     lists = [url + query.format(id=pet.pk) for url in (PETS, INVENTORY) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
@@ -59,8 +62,7 @@ def pages(admin_user: User) -> list[str]:
     return [reverse("admin:index"), *lists, f"{PETS}tags/?q=d", f"{PETS}tags/", *one]
 
 
-@pytest.fixture
-def only_indexes(db: None) -> None:
+def let_indexes_pay() -> None:
     """Stop PostgreSQL from scanning and sorting small tables, and give it statistics of some thousand pets."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -80,24 +82,37 @@ def queries_about(table: str, client: Client, url: str) -> list[str]:
     return [query["sql"] for query in captured if re.search(rf'(FROM|JOIN) "{table}"', query["sql"])]
 
 
-def plans(client: Client, pages: list[str], table: str) -> dict[str, str]:
-    """Return the plan of each query about a table that these pages send."""
-    return {query: plan_of(query) for url in pages for query in queries_about(table, client, url)}
+# The plan of each query about one of TABLES, by the address of its page.
+Plans = dict[str, dict[str, str]]
 
 
-def test_no_query_scans_a_whole_table(admin_client: Client, pages: list[str], only_indexes: None) -> None:
-    tables = ("pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet")
-    found = plans(admin_client, pages, f"({'|'.join(tables)})")
+@pytest.fixture(scope="module")
+def plans(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Plans:
+    """The plans of all pages, which several tests read, because it takes long to open all pages."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        client = logged_in(User.objects.create_superuser("ada"))
+        pages = make_pages()
+        let_indexes_pay()
+        queries = {url: queries_about(f"({'|'.join(TABLES)})", client, url) for url in pages}
+        found = {url: {query: plan_of(query) for query in queries[url]} for url in pages}
+        transaction.set_rollback(True)
+    return found
 
-    assert [table for table in tables if not any(f'"{table}"' in query for query in found)] == []
-    whole = rf"SCAN ({'|'.join(tables)})\b(?! USING)|Seq Scan on ({'|'.join(tables)})\b"
-    assert {query: plan for query, plan in found.items() if re.search(whole, plan)} == {}
+
+def about(table: str, plans: Plans) -> dict[str, str]:
+    """Return the plan of each query about a table."""
+    found = {query: plan for of_a_page in plans.values() for query, plan in of_a_page.items()}
+    return {query: plan for query, plan in found.items() if re.search(rf'(FROM|JOIN) "{table}"', query)}
 
 
-def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(
-    admin_client: Client, pages: list[str], only_indexes: None
-) -> None:
-    found = plans(admin_client, pages, "pets_pet")
+def test_no_query_scans_a_whole_table(plans: Plans) -> None:
+    assert [table for table in TABLES if not about(table, plans)] == []
+    whole = rf"SCAN ({'|'.join(TABLES)})\b(?! USING)|Seq Scan on ({'|'.join(TABLES)})\b"
+    assert {url: plan for url, found in plans.items() for plan in found.values() if re.search(whole, plan)} == {}
+
+
+def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(plans: Plans) -> None:
+    found = about("pets_pet", plans)
 
     conditional = {query: plan for query, plan in found.items() if " WHERE " in query}
     assert {query: plan for query, plan in conditional.items() if not re.search("SEARCH|Index Cond", plan)} == {}
@@ -110,12 +125,15 @@ def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(
     assert min(len(conditional), len(ordered), len(known)) > 5
 
 
-def test_terms_are_read_in_the_order_of_their_index(admin_client: Client, only_indexes: None) -> None:
+def test_terms_are_read_in_the_order_of_their_index(admin_client: Client) -> None:
+    let_indexes_pay()
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO pets_searchterm (term, pet_id) SELECT 'nrex', id FROM pets_pet WHERE true")
         if connection.vendor == "postgresql":
             cursor.execute("ANALYZE pets_searchterm")
-    found = plans(admin_client, [f"{PETS}?q=re", f"{PETS}?q=ж"], "pets_searchterm")
+    pages = (f"{PETS}?q=re", f"{PETS}?q=ж")
+    queries = [query for url in pages for query in queries_about("pets_searchterm", admin_client, url)]
+    found = {query: plan_of(query) for query in queries}
 
     assert len(found) == 4  # names and tags
     index = "SEARCH pets_searchterm USING PRIMARY KEY|Index (Only )?Scan using pets_searchterm_pkey"
@@ -123,9 +141,9 @@ def test_terms_are_read_in_the_order_of_their_index(admin_client: Client, only_i
     assert {query: plan for query, plan in found.items() if re.search("USE TEMP B-TREE|Sort", plan)} == {}
 
 
-def test_lists_count_no_more_pets_than_they_display(admin_client: Client, pages: list[str]) -> None:
-    lists = [url for url in pages if url != reverse("admin:index")]  # the dashboard counts days
-    queries = [query for url in lists for query in queries_about("pets_pet", admin_client, url)]
+def test_lists_count_no_more_pets_than_they_display(plans: Plans) -> None:
+    lists = {url: found for url, found in plans.items() if url != reverse("admin:index")}  # the dashboard counts days
+    queries = about("pets_pet", lists)
 
     counts = [query for query in queries if "COUNT(" in query]
     assert counts

@@ -36,12 +36,18 @@ def filled(database: Database) -> dict[str, Access]:
     return {}
 
 
+def skip_what_is_tested_elsewhere(server: Server, database: Database) -> None:
+    if server.is_service and database.name == "PostgreSQL":
+        pytest.skip("tests/contract checks the service on PostgreSQL")
+    if server.folder.name == "fastify" and not is_installed(server):
+        pytest.skip("npm would compile packages for minutes; the benchmark installs them and checks the responses")
+
+
 @pytest.mark.parametrize("server", [parameter(server) for server in (service(), *PEERS)])
 def test_server_gives_the_same_responses_as_the_others(
     server: Server, database: Database, filled: dict[str, Access], tmp_path: Path
 ) -> None:
-    if server.folder.name == "fastify" and not is_installed(server):
-        pytest.skip("npm would compile packages for minutes; the benchmark installs them and checks the responses")
+    skip_what_is_tested_elsewhere(server, database)
     server = install(server)
     if server.template not in filled:
         filled[server.template] = fill(server, database, PETS, tmp_path)

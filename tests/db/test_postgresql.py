@@ -23,7 +23,7 @@ from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
 from tests.concurrent_write import together
-from tests.databases import fresh_database_url
+from tests.databases import fresh_database_url, migrated_database_url
 from tests.server.connections import Client, get, post
 from tests.service import ROOT, Service, log_in, running_service
 from tests.waiting import wait_until
@@ -41,12 +41,18 @@ def url(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def one_worker(tmp_path: Path, url: str) -> Iterator[Service]:
-    with running_service(tmp_path, DATABASE_URL=url, WEB_CONCURRENCY="1") as service:
+def migrated_url(tmp_path: Path) -> Iterator[str]:
+    with migrated_database_url(tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def one_worker(tmp_path: Path, migrated_url: str) -> Iterator[Service]:
+    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
         yield service
 
 
-def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_worker: Service, url: str) -> None:
+def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_worker: Service, migrated_url: str) -> None:
     key = one_worker.create_key()
     one_worker.create_staff("ada", "correct horse")
     with one_worker.client() as staff:
@@ -59,7 +65,11 @@ def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_work
         *[get("/admin/", f"Cookie: sessionid={staff.cookies['sessionid']}".encode())] * 6,
         *[get("/ready")] * 2,
     ]
-    with psycopg.connect(url) as database, psycopg.connect(url, autocommit=True) as watching, ExitStack() as stack:
+    with (
+        psycopg.connect(migrated_url) as database,
+        psycopg.connect(migrated_url, autocommit=True) as watching,
+        ExitStack() as stack,
+    ):
 
         def opened() -> int:
             of_the_service = "datname = current_database() AND application_name = 'petservice'"
@@ -190,14 +200,14 @@ def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return manage(url, "migrate", "--verbosity", "0", *arguments)
 
 
-def test_import_does_not_wait_for_a_concurrent_index_build(url: str, tmp_path: Path) -> None:
-    assert migrate(url).returncode == 0
+def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     file.write_text("name\nRex\n")
-    with psycopg.connect(url) as indexing:
+    options = f"{'&' if '?' in migrated_url else '?'}options=-c%20lock_timeout%3D2s"
+    with psycopg.connect(migrated_url) as indexing:
         indexing.execute("LOCK TABLE pets_pet IN SHARE UPDATE EXCLUSIVE MODE")
 
-        imported = manage(f"{url}{'&' if '?' in url else '?'}options=-c%20lock_timeout%3D2s", "import_pets", str(file))
+        imported = manage(migrated_url + options, "import_pets", str(file))
 
     assert imported.returncode == 0, imported.stderr
 
@@ -255,4 +265,4 @@ def test_migration_times_out_instead_of_blocking_other_queries(url: str) -> None
         assert rejected.returncode == 1
         assert "canceling statement due to lock timeout" in rejected.stderr
         assert watching.execute("SELECT count(*) FROM pets_pet").fetchone() == (0,)
-    assert migrate(url).returncode == 0
+    assert migrate(url, "pets", "0002").returncode == 0

@@ -118,6 +118,7 @@ def test_another_writer_delays_no_search_and_loses_no_pet() -> None:
     assert stored() == set()
 
 
+@pytest.mark.once
 @pytest.mark.long
 def test_pets_of_the_previous_version_are_indexed_by_the_migration(tmp_path: Path) -> None:
     environment = os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/petservice.sqlite3"}

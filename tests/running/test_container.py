@@ -49,6 +49,8 @@ cd /
 """
 USE = """
 $run "${start[@]}" & service=$!
+# A Python for each attempt of the health check would take much of the processor while the service migrates.
+until (: </dev/tcp/127.0.0.1/$port) 2>/dev/null; do kill -0 $service; sleep 0.1; done
 until $run "${check[@]}" 2>/dev/null; do kill -0 $service; sleep 0.1; done
 key=$($run petservice create_api_key Acme)
 $run python -c "import sys, urllib.request as http
@@ -91,7 +93,8 @@ def script(context: Path, port: int) -> str:
             *lines,
             READ_ONLY,
             f'run="setpriv --reuid={user} --regid={group} --clear-groups --no-new-privs env -i {texts["ENV"]}"',
-            f"start=({shlex.join(start)}) check=({shlex.join(check)}) url=http://127.0.0.1:{port}",
+            f"start=({shlex.join(start)}) check=({shlex.join(check)})",
+            f"port={port} url=http://127.0.0.1:{port}",
             USE,
         ]
     )

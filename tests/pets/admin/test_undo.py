@@ -174,14 +174,14 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
 
 
 @pytest.mark.long
-def test_ten_thousand_pets_are_changed_and_undone_together(staff: Client) -> None:
-    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(10_000))
+def test_thousands_of_pets_are_changed_and_undone_together(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
     changed = confirm(staff, act(staff, "mark_as_sold", {}, pets[0], select_across="1"))
-    assert messages(changed) == ["10,000 pets marked as sold."]
+    assert messages(changed) == ["2,500 pets marked as sold."]
 
-    assert messages(undo(staff, changed)) == ["Undone. The old values of 10,000 pets are restored."]
+    assert messages(undo(staff, changed)) == ["Undone. The old values of 2,500 pets are restored."]
 
-    assert inventory_counts() == {"available": 10_000, "pending": 0, "sold": 0}
+    assert inventory_counts() == {"available": 2500, "pending": 0, "sold": 0}
 
 
 def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
