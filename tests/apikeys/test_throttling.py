@@ -14,7 +14,7 @@ import httpx
 import pytest
 from django.conf import LazySettings
 
-from petservice.apikeys import request_counter, throttling
+from petservice.apikeys import keys, request_counter, throttling
 from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
 from tests.databases import migrated_database_url
 from tests.monitoring.observed import processes
@@ -43,7 +43,7 @@ def services(tmp_path_factory: pytest.TempPathFactory, shared_redis: RedisServer
 def key_with_limit(service: Service, requests_per_minute: int) -> str:
     plain = service.create_key()
     limit = "UPDATE apikeys_apikey SET requests_per_minute = %s WHERE prefix = %s"
-    service.execute(limit, requests_per_minute, plain[:18])
+    service.execute(limit, requests_per_minute, keys.prefix(plain))
     return plain
 
 
