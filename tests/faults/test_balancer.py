@@ -29,6 +29,10 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
+# Seconds between two pets of a client, while drains and health checks last for seconds. The twelve clients still send
+# some hundred requests per second.
+PAUSE = 0.1
+
 
 @dataclass(frozen=True)
 class Balancer:
@@ -152,7 +156,7 @@ def test_rolling_restart_loses_no_request(
     one, two = (instance.service for instance in instances.values())
     key = one.create_key("--requests-per-minute", "100000")
     with balancer(tmp_path, one, two) as entry:
-        load = Load(entry.url, key, reads=True, context=entry.context)
+        load = Load(entry.url, key, reads=True, context=entry.context, pause=PAUSE)
         with running_load(load, 12, retrying=2, keeping=8):
             for name, instance in instances.items():
                 load.wait_for(100)
@@ -192,6 +196,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
             load.wait_for(100)
             two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
             try:
+                load.pause = PAUSE  # from now on; at the time of the fault, many requests are in progress
                 wait_until(lambda: (entry.ready(), entry.down()) == (["one"], ["two"]), seconds=10)
                 out = time.monotonic()
                 # Clients with a request at the suspended instance wait for it; the others continue.
