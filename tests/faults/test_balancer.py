@@ -30,8 +30,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.faults
 
 # Seconds between two pets of a client, while drains and health checks last for seconds. The twelve clients still send
-# some hundred requests per second.
-PAUSE = 0.1
+# about a hundred requests per second.
+PAUSE = 0.2
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def test_rolling_restart_loses_no_request(
     tmp_path: Path, instances: dict[str, Instance], report: Callable[[Outcome], None]
 ) -> None:
     one, two = (instance.service for instance in instances.values())
-    key = one.create_key("--requests-per-minute", "100000")
+    key = one.create_key()
+    one.execute("UPDATE apikeys_apikey SET requests_per_minute = 100000")
     with balancer(tmp_path, one, two) as entry:
         load = Load(entry.url, key, reads=True, context=entry.context, pause=PAUSE)
         with running_load(load, 12, retrying=2, keeping=8):
