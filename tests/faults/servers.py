@@ -34,11 +34,18 @@ class Server:
 
     @property
     def url(self) -> str:
+        """The URL of a database with all tables."""
+        return f"postgresql://postgres@{self.address}/migrated"
+
+    @property
+    def empty_url(self) -> str:
+        """The URL of a database without tables."""
         return f"postgresql://postgres@{self.address}/postgres"
 
     def start(self, **settings: str) -> None:
         """Start the server, and return when it accepts connections."""
-        options = {"port": str(self.port), "unix_socket_directories": str(self.folder), **settings}
+        # The server writes to the disk later, because no test crashes the machine.
+        options = {"fsync": "off", "port": str(self.port), "unix_socket_directories": str(self.folder), **settings}
         text = " ".join(f"-c {name}='{value}'" for name, value in options.items())
         # The log is a file, because the server would keep a pipe open.
         _run("pg_ctl", "-D", self.folder, "-l", self.folder / "log", "-w", "-o", text, "start")
@@ -79,19 +86,35 @@ def _run(program: str, *arguments: str | Path) -> None:
 
 
 @contextmanager
-def primary(**settings: str) -> Iterator[Server]:
-    """Start a new server, and stop it at the end."""
+def new_cluster(target: Path) -> Iterator[Server]:
+    """Create and start a server, and at the end stop it and copy its files to `target`."""
     with _new() as server:
-        _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8")
+        _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-sync")
+        server.start()
+        yield server
+        _run("pg_ctl", "-D", server.folder, "-w", "-m", "fast", "stop")
+        _copy(server.folder, target)
+
+
+@contextmanager
+def primary(cluster: Path, **settings: str) -> Iterator[Server]:
+    """Start a new server with a copy of the files of `cluster`, and stop it at the end."""
+    with _new() as server:
+        _copy(cluster, server.folder)
         server.start(**settings)
         yield server
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder with the owner and the mode of each file."""
+    subprocess.run(["cp", "-a", "-T", source, target], check=True)
 
 
 @contextmanager
 def replica(of: Server) -> Iterator[Server]:
     """Start a streaming replica of another server, and stop it at the end."""
     with _new() as server:
-        _run("pg_basebackup", "-D", server.folder, "-d", of.url, "-R", "-X", "stream", "--checkpoint=fast")
+        _run("pg_basebackup", "-D", server.folder, "-d", of.empty_url, "-R", "-X", "stream", "--checkpoint=fast")
         server.start()
         yield server
 

@@ -16,7 +16,7 @@ import pytest
 from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, running_load
-from tests.faults.restores import NAME, damage
+from tests.faults.restores import NAME, call, damage
 from tests.faults.servers import PROGRAMS, primary
 from tests.service import ROOT, Service, running_service
 
@@ -101,11 +101,14 @@ def assert_same(restored: dict[str, list[Any]], original: dict[str, list[Any]]) 
     assert [name for name, rows in original.items() if restored[name] != rows] == []
 
 
-def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
+def test_sqlite_backup_under_load_can_be_restored(
+    tmp_path: Path, sqlite_folder: Path, report: Callable[[Outcome], None]
+) -> None:
     back_up, *restore = COMMANDS["SQLite"].splitlines()
     old, new, later = tmp_path / "old", tmp_path / "new", tmp_path / "later"
     for folder in (old, new, later):
         folder.mkdir()
+    shutil.copy(sqlite_folder / "with-key", old / NAME)
     database = f"sqlite:///{old}/petservice.sqlite3"
     with running_service(old, DATABASE_URL="") as service:
         key = service.create_key()
@@ -117,12 +120,12 @@ def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callab
         assert load.saw.keys() == {"POST 201"}, "clients notice nothing"
         write_all_kinds(service, key)
     # A second backup without a service that writes, to compare all tables.
-    run(back_up, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(old))
+    assert call(old, "backup_database", later / "pets.backup")[0] == 0
     original = tables(database)
 
     for line in restore:
         run(line, tmp_path, DATABASE_URL="", PETSERVICE_DATA_DIR=str(new))
-        run(line, later, DATABASE_URL="", PETSERVICE_DATA_DIR=str(later))
+    assert call(later, "restore_database", later / "pets.backup")[0] == 0
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
     restored = tables(f"sqlite:///{later}/petservice.sqlite3")
     for name in ("audit_auditentry", "sqlite_sequence"):  # the restore itself adds an entry, with the next number
@@ -134,11 +137,13 @@ def test_sqlite_backup_under_load_can_be_restored(tmp_path: Path, report: Callab
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_postgresql_backup_under_load_can_be_restored(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
+def test_postgresql_backup_under_load_can_be_restored(
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
+) -> None:
     back_up, *restore = COMMANDS["PostgreSQL"].splitlines()
     later = tmp_path / "later"
     later.mkdir()
-    with primary() as one, primary() as two, primary() as three:
+    with primary(cluster) as one, primary(cluster) as two, primary(cluster) as three:
         with running_service(tmp_path, DATABASE_URL=one.url) as service:
             key = service.create_key()
             with running_load(Load(service.url, key), 8) as load:
@@ -152,21 +157,19 @@ def test_postgresql_backup_under_load_can_be_restored(tmp_path: Path, report: Ca
         run(back_up, later, DATABASE_URL=one.url)
         original = tables(one.url)
         for line in restore:
-            run(line, tmp_path, NEW_DATABASE_URL=two.url)
-            run(line, later, NEW_DATABASE_URL=three.url)
-        assert set(pets) <= set(tables(two.url)["pets_pet"])
-        assert_same(tables(three.url), original)
+            run(line, tmp_path, NEW_DATABASE_URL=two.empty_url)
+            run(line, later, NEW_DATABASE_URL=three.empty_url)
+        assert set(pets) <= set(tables(two.empty_url)["pets_pet"])
+        assert_same(tables(three.empty_url), original)
         # The database has all migrations, so the service can start without `--migrate`.
-        with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.url) as service:
+        with running_service(tmp_path, command=("manage.py", "serve"), DATABASE_URL=two.empty_url) as service:
             report(Outcome("restored from a backup, PostgreSQL", 1, load.summary(), lost(service, key, expected)))
 
 
-def error_message(folder: Path, file: Path, url: str = "") -> str:
-    command = [sys.executable, "manage.py", "backup_database", str(file)]
-    environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert ended.returncode == 1
-    return ended.stderr
+def error_message(folder: Path, file: Path) -> str:
+    status, output = call(folder, "backup_database", file)
+    assert status == 1
+    return output
 
 
 def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
@@ -201,6 +204,13 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> 
 
 
 def test_postgresql_is_backed_up_by_its_own_tool(tmp_path: Path) -> None:
-    message = error_message(tmp_path, tmp_path / "pets.backup", "postgres://ada@127.0.0.1:1/pets")
+    command = [sys.executable, "manage.py", "backup_database", str(tmp_path / "pets.backup")]
+    environment = os.environ | {
+        "DATABASE_URL": "postgres://ada@127.0.0.1:1/pets",
+        "PETSERVICE_DATA_DIR": str(tmp_path),
+    }
 
-    assert 'PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"' in message
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert ended.returncode == 1
+    assert 'PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"' in ended.stderr

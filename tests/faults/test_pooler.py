@@ -16,22 +16,25 @@ WITHOUT_MIGRATE = ("manage.py", "serve")
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with primary() as running:
+def server(cluster: Path) -> Iterator[Server]:
+    with primary(cluster) as running:
         # As an operator may have set it for the pooler's connections: these are not the service's own.
         with psycopg.connect(running.url, autocommit=True) as database:
             database.execute("ALTER ROLE postgres SET statement_timeout = '20s'")
         yield running
 
 
-@pytest.mark.parametrize("serve", [SERVE, WITHOUT_MIGRATE], ids=["--migrate", "alone"])
 @pytest.mark.parametrize(
-    ("ignored", "does"),
+    ("ignored", "does", "serve"),
     [
-        ("", "refuses the timeouts of the service"),
-        ("options", "discards the timeouts of the service (statement_timeout, lock_timeout, idle_in_transaction_"),
+        ("", "refuses the timeouts of the service", SERVE),
+        (
+            "options",
+            "discards the timeouts of the service (statement_timeout, lock_timeout, idle_in_transaction_",
+            WITHOUT_MIGRATE,
+        ),
     ],
-    ids=["refuses options", "ignores options"],
+    ids=["refuses options, --migrate", "ignores options, alone"],
 )
 def test_a_pooler_is_refused_before_anything_is_written(
     tmp_path: Path, server: Server, ignored: str, does: str, serve: tuple[str, ...]
@@ -41,7 +44,7 @@ def test_a_pooler_is_refused_before_anything_is_written(
 
     assert f"A connection pooler {does}" in said
     assert "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL" in said
-    with psycopg.connect(server.url) as database:
+    with psycopg.connect(server.empty_url) as database:
         assert database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
 
 

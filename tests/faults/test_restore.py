@@ -17,13 +17,16 @@ from petservice.db.sqlite.service_lock import exclude_services
 from tests.faults.restores import (
     NAME,
     PETS,
+    call,
     command,
     execute,
     files,
     pets,
     records,
     refusal,
+    refusal_in_a_process,
     restore,
+    restore_in_a_process,
     restores_in_audit,
     run,
 )
@@ -81,7 +84,7 @@ def test_a_database_without_data_is_replaced(
 
 
 def test_the_service_starts_on_what_is_restored(tmp_path: Path, backup: Path) -> None:
-    assert restore(tmp_path, backup)[0] == 0
+    assert restore_in_a_process(tmp_path, backup)[0] == 0
 
     with running_service(tmp_path, DATABASE_URL="") as service, service.client(service.create_key()) as client:
         assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
@@ -93,7 +96,7 @@ def test_a_backup_of_an_earlier_version_is_migrated_at_the_next_start(tmp_path: 
     earlier, file = tmp_path / "earlier", tmp_path / "earlier.backup"
     earlier.mkdir()
     assert run(earlier, "migrate", "pets", "0001", "--verbosity", "0")[0] == 0
-    assert run(earlier, "backup_database", file)[0] == 0
+    assert call(earlier, "backup_database", file)[0] == 0
 
     assert restore(tmp_path, file)[0] == 0
 
@@ -172,11 +175,12 @@ def empty(service: Service) -> None:
     service.execute("DELETE FROM auth_user")
 
 
-def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, backup: Path) -> None:
+def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, migrated: Path, backup: Path) -> None:
     """Even if the service has not opened its database yet, and as long as one of its processes runs."""
+    shutil.copy(migrated, tmp_path / NAME)
     with running_service(tmp_path, DATABASE_URL="") as service:
         empty(service)
-        assert f"The service runs on {tmp_path / NAME}" in refusal(tmp_path, backup)
+        assert f"The service runs on {tmp_path / NAME}" in refusal_in_a_process(tmp_path, backup)
 
         started = workers(service)
         for pid in started:
@@ -208,7 +212,7 @@ def test_a_database_that_another_program_has_open_is_refused(tmp_path: Path, mig
     with closing(sqlite3.connect(tmp_path / NAME)) as other:
         assert other.execute(PETS).fetchall() == []  # the transaction has ended, the file is open
 
-        assert f"Another program uses {tmp_path / NAME}: stop it first" in refusal(tmp_path, backup)
+        assert f"Another program uses {tmp_path / NAME}: stop it first" in refusal_in_a_process(tmp_path, backup)
 
 
 def test_a_full_disk_leaves_the_old_database(tmp_path: Path, migrated: Path, backup: Path) -> None:

@@ -38,9 +38,9 @@ EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_
 
 
 def test_requests_fail_immediately_while_the_server_is_stopped(
-    tmp_path: Path, report: Callable[[Outcome], None]
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
 ) -> None:
-    with primary() as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
+    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url) as service:
         key = service.create_key()
         with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
             load.wait_for(100)
@@ -76,10 +76,10 @@ def test_requests_fail_immediately_while_the_server_is_stopped(
 
 
 def test_requests_succeed_after_the_server_restarts_between_them(
-    tmp_path: Path, report: Callable[[Outcome], None]
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
 ) -> None:
     times = 5
-    with primary() as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
+    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
         key = service.create_key()
         page = known_clients(service, key)
         responses = requests_on_all_connections(service, key, page, server)
@@ -95,8 +95,10 @@ def test_requests_succeed_after_the_server_restarts_between_them(
         report(Outcome("PostgreSQL restarted between requests", times, saw, len(created(responses) - existing)))
 
 
-def test_requests_time_out_while_the_server_is_silent(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
-    with primary() as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
+def test_requests_time_out_while_the_server_is_silent(
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
+) -> None:
+    with primary(cluster) as server, running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service:
         key = service.create_key()
         # Connect the worker before the fault, because new connections have a timeout of their own.
         assert is_ready(service)
@@ -155,10 +157,12 @@ def is_replicated(server: Server) -> bool:
     return found is not None
 
 
-def test_writes_succeed_after_a_replica_is_promoted(tmp_path: Path, report: Callable[[Outcome], None]) -> None:
-    with primary() as one, replica(of=one) as two:
+def test_writes_succeed_after_a_replica_is_promoted(
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
+) -> None:
+    with primary(cluster) as one, replica(of=one) as two:
         # The replica comes first, so a client that uses the first server that responds cannot write.
-        both = f"postgresql://postgres@{two.address},{one.address}/postgres"
+        both = f"postgresql://postgres@{two.address},{one.address}/migrated"
         with psycopg.connect(one.url, autocommit=True) as connection:
             # From now on a commit is acknowledged when the replica has it. The replica does not have this setting, so
             # it waits for no other server after its promotion.

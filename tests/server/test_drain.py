@@ -37,6 +37,7 @@ def test_service_is_not_ready_and_serves_requests_during_the_drain(draining: Ser
     while time.monotonic() - began < DRAIN_SECONDS / 2:
         with draining.client() as client:  # a new connection each time
             responses.append((client.get("/ready"), client.get("/v1/health"), client.get("/v1/pets")))
+        time.sleep(0.05)  # between two clients
 
     for ready, health, pets in responses:
         assert (ready.status_code, health.status_code, pets.status_code) == (503, 200, 401)
@@ -48,7 +49,10 @@ def test_service_is_not_ready_and_serves_requests_during_the_drain(draining: Ser
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) -> None:
-    with running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL="") as service:
+    with (
+        migrated_database_url(tmp_path) as url,
+        running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL=url) as service,
+    ):
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: DRAINING in service.log.read_text())
 

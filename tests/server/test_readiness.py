@@ -60,4 +60,5 @@ def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -
         while time.monotonic() < until:
             client.send(get("/v1/worker"))
             assert client.response().body == str(first).encode()
+            time.sleep(0.05)  # between two requests
         (tmp_path / "released").touch()

@@ -1,0 +1,60 @@
+"""Databases that take long to create. A test run creates them once, and the tests use copies."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.restores import NAME, run
+from tests.faults.servers import new_cluster
+from tests.service import Service
+
+
+def prepared(factory: pytest.TempPathFactory, name: str, prepare: Callable[[Path], None]) -> Path:
+    """Return a folder that `prepare` has filled, which all processes of a test run share."""
+    base = factory.getbasetemp()
+    # A process of pytest-xdist has a folder of its own inside that of the run.
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"prepared-{name}"
+    with Path(f"{folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            part = Path(f"{folder}.part")
+            shutil.rmtree(part, ignore_errors=True)  # of a process that has failed
+            part.mkdir()
+            prepare(part)
+            part.rename(folder)
+    return folder
+
+
+def sqlite_files(folder: Path) -> None:
+    """Create a database without rows, one with an API key, and a backup of one with a pet."""
+    database, source = folder / "migrated", folder / "source"
+    source.mkdir()
+    assert run(folder, "migrate", "--verbosity", "0")[0] == 0
+    (folder / NAME).rename(database)
+
+    shutil.copy(database, source / NAME)
+    pets = source / "pets.jsonl"
+    pets.write_text('{"name": "Rex"}\n')
+    assert run(source, "import_pets", pets)[0] == 0
+    assert run(source, "backup_database", folder / "pets.backup")[0] == 0
+
+    shutil.copy(database, folder / "with-key")
+    _service(f"sqlite:///{folder}/with-key", folder).create_key()
+
+
+def postgresql_cluster(folder: Path) -> None:
+    """Create the files of a server with an empty database, and with one that has all tables and no rows."""
+    with new_cluster(folder / "data") as server:
+        with psycopg.connect(server.empty_url, autocommit=True) as database:
+            database.execute("CREATE DATABASE migrated")
+        _service(server.url, folder).manage("migrate", "--verbosity", "0")
+
+
+def _service(url: str, folder: Path) -> Service:
+    environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
+    return Service("", None, folder / "log", environment)  # type: ignore[arg-type]

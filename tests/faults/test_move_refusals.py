@@ -1,0 +1,138 @@
+"""`move_database` refuses targets and folders that it must not use, and moves nothing then."""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connections
+
+from petservice.db.sqlite.service_lock import exclude_services
+from petservice.db.waiting import unlimited
+from petservice.management.commands.move_database import _TARGET as TARGET
+from tests.faults.restores import call
+from tests.faults.servers import pgbouncer, primary
+
+pytestmark = pytest.mark.faults
+
+Call = Callable[[str, str], tuple[int, str]]
+Refusal = Callable[[str], str]
+
+
+@pytest.fixture
+def call_move(tmp_path: Path, django_db_blocker: Any) -> Call:
+    """Return a function that runs the command in this process, which takes less time, as `move` does."""
+
+    def call_move(source: str, target: str) -> tuple[int, str]:
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        limited = unlimited.set(True)  # as for every management command
+        try:
+            with django_db_blocker.unblock():
+                return call(tmp_path, "move_database", "--to", target, url=source)
+        finally:
+            unlimited.reset(limited)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            if TARGET in connections.databases:
+                connections[TARGET].close()
+                del connections[TARGET], connections.databases[TARGET]
+
+    return call_move
+
+
+@pytest.fixture
+def refusal(tmp_path: Path, source: str, call_move: Call) -> Refusal:
+    """Return a function that moves the database to a URL, and returns the message that nothing was moved."""
+
+    def refusal(target: str) -> str:
+        status, output = call_move(source, target)
+        assert status == 1, output
+        assert "Nothing was moved" in output
+        assert (tmp_path / "source.sqlite3").exists()
+        return output
+
+    return refusal
+
+
+def test_a_connection_pooler_is_refused(cluster: Path, refusal: Refusal) -> None:
+    with primary(cluster) as server:
+        for settings in ({}, {"ignore_startup_parameters": "options"}):
+            with pgbouncer(server, **settings) as url:
+                assert "A connection pooler" in refusal(url)
+        with psycopg.connect(server.empty_url) as database:
+            assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
+
+
+def test_root_does_not_move_to_or_from_the_folder_of_another_account(
+    tmp_path: Path, source: str, postgresql_url: str, call_move: Call
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    for name, account in (("nobody's", "nobody"), ("a container's", 10_001)):
+        folder = tmp_path / name
+        folder.mkdir()
+        shutil.copy(tmp_path / "source.sqlite3", folder)
+        shutil.chown(folder, account)
+        here = f"sqlite:///{folder}/source.sqlite3"
+        for old, new in ((source, f"sqlite:///{folder}/new.sqlite3"), (here, postgresql_url)):
+            status, output = call_move(old, new)
+            assert status == 1, output
+            assert f"You are root, but {folder} belongs to {account}" in output
+        assert [path.name for path in folder.iterdir() if "source" not in path.name] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("CREATE TABLE invoices (id int)", "tables of another program, such as invoices"),
+        (
+            "CREATE TABLE pets_upload (id int); INSERT INTO pets_upload VALUES (1)",
+            "records in the table pets_upload",
+        ),
+    ],
+    ids=["another program", "records"],
+)
+def test_a_server_s_database_with_tables_is_refused(
+    empty_postgresql_url: str, refusal: Refusal, statement: str, found: str
+) -> None:
+    with psycopg.connect(empty_postgresql_url) as server:
+        server.execute(statement)
+
+    assert f"The target has {found}. Nothing was moved: name an empty database." in refusal(empty_postgresql_url)
+
+
+def test_an_existing_file_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+    (tmp_path / "other").write_text("a letter")
+
+    assert f"{tmp_path}/other exists. Nothing was moved" in refusal(f"sqlite:///{tmp_path}/other")
+    assert (tmp_path / "other").read_text() == "a letter"
+
+
+def test_a_target_that_another_process_fills_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+    with exclude_services(tmp_path / "new.sqlite3"):
+        output = refusal(f"sqlite:///{tmp_path}/new.sqlite3")
+
+    assert "Another process uses the target. Nothing was moved." in output
+    assert not (tmp_path / "new.sqlite3").exists()
+
+
+def test_the_database_of_the_service_is_refused_as_its_own_target(source: str, refusal: Refusal) -> None:
+    assert "The target is the database of the service." in refusal(source)
+
+
+def test_a_copy_that_differs_is_not_kept(refusal: Refusal, postgresql_url: str) -> None:
+    """The new database has a trigger of its own, which changes what is copied."""
+    with psycopg.connect(postgresql_url) as server:
+        server.execute(
+            "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN NEW.name = upper(NEW.name); RETURN NEW; END $$"
+        )
+        server.execute("CREATE TRIGGER shout BEFORE INSERT ON auth_group FOR EACH ROW EXECUTE FUNCTION shout()")
+
+    assert "The table auth_group differs after the copy. Nothing was moved." in refusal(postgresql_url)
+    with psycopg.connect(postgresql_url) as server:
+        assert ("Pets and inventory",) in server.execute("SELECT name FROM auth_group").fetchall()
