@@ -65,6 +65,9 @@ def main(arguments: list[str]) -> int:
                 # These run alone, because faults slow the machine down for all other tests. Four processes, because
                 # they wait for outages most of the time.
                 faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments]
+                if not any(Path(argument.partition("::")[0]).exists() for argument in arguments):
+                    # Without a path, the process that reports would not load the hook that prints the table of faults.
+                    faults.append("tests/faults")
                 results += _run_together(folder, ("Faults", _sqlite(folder, "faults"), faults))
         if covers:
             _report_coverage(folder)
