@@ -234,12 +234,18 @@ def problems_in_one_mode(page: Page, width: int) -> list[str]:
     return severe_problems(page) + covered + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
 
 
-@pytest.fixture
-def window(browser: Browser, site: Service) -> Iterator[Page]:
-    """An empty page of a logged-in administrator with a phone."""
+@pytest.fixture(scope="module")
+def shared_window(browser: Browser, site: Service) -> Iterator[Page]:
     page, _ = open_window(browser, site, MODES["light-390"])
     yield page
     page.context.close()
+
+
+@pytest.fixture
+def window(shared_window: Page) -> Page:
+    """A page of a logged-in administrator with a phone. Tests share it, because a window takes long to open."""
+    change_window(shared_window, MODES["light-390"])
+    return shared_window
 
 
 # A list with two filters in use.
