@@ -3,6 +3,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -20,6 +21,16 @@ REPORT_REFUSALS = """
 document.addEventListener("securitypolicyviolation", event =>
     reportRefusal(`${event.violatedDirective} ${event.blockedURI} in ${event.documentURI}`))
 """
+# Waits for two frames, because scripts learn of a change of the theme in the second one, and then for the transitions
+# that such a change starts. The end of the transition of an element can start those of its children.
+SETTLE = """async () => {
+    const running = () => document.getAnimations().filter(animation => animation.playState === "running");
+    do {
+        await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+        await Promise.allSettled(running().map(animation => animation.finished));
+    } while (running().length);
+}"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -99,6 +110,13 @@ def log_in_as_staff(context: BrowserContext, site: Service) -> None:
         log_in(client, "staff", "a long one")
         for cookie in client.cookies.jar:
             context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": site.url}])
+
+
+def change_window(page: Page, width: int, height: int, theme: Any) -> None:
+    """Change the size and the theme of a window. No page has to be loaded again for this."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=theme)
+    page.evaluate(SETTLE)
 
 
 @pytest.fixture(params=["light", "dark"])

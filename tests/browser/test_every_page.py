@@ -25,7 +25,7 @@ from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, log_in_as_staff, running_site, watched
+from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, running_site, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -74,13 +74,6 @@ MODES = {
 # Each theme and both narrow sizes, for a run that keeps no screenshots. Most faults of layout are in narrow windows.
 ESSENTIAL_MODES = ("dark-390", "light-zoomed")
 CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
-
-# Waits for the next frame, in which scripts learn of a change of the theme or of the window, and then for the
-# transitions of colours and sizes that such a change starts.
-SETTLE = """async () => {
-    await new Promise(requestAnimationFrame);
-    await Promise.allSettled(document.getAnimations().map(animation => animation.finished));
-}"""
 
 
 def fill() -> None:
@@ -188,15 +181,8 @@ def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list
     log_in_as_staff(context, site)
     complaints = watched(context, site)
     page = context.new_page()
-    change_window(page, mode)
+    change_window(page, *mode)
     return page, complaints
-
-
-def change_window(page: Page, mode: Mode) -> None:
-    """Change the size and the theme of an open page, which no page has to be loaded again for."""
-    page.set_viewport_size({"width": mode.width, "height": mode.height})
-    page.emulate_media(color_scheme=mode.theme)  # type: ignore[arg-type]
-    page.evaluate(SETTLE)
 
 
 def problems(page: Page, url: str, name: str) -> list[str]:
@@ -215,7 +201,7 @@ def problems_of(page: Page, name: str) -> list[str]:
     found = []
     size = page.viewport_size
     for mode in sorted(CHECKED_MODES, key=lambda it: size != {"width": MODES[it].width, "height": MODES[it].height}):
-        change_window(page, MODES[mode])
+        change_window(page, *MODES[mode])
         if folder := os.environ.get(PICTURES):
             picture = Path(folder) / f"{file_name(name)}-{mode}.png"
             page.screenshot(path=picture, full_page="zoomed" not in mode)
@@ -244,7 +230,7 @@ def shared_window(browser: Browser, site: Service) -> Iterator[Page]:
 @pytest.fixture
 def window(shared_window: Page) -> Page:
     """A page of a logged-in administrator with a phone. Tests share it, because a window takes long to open."""
-    change_window(shared_window, MODES["light-390"])
+    change_window(shared_window, *MODES["light-390"])
     return shared_window
 
 
@@ -260,7 +246,7 @@ def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_bar
     save = window.locator("#changelist input[name=_save]")
     bars = [window.locator("#changelist .actions").first, *save.all()]
     for mode in ("light-zoomed", "light-390"):
-        change_window(window, MODES[mode])
+        change_window(window, *MODES[mode])
         shown = [box(state), box(name), *map(box, bars)]
         for one in shown:
             assert one["x"] + one["width"] <= MODES[mode].width, mode
@@ -285,7 +271,7 @@ def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:
 
     window.get_by_text("2 filters: status sold, created from 2026-01-01").click()
     expect(field).to_be_visible()
-    change_window(window, MODES["light-1440"])
+    change_window(window, *MODES["light-1440"])
     expect(window.get_by_text("2 filters:")).to_be_hidden()
     window.reload()
     expect(field).to_be_visible()
@@ -294,7 +280,7 @@ def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:
 def test_the_bulk_bar_and_save_stay_in_view(window: Page) -> None:
     window.goto("/admin/store/inventoryitem/")
     for mode in ("light-1440", "light-390", "light-zoomed"):
-        change_window(window, MODES[mode])
+        change_window(window, *MODES[mode])
         for row in (0, 25, 49):
             window.locator(".action-select").nth(row).check()
             for selector in ("#changelist .actions select", "#changelist input[name=_save]"):
