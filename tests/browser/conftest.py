@@ -21,14 +21,16 @@ REPORT_REFUSALS = """
 document.addEventListener("securitypolicyviolation", event =>
     reportRefusal(`${event.violatedDirective} ${event.blockedURI} in ${event.documentURI}`))
 """
-# Waits for two frames, because scripts learn of a change of the theme in the second one, and then for the transitions
-# that such a change starts. The end of the transition of an element can start those of its children.
+# Waits for two frames, because scripts learn of a change of the theme in the second one, and then ends the transitions
+# that such a change starts. The end of the transition of an element can start those of its children. Nothing waits for
+# a transition to end by itself, because Chromium does not advance all of them while it takes screenshots.
 SETTLE = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
     const running = () => document.getAnimations().filter(animation => animation.playState === "running");
+    await frame();
     do {
-        await new Promise(requestAnimationFrame);
-        await new Promise(requestAnimationFrame);
-        await Promise.allSettled(running().map(animation => animation.finished));
+        await frame();
+        running().forEach(animation => animation.finish());
     } while (running().length);
 }"""
 
