@@ -1,17 +1,18 @@
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.databases import migrated_database_url
-from tests.service import Service, running_service
+from tests.service import Service, log_in, running_service
 
-# The environment variable with the folder for screenshots. By default they are with the other temporary files.
+# The environment variable with the folder for screenshots. Without it, only tests that fail take one.
 PICTURES = "PETSERVICE_PICTURES"
 # The types of console messages that report a problem.
 COMPLAINTS = ("error", "warning")
@@ -20,6 +21,18 @@ REPORT_REFUSALS = """
 document.addEventListener("securitypolicyviolation", event =>
     reportRefusal(`${event.violatedDirective} ${event.blockedURI} in ${event.documentURI}`))
 """
+# Waits for two frames, because scripts learn of a change of the theme in the second one, and then ends the transitions
+# that such a change starts. The end of the transition of an element can start those of its children. Nothing waits for
+# a transition to end by itself, because Chromium does not advance all of them while it takes screenshots.
+SETTLE = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const running = () => document.getAnimations().filter(animation => animation.playState === "running");
+    await frame();
+    do {
+        await frame();
+        running().forEach(animation => animation.finish());
+    } while (running().length);
+}"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,12 +64,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @contextmanager
-def running_site(folder: Path, fill: str = "") -> Iterator[Service]:
-    """Run a service with the staff account `staff`, whose password is `a long one`, after a program that fills it."""
+def running_site(folder: Path, fill: Callable[[], None] | None = None) -> Iterator[Service]:
+    """Run a service with the staff account `staff`, whose password is `a long one`, and with what `fill` creates."""
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         running.create_staff("staff", "a long one")
         if fill:
-            running.manage("shell", "-v", "0", "-c", fill)
+            with running.models():
+                fill()
         yield running
 
 
@@ -86,12 +100,25 @@ def _is_own(url: str, site: Service) -> bool:
 
 
 @pytest.fixture
-def staff_page(page: Page) -> Page:
-    page.goto("/admin/")
-    page.get_by_label("Username").fill("staff")
-    page.get_by_label("Password").fill("a long one")
-    page.get_by_role("button", name="Log in").click()
+def staff_page(page: Page, site: Service) -> Page:
+    """An empty page of a logged-in administrator."""
+    log_in_as_staff(page.context, site)
     return page
+
+
+def log_in_as_staff(context: BrowserContext, site: Service) -> None:
+    """Log in to the admin without its pages, which would take most of the time of a short test."""
+    with site.client() as client:
+        log_in(client, "staff", "a long one")
+        for cookie in client.cookies.jar:
+            context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": site.url}])
+
+
+def change_window(page: Page, width: int, height: int, theme: Any) -> None:
+    """Change the size and the theme of a window. No page has to be loaded again for this."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=theme)
+    page.evaluate(SETTLE)
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -102,8 +129,11 @@ def scheme(page: Page, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def picture(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Iterator[None]:
-    """A screenshot of the page at the end of the test."""
+def picture(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """A screenshot of the page at the end of a test that fails, or of each test if the variable names a folder."""
+    page = request.getfixturevalue("page") if "page" in request.fixturenames else None
+    folder, failed = os.environ.get(PICTURES), request.session.testsfailed
     yield
-    folder = Path(os.environ.get(PICTURES) or tmp_path)
-    page.screenshot(path=folder / (re.sub(r"\W+", "-", request.node.name) + ".png"), full_page=True)
+    if page and (folder or request.session.testsfailed > failed):
+        name = re.sub(r"\W+", "-", request.node.name)
+        page.screenshot(path=Path(folder or tmp_path) / f"{name}.png", full_page=True)

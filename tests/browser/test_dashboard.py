@@ -2,35 +2,37 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
+from pets.models import Pet
+from petservice.apikeys.models import APIKey
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import running_site
 from tests.service import Service
 
-FILL = """
-from datetime import timedelta
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth import get_user_model
-from django.utils import timezone
-from pets.models import Pet
-from petservice.apikeys.models import APIKey
-now = timezone.now()
-pets = Pet.objects.bulk_create(
-    Pet(name=f"Pet {n}", status=Pet.Status.values[n % 3], created_at=now - timedelta(days=n % 7)) for n in range(50)
-)
-APIKey.objects.create_key(name="Soon", expires_at=now + timedelta(days=1))
-APIKey.objects.create_key(name="Expired", expires_at=now)
-LogEntry.objects.log_actions(get_user_model().objects.first().pk, pets[:2], CHANGE, "Renamed.")
-"""
+
+def fill() -> None:
+    """Create pets of the last week, keys that need attention, and changes."""
+    now = timezone.now()
+    pets = Pet.objects.bulk_create(
+        Pet(name=f"Pet {n}", status=Pet.Status.values[n % 3], created_at=now - timedelta(days=n % 7)) for n in range(50)
+    )
+    APIKey.objects.create_key(name="Soon", expires_at=now + timedelta(days=1))
+    APIKey.objects.create_key(name="Expired", expires_at=now)
+    staff = User.objects.get(username="staff")
+    LogEntry.objects.log_actions(staff.pk, pets[:2], CHANGE, "Renamed.")  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with pets from the beginning, because it caches the counts of days for a minute."""
-    with running_site(tmp_path_factory.mktemp("dashboard"), FILL) as running:
+    with running_site(tmp_path_factory.mktemp("dashboard"), fill) as running:
         yield running
 
 

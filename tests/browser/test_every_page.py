@@ -8,44 +8,25 @@ With PETSERVICE_PICTURES, the screenshots are kept; see tests/README.md.
 import os
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.urls import Resolver404, resolve
+from django.utils import timezone
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
-from tests.browser import form_pages
-from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, running_site, watched
-from tests.service import Service, log_in
-
-FILL = """
-from datetime import timedelta
-from django.contrib.auth import get_user_model
-from django.utils import timezone
 from pets import trash
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
-now = timezone.now()
-names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
-Pet.objects.bulk_create(
-    Pet(
-        name=f"{names[n % 4]} {n}", tag=("dog", "cat", None)[n % 3], status=Pet.Status.values[n % 3],
-        created_at=now - timedelta(hours=n), created_by="staff Bea",
-    )
-    for n in range(120)
-)
-trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
-APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
-APIKey.objects.create_key(name="Expired", expires_at=now)
-revoked, _ = APIKey.objects.create_key(name="Revoked")
-APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
-APIKey.objects.create_key(name="Acme web shop")
-get_user_model().objects.create_user("Bea", password="a long one", is_staff=True)
-"""
+from tests.browser import form_pages
+from tests.browser.accessibility import severe_problems
+from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, running_site, watched
+from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
 COVERED = """() => [...document.querySelectorAll("#content > h1, #content .object-tools a")].filter(element => {
@@ -92,11 +73,35 @@ MODES = {
 
 # Each theme and both narrow sizes, for a run that keeps no screenshots. Most faults of layout are in narrow windows.
 ESSENTIAL_MODES = ("dark-390", "light-zoomed")
+CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
+
+
+def fill() -> None:
+    """Create records of every kind and in every state."""
+    now = timezone.now()
+    names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
+    Pet.objects.bulk_create(
+        Pet(
+            name=f"{names[n % 4]} {n}",
+            tag=("dog", "cat", None)[n % 3],
+            status=Pet.Status.values[n % 3],
+            created_at=now - timedelta(hours=n),
+            created_by="staff Bea",
+        )
+        for n in range(120)
+    )
+    trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
+    APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
+    APIKey.objects.create_key(name="Expired", expires_at=now)
+    revoked, _ = APIKey.objects.create_key(name="Revoked")
+    APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
+    APIKey.objects.create_key(name="Acme web shop")
+    User.objects.create_user("Bea", password="a long one", is_staff=True)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_site(tmp_path_factory.mktemp("pages"), FILL) as running:
+    with running_site(tmp_path_factory.mktemp("pages"), fill) as running:
         yield running
 
 
@@ -146,35 +151,24 @@ def test_links_lead_to_every_list_and_every_record(pages: dict[str, str]) -> Non
     assert {"admin:apikeys_apikey_add", "admin:auth_user_password_change"} <= set(pages)
 
 
-@pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ESSENTIAL_MODES)
-def test_every_page_fits_its_window_and_is_accessible(
-    browser: Browser, site: Service, pages: dict[str, str], mode: str, tmp_path: Path
-) -> None:
-    folder = Path(os.environ.get(PICTURES) or tmp_path)
-    page, complaints = open_window(browser, site, MODES[mode])
-    log_in_as_staff(page)
+def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Service, pages: dict[str, str]) -> None:
+    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]])
     shown = pages | LISTS
-    wrong = {name: problems(page, url, folder / f"{file_name(name)}-{mode}.png") for name, url in shown.items()}
+    wrong = {name: problems(page, url, name) for name, url in shown.items()}
     page.context.clear_cookies()
     for name, url in PUBLIC.items():
-        wrong[f"public {name}"] = problems(page, url, folder / f"public-{name}-{mode}.png")
+        wrong[f"public {name}"] = problems(page, url, f"public {name}")
     page.context.close()
 
     assert {name: found for name, found in wrong.items() if found} == {}
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
-@pytest.mark.parametrize("mode", MODES if "PETSERVICE_PICTURES" in os.environ else ESSENTIAL_MODES)
 def test_the_responses_to_forms_fit_their_window_and_are_accessible(
-    browser: Browser, site: Service, mode: str, tmp_path: Path
+    browser: Browser, site: Service, tmp_path: Path
 ) -> None:
-    folder = Path(os.environ.get(PICTURES) or tmp_path)
-    page, complaints = open_window(browser, site, MODES[mode])
-    log_in_as_staff(page)
-    wrong = {
-        name: problems_of(page, folder / f"form-{file_name(name)}-{mode}.png")
-        for name in form_pages.show_each(page, mode, tmp_path)
-    }
+    page, complaints = open_window(browser, site, MODES[CHECKED_MODES[0]])
+    wrong = {name: problems_of(page, f"form {name}") for name in form_pages.show_each(page, tmp_path)}
     page.context.close()
 
     assert {name: found for name, found in wrong.items() if found} == {}
@@ -182,40 +176,62 @@ def test_the_responses_to_forms_fit_their_window_and_are_accessible(
 
 
 def open_window(browser: Browser, site: Service, mode: Mode) -> tuple[Page, list[str]]:
-    """Return a page of this size, and a list to which the browser's messages of problems are added."""
-    context = browser.new_context(
-        base_url=site.url,
-        viewport={"width": mode.width, "height": mode.height},
-        color_scheme=mode.theme,  # type: ignore[arg-type]
-    )
+    """Return an empty page of a logged-in administrator, and a list of the problems that the browser reports later."""
+    context = browser.new_context(base_url=site.url)
+    log_in_as_staff(context, site)
     complaints = watched(context, site)
-    return context.new_page(), complaints
+    page = context.new_page()
+    change_window(page, *mode)
+    return page, complaints
 
 
-def log_in_as_staff(page: Page) -> None:
-    page.goto("/admin/")
-    form_pages.log_in(page)
-    page.wait_for_selector("#user-tools")
+def problems(page: Page, url: str, name: str) -> list[str]:
+    """Open a page, and return its problems in all modes."""
+    page.goto(url)
+    if urlsplit(url).path == "/docs":
+        page.wait_for_selector(".opblock")
+    return problems_of(page, name)
+
+
+def problems_of(page: Page, name: str) -> list[str]:
+    """Return the problems of the open page in all modes, and take screenshots if a folder for them is named.
+
+    The first mode is the one in which the page was loaded, so different modes load the pages in turn.
+    """
+    found = []
+    size = page.viewport_size
+    for mode in sorted(CHECKED_MODES, key=lambda it: size != {"width": MODES[it].width, "height": MODES[it].height}):
+        change_window(page, *MODES[mode])
+        if folder := os.environ.get(PICTURES):
+            picture = Path(folder) / f"{file_name(name)}-{mode}.png"
+            page.screenshot(path=picture, full_page="zoomed" not in mode)
+        found += [f"{mode}: {problem}" for problem in problems_in_one_mode(page, MODES[mode].width)]
+    return found
 
 
 def file_name(name: str) -> str:
     return re.sub(r"\W+", "-", name).strip("-")
 
 
-def problems(page: Page, url: str, picture: Path) -> list[str]:
-    """Open a page, take a screenshot, and return its problems."""
-    page.goto(url)
-    if urlsplit(url).path == "/docs":
-        page.wait_for_selector(".opblock")
-    return problems_of(page, picture)
-
-
-def problems_of(page: Page, picture: Path) -> list[str]:
-    """Take a screenshot of a page, and return what axe finds and by how much the page is wider than the window."""
-    page.screenshot(path=picture, full_page="zoomed" not in picture.name)
-    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+def problems_in_one_mode(page: Page, width: int) -> list[str]:
+    """Return what axe finds, what is covered, and by how much the page is wider than its window."""
+    wider = page.evaluate("document.documentElement.scrollWidth") - width
     covered = [f"{text} is covered" for text in page.evaluate(COVERED)]
     return severe_problems(page) + covered + ([f"{wider} pixels wider than the window"] if wider > 0 else [])
+
+
+@pytest.fixture(scope="module")
+def shared_window(browser: Browser, site: Service) -> Iterator[Page]:
+    page, _ = open_window(browser, site, MODES["light-390"])
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def window(shared_window: Page) -> Page:
+    """A page of a logged-in administrator with a phone. Tests share it, because a window takes long to open."""
+    change_window(shared_window, *MODES["light-390"])
+    return shared_window
 
 
 # A list with two filters in use.
@@ -223,17 +239,14 @@ FILTERED = "?status__exact=sold&created_from=2026-01-01"
 
 
 @pytest.mark.parametrize("model", ["pets/pet", "store/inventoryitem", "apikeys/apikey"])
-def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_bars(
-    browser: Browser, site: Service, model: str
-) -> None:
+def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_bars(window: Page, model: str) -> None:
+    window.goto(f"/admin/{model}/{'' if model == 'apikeys/apikey' else FILTERED}")
+    row = window.locator("#result_list tbody tr").first
+    state, name = row.locator("[class^=field-stat]").first, row.locator("th").first
+    save = window.locator("#changelist input[name=_save]")
+    bars = [window.locator("#changelist .actions").first, *save.all()]
     for mode in ("light-zoomed", "light-390"):
-        page, _ = open_window(browser, site, MODES[mode])
-        log_in_as_staff(page)
-        page.goto(f"/admin/{model}/{'' if model == 'apikeys/apikey' else FILTERED}")
-        row = page.locator("#result_list tbody tr").first
-        state, name = row.locator("[class^=field-stat]").first, row.locator("th").first
-        save = page.locator("#changelist input[name=_save]")
-        bars = [page.locator("#changelist .actions").first, *save.all()]
+        change_window(window, *MODES[mode])
         shown = [box(state), box(name), *map(box, bars)]
         for one in shown:
             assert one["x"] + one["width"] <= MODES[mode].width, mode
@@ -241,7 +254,6 @@ def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_bar
         if save.count():
             assert box(bars[0])["y"] + box(bars[0])["height"] < box(state)["y"]
             assert box(state)["y"] + box(state)["height"] <= box(save)["y"]
-        page.context.close()
 
 
 def box(element: Locator) -> FloatRect:
@@ -251,44 +263,37 @@ def box(element: Locator) -> FloatRect:
     return found
 
 
-def test_a_line_opens_and_closes_the_filters_of_a_phone(browser: Browser, site: Service) -> None:
-    page, _ = open_window(browser, site, MODES["light-390"])
-    log_in_as_staff(page)
-    page.goto(f"/admin/pets/pet/{FILTERED}")
-    field, clear = page.get_by_label("Created to"), page.get_by_role("link", name="Clear the filters")
+def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:
+    window.goto(f"/admin/pets/pet/{FILTERED}")
+    field, clear = window.get_by_label("Created to"), window.get_by_role("link", name="Clear the filters")
     expect(field).to_be_hidden()
     expect(clear).to_be_visible()
 
-    page.get_by_text("2 filters: status sold, created from 2026-01-01").click()
+    window.get_by_text("2 filters: status sold, created from 2026-01-01").click()
     expect(field).to_be_visible()
-    page.set_viewport_size({"width": 1440, "height": 900})
-    expect(page.get_by_text("2 filters:")).to_be_hidden()
-    page.reload()
+    change_window(window, *MODES["light-1440"])
+    expect(window.get_by_text("2 filters:")).to_be_hidden()
+    window.reload()
     expect(field).to_be_visible()
-    page.context.close()
 
 
-def test_the_bulk_bar_and_save_stay_in_view(browser: Browser, site: Service) -> None:
+def test_the_bulk_bar_and_save_stay_in_view(window: Page) -> None:
+    window.goto("/admin/store/inventoryitem/")
     for mode in ("light-1440", "light-390", "light-zoomed"):
-        page, _ = open_window(browser, site, MODES[mode])
-        log_in_as_staff(page)
-        page.goto("/admin/store/inventoryitem/")
+        change_window(window, *MODES[mode])
         for row in (0, 25, 49):
-            page.locator(".action-select").nth(row).check()
+            window.locator(".action-select").nth(row).check()
             for selector in ("#changelist .actions select", "#changelist input[name=_save]"):
-                shown = box(page.locator(selector).first)
+                shown = box(window.locator(selector).first)
                 assert 0 <= shown["y"] <= MODES[mode].height - shown["height"], (mode, row, selector)
-        page.context.close()
+            window.locator(".action-select").nth(row).uncheck()
 
 
-def test_save_never_covers_the_bulk_bar(browser: Browser, site: Service) -> None:
-    page, _ = open_window(browser, site, MODES["light-390"])
-    log_in_as_staff(page)
-    page.goto("/admin/store/inventoryitem/")
-    save = page.get_by_role("button", name="Save", exact=True)
-    bar = page.locator("#changelist .actions").first
+def test_save_never_covers_the_bulk_bar(window: Page) -> None:
+    window.goto("/admin/store/inventoryitem/")
+    save = window.get_by_role("button", name="Save", exact=True)
+    bar = window.locator("#changelist .actions").first
     for height in range(400, 844, 37):  # the list begins at any place of the screen
-        page.set_viewport_size({"width": 390, "height": height})
+        window.set_viewport_size({"width": 390, "height": height})
         assert box(bar)["y"] + box(bar)["height"] <= box(save)["y"], height
-        assert page.evaluate("scrollY") == 0
-    page.context.close()
+        assert window.evaluate("scrollY") == 0

@@ -16,6 +16,7 @@ def test_it_links_to_the_documentation_and_to_the_login(page: Page) -> None:
 
 
 def test_the_admin_links_back_to_it(staff_page: Page) -> None:
+    staff_page.goto("/admin/")
     staff_page.get_by_role("link", name="View site").click()
 
     expect(staff_page.get_by_role("heading", name="Make the first call")).to_be_visible()
