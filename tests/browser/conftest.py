@@ -23,10 +23,12 @@ document.addEventListener("securitypolicyviolation", event =>
 """
 # Waits for two frames, because scripts learn of a change of the theme in the second one, and then ends the transitions
 # that such a change starts. The end of the transition of an element can start those of its children. Nothing waits for
-# a transition to end by itself, because Chromium does not advance all of them while it takes screenshots.
+# a transition to end by itself, because Chromium does not advance all of them while it takes screenshots. An endless
+# animation, such as the sign of loading in Swagger UI, goes on.
 SETTLE = """async () => {
     const frame = () => new Promise(requestAnimationFrame);
-    const running = () => document.getAnimations().filter(animation => animation.playState === "running");
+    const ends = animation => animation.effect.getComputedTiming().endTime < Infinity;
+    const running = () => document.getAnimations().filter(one => one.playState === "running" && ends(one));
     await frame();
     do {
         await frame();

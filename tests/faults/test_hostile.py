@@ -42,6 +42,7 @@ def with_short_timeout(tmp_path_factory: pytest.TempPathFactory, migrated: Path)
     with service_with_test_endpoints(
         folder, WEB_CONCURRENCY="2", TEST_REQUEST_TIMEOUT=str(SHORT_TIMEOUT), DATABASE_URL=""
     ) as service:
+        wait_until(lambda: len(workers(service)) == 2)
         yield service
 
 
