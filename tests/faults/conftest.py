@@ -11,18 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.faults.order import in_order
 from tests.faults.prepared import postgresql_cluster, prepared, sqlite_files
 from tests.faults.restores import NAME
 from tests.faults.servers import primary
-
-
-@pytest.hookimpl(trylast=True)  # after the selection of tests by their markers
-def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Let the longest tests begin first, if the run consists of the tests of faults."""
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    if workers > 1 and all(item.get_closest_marker("faults") for item in items):
-        items[:] = [items[place] for place in in_order([item.originalname for item in items], workers)]
 
 
 @dataclass(frozen=True)
