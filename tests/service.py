@@ -49,6 +49,11 @@ class Service:
     log: Path
     environment: dict[str, str]
 
+    def workers(self) -> list[int]:
+        """Return the process ids of the running workers."""
+        master = self.process.pid
+        return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+
     def manage(self, *arguments: str) -> str:
         """Run a management command on the service's database, and return its standard output."""
         return subprocess.run(

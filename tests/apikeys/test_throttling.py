@@ -17,7 +17,6 @@ from django.conf import LazySettings
 from petservice.apikeys import keys, request_counter, throttling
 from tests.apikeys.limits import UNAVAILABLE, client_with, shift_timestamps, statuses
 from tests.databases import migrated_database_url
-from tests.monitoring.observed import processes
 from tests.redis_server import RedisServer, running_redis
 from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
@@ -130,9 +129,9 @@ def test_while_redis_is_unavailable_requests_are_allowed_without_delay_and_it_is
 
 
 def replace_workers(service: Service) -> None:
-    _, *before = processes(service)
+    before = service.workers()
     service.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(processes(service)) == 3 and not set(before) & set(processes(service)))
+    wait_until(lambda: len(service.workers()) == 2 and not set(before) & set(service.workers()))
 
 
 def wait_for_limit(service: Service, key: str) -> None:

@@ -22,7 +22,6 @@ import pytest
 from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, lost, running_load
-from tests.faults.test_kill import workers
 from tests.redis_server import RedisServer
 from tests.service import Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
@@ -138,7 +137,7 @@ class Instance:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all processes, first to the master, because it would start workers again."""
-        for pid in [self.service.process.pid, *workers(self.service)]:
+        for pid in [self.service.process.pid, *self.service.workers()]:
             os.kill(pid, number)
 
     def posts(self) -> int:

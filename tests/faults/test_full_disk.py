@@ -14,7 +14,6 @@ import pytest
 
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, lost, running_load
-from tests.faults.test_kill import workers
 from tests.running.starts import refusal
 from tests.service import Service, running_service
 from tests.waiting import wait_until
@@ -95,9 +94,9 @@ def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(
                 # The use of a key cannot be recorded, but the requests are allowed.
                 assert_reads_succeed(service, unused[time], pet)
                 # A worker that starts now must work on the full disk as well.
-                before = workers(service)
+                before = service.workers()
                 os.kill(before[0], signal.SIGKILL)
-                wait_until(lambda before=before: len(workers(service)) == 2 and workers(service) != before)
+                wait_until(lambda before=before: len(service.workers()) == 2 and service.workers() != before)
                 assert_reads_succeed(service, key, pet)
                 assert_writes_fail(service, key)
                 (disk / "full").unlink()

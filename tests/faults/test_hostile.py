@@ -15,7 +15,6 @@ from petservice.server.protocol import REQUEST_TIMEOUT
 from tests.faults.conftest import Outcome
 from tests.faults.restores import NAME
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
-from tests.faults.test_kill import workers
 from tests.server.connections import Client, get, post
 from tests.server.services import service_with_test_endpoints
 from tests.server.smuggling import Result
@@ -42,7 +41,7 @@ def with_short_timeout(tmp_path_factory: pytest.TempPathFactory, migrated: Path)
     with service_with_test_endpoints(
         folder, WEB_CONCURRENCY="2", TEST_REQUEST_TIMEOUT=str(SHORT_TIMEOUT), DATABASE_URL=""
     ) as service:
-        wait_until(lambda: len(workers(service)) == 2)
+        wait_until(lambda: len(service.workers()) == 2)
         yield service
 
 
@@ -137,11 +136,11 @@ REJECTED = [
 
 
 def test_huge_bodies_are_rejected(with_short_timeout: Service, key: str) -> None:
-    before = workers(with_short_timeout)
+    before = with_short_timeout.workers()
     with ThreadPoolExecutor(10) as pool:
         statuses = list(pool.map(lambda _: _status_of_ten_megabytes(with_short_timeout, key), range(20)))
     assert statuses == [400] * 20
-    assert workers(with_short_timeout) == before
+    assert with_short_timeout.workers() == before
 
 
 def _status_of_ten_megabytes(service: Service, key: str) -> int:
@@ -169,14 +168,14 @@ def is_rejected(service: Service, request: bytes) -> bool:
 
 def memory(service: Service) -> float:
     """Return the memory of the workers in MiB; shared memory counts in proportion."""
-    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in workers(service))
+    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in service.workers())
     return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
 
 
 def test_malformed_requests_leave_nothing_behind(
     with_short_timeout: Service, key: str, report: Callable[[Outcome], None]
 ) -> None:
-    before = workers(with_short_timeout)
+    before = with_short_timeout.workers()
     huge = [ten_megabytes(key)] * (HUGE // 10 // CLIENTS)
     sizes = []
     rejected = 0
@@ -201,6 +200,6 @@ def test_malformed_requests_leave_nothing_behind(
     saw += f", {sizes[-1]:.1f} at the end"
     report(Outcome("malformed requests", MALFORMED + HUGE, saw, MALFORMED + HUGE - rejected))
     assert healthy
-    assert workers(with_short_timeout) == before
+    assert with_short_timeout.workers() == before
     assert grown < 4, f"MiB after each tenth: {sizes}"
     wait_until(lambda: "Traceback" not in with_short_timeout.log.read_text(), seconds=0.1)

@@ -23,12 +23,6 @@ TIMES = 10
 STARTS = 4
 
 
-def workers(service: Service) -> list[int]:
-    """Return the process ids of the workers."""
-    master = service.process.pid
-    return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
-
-
 def stored_and_actual_count(url: str) -> tuple[int, int]:
     """Return the stored count of available pets, and their actual number."""
     stored = "SELECT sum(count) FROM store_inventorycounter WHERE status = 'available'"
@@ -63,9 +57,9 @@ def test_killed_worker_loses_no_acknowledged_pet(
         with running_load(Load(service.url, key), 12, retrying=4) as load:
             for _ in range(TIMES):
                 load.wait_for(50)
-                before = workers(service)
+                before = service.workers()
                 os.kill(random.choice(before), signal.SIGKILL)
-                wait_until(lambda before=before: set(workers(service)) != set(before) and len(workers(service)) == 2)
+                wait_until(lambda before=before: set(service.workers()) != set(before) and len(service.workers()) == 2)
             load.wait_for(50)
         gone, saw = check_pets(service, key, load, database_url)
         kind = database_url.partition(":")[0]
@@ -86,7 +80,7 @@ def test_killed_service_starts_again_without_losing_acknowledged_pets(
         with running_load(Load(service.url, key), 12, retrying=4) as load:
             for _ in range(STARTS):
                 load.wait_for(50)
-                for pid in [service.process.pid, *workers(service)]:
+                for pid in [service.process.pid, *service.workers()]:
                     os.kill(pid, signal.SIGKILL)
                 assert service.process.wait(timeout=10) == -signal.SIGKILL
                 service = start()

@@ -30,7 +30,6 @@ from tests.faults.restores import (
     restores_in_audit,
     run,
 )
-from tests.faults.test_kill import workers
 from tests.service import ROOT, Service, free_port, running_service
 from tests.waiting import wait_until
 
@@ -182,7 +181,7 @@ def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, m
         empty(service)
         assert f"The service runs on {tmp_path / NAME}" in refusal_in_a_process(tmp_path, backup)
 
-        started = workers(service)
+        started = service.workers()
         for pid in started:
             os.kill(pid, signal.SIGSTOP)
         service.process.kill()

@@ -85,17 +85,6 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
             yield observed
 
 
-def processes(service: Service) -> list[int]:
-    """Return the process ids of the master and of the running workers."""
-    pid = service.process.pid
-    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-
-
-def workers(observed: Observed) -> list[int]:
-    """Return the process ids of the running workers."""
-    return processes(observed.service)[1:]
-
-
 def folder_of(metrics_url: str) -> Path:
     """Return the folder of the counters of a service that has its metrics at this URL."""
     host, port = urlsplit(metrics_url).netloc.split(":")

@@ -10,7 +10,7 @@ import pytest
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import PET, line_of
 from tests.server.connections import Client, get, post
-from tests.server.services import workers
+from tests.server.services import booted_workers
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -21,7 +21,7 @@ def test_line_of_a_request_has_its_route_status_key_prefix_and_client_address(ob
 
     assert line.pop("time") > "2026-"  # type: ignore[operator]
     assert 0 < line.pop("milliseconds") < 60_000  # type: ignore[operator]
-    assert line.pop("process") in workers(observed.service)
+    assert line.pop("process") in booted_workers(observed.service)
     assert line == {
         "level": "INFO",
         "logger": "petservice.requests",

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.databases import migrated_database_url
-from tests.monitoring.observed import Observed, folder_of, observed_service, processes, workers
+from tests.monitoring.observed import Observed, folder_of, observed_service
 from tests.monitoring.requests import send
 from tests.service import ROOT, TLS, Service, free_port
 from tests.waiting import wait_until
@@ -32,7 +32,7 @@ def sockets_of(pid: int) -> set[str]:
 
 def listening(service: Service) -> int:
     """Return the number of sockets on which the service and its workers listen."""
-    sockets = {inode for pid in processes(service) for inode in sockets_of(pid)}
+    sockets = {inode for pid in (service.process.pid, *service.workers()) for inode in sockets_of(pid)}
     tables = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
     return len({row[9] for row in tables if row[3] == "0A"} & sockets)
 
@@ -49,7 +49,7 @@ def test_metrics_are_not_served_without_configuration(service: Service) -> None:
     with service.client() as client:
         assert client.get("/metrics").status_code == 404
     assert listening(service) == 1
-    for pid in processes(service):
+    for pid in (service.process.pid, *service.workers()):
         assert "petservice-metrics-" not in Path(f"/proc/{pid}/maps").read_text()
 
 
@@ -61,7 +61,7 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
     (inode,) = [fields[9] for fields in rows if fields[1].endswith(row) and fields[3] == "0A"]
     assert inode in sockets_of(observed.service.process.pid)
     # A new worker closes the socket soon after its start.
-    wait_until(lambda: not any(inode in sockets_of(pid) for pid in workers(observed)))
+    wait_until(lambda: not any(inode in sockets_of(pid) for pid in observed.service.workers()))
 
 
 def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -91,7 +91,7 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
     with observed_service(tmp_path, metrics_port=port) as observed:
         send(observed, ["inventory"] * 5)
         wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 5)
-        pids = workers(observed)
+        pids = observed.service.workers()
         observed.service.process.kill()
         observed.service.process.wait()
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))

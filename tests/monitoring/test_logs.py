@@ -15,7 +15,7 @@ from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import Client, get
-from tests.server.services import service_with_test_endpoints, workers
+from tests.server.services import booted_workers, service_with_test_endpoints
 from tests.service import ROOT
 from tests.waiting import wait_until
 
@@ -76,7 +76,7 @@ def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_ea
         with Client(service) as client:
             client.send(get("/v1/crash", b"X-Request-ID: order-8"))
             assert client.response().status == 500
-        (worker,) = workers(service)
+        (worker,) = booted_workers(service)
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)
         dated = [line for line in service.log.read_text().splitlines() if line.startswith("20")]

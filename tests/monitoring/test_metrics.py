@@ -9,7 +9,7 @@ import pytest
 from petservice import __version__
 from petservice.db.backend import backend
 from petservice.server import asgi
-from tests.monitoring.observed import Observed, folder_of, workers
+from tests.monitoring.observed import Observed, folder_of
 from tests.monitoring.requests import KINDS, send
 from tests.server.connections import Client, get
 from tests.server.services import service_with_test_endpoints
@@ -86,11 +86,11 @@ def test_counts_of_a_killed_worker_are_kept(observed: Observed) -> None:
     sent = send(observed, KINDS * 2)
     wait_until(lambda: not sent - observed.counted())
     wait_until(lambda: observed.sample("petservice_workers") == 2)
-    before, were = observed.counted(), workers(observed)
+    before, were = observed.counted(), observed.service.workers()
 
     for pid in were:
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: len(workers(observed)) == 2 and not set(were) & set(workers(observed)))
+    wait_until(lambda: len(observed.service.workers()) == 2 and not set(were) & set(observed.service.workers()))
     wait_until(lambda: observed.sample("petservice_workers") == 2)
 
     assert observed.counted() == before
@@ -112,10 +112,10 @@ def test_requests_of_a_killed_worker_are_no_longer_in_flight_and_those_of_the_ne
         wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 1)
         wait_until(lambda: observed.sample("petservice_threads_in_use", pool="pages") == 1)
 
-        (pid,) = workers(observed)
+        (pid,) = observed.service.workers()
         os.kill(pid, signal.SIGKILL)
 
-        wait_until(lambda: workers(observed) not in ([], [pid]))
+        wait_until(lambda: observed.service.workers() not in ([], [pid]))
         wait_until(lambda: observed.sample("petservice_workers") == 1)
         assert observed.sample("petservice_http_requests_in_flight") == 0
         assert observed.sample("petservice_threads_in_use", pool="pages") == 0
@@ -126,9 +126,9 @@ def test_requests_of_a_killed_worker_are_no_longer_in_flight_and_those_of_the_ne
 def test_workers_that_are_replaced_during_scrapes_all_start(observed: Observed) -> None:
     """The master forks no worker while a scrape holds a lock that the worker needs."""
     for _ in range(3):
-        were = workers(observed)
+        were = observed.service.workers()
         observed.service.process.send_signal(signal.SIGHUP)
-        wait_until(lambda were=were: observed.samples() and not set(were) & set(workers(observed)))
+        wait_until(lambda were=were: observed.samples() and not set(were) & set(observed.service.workers()))
     wait_until(lambda: observed.sample("petservice_workers") == 2)
 
     before = observed.counted()

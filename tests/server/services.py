@@ -34,7 +34,8 @@ def worker_of(client: Client) -> int:
     return number_from(client, "/v1/worker")
 
 
-def workers(service: Service) -> list[int]:
+def booted_workers(service: Service) -> list[int]:
+    """Return the process ids of all workers that have booted, in this order, from the log."""
     return [int(pid) for pid in re.findall(r"Booting worker with pid: (\d+)", service.log.read_text())]
 
 

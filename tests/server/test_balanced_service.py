@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.connections import Client, get
-from tests.server.services import open_connections, service_with_test_endpoints, worker_of, workers
+from tests.server.services import booted_workers, open_connections, service_with_test_endpoints, worker_of
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -88,7 +88,7 @@ def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) 
 
 def test_suspended_worker_delays_no_connection(with_two_workers: Service, stack: ExitStack) -> None:
     wait_for_workers(with_two_workers)
-    suspended, other = workers(with_two_workers)
+    suspended, other = booted_workers(with_two_workers)
     os.kill(suspended, signal.SIGSTOP)
     try:
         for _ in range(5):
@@ -103,7 +103,7 @@ def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path
     """If the connections waited one after another, the last one would wait for 30 seconds."""
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
         wait_for_workers(service)
-        suspended, other = workers(service)
+        suspended, other = booted_workers(service)
         os.kill(suspended, signal.SIGSTOP)
         try:
             clients = [stack.enter_context(Client(service)) for _ in range(30)]
@@ -119,7 +119,7 @@ def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path
 def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, stack: ExitStack) -> None:
     with two_workers(tmp_path, "--worker-connections", "2") as service:
         wait_for_workers(service)
-        suspended, other = workers(service)
+        suspended, other = booted_workers(service)
         os.kill(suspended, signal.SIGSTOP)
         try:
             clients = [stack.enter_context(Client(service)) for _ in range(2)]
@@ -156,7 +156,7 @@ def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, stack: Exi
     # Longer than any client waits, so that a deferral would fail the test.
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:
         wait_for_workers(service)
-        killed, other = workers(service)
+        killed, other = booted_workers(service)
         clients = []
         while killed not in map(worker_of, clients):
             clients.append(stack.enter_context(Client(service)))
@@ -184,7 +184,7 @@ def test_reload_loses_no_connection_and_no_request(tmp_path: Path) -> None:
     # The service is inside the pool, because the pool waits for its threads, and these end with the service.
     with ThreadPoolExecutor() as pool, two_workers(tmp_path) as service:
         wait_for_workers(service)
-        old = set(workers(service))
+        old = set(booted_workers(service))
         is_over = False
 
         def send_requests() -> Counter[int]:
@@ -202,14 +202,14 @@ def test_reload_loses_no_connection_and_no_request(tmp_path: Path) -> None:
         clients = [pool.submit(send_requests) for _ in range(4)]
         try:
             service.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: len(workers(service)) == 4 and not any(map(is_running, old)))
+            wait_until(lambda: len(booted_workers(service)) == 4 and not any(map(is_running, old)))
             served_by = {worker_of_a_new_connection(service) for _ in range(10)}
         finally:
             is_over = True
         for client in clients:
             statuses = client.result()
             assert set(statuses) == {200}
-        assert served_by <= set(workers(service)) - old
+        assert served_by <= set(booted_workers(service)) - old
 
 
 def is_running(pid: int) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import migrated_database_url
-from tests.server.services import DRAINING, service_with_test_endpoints, workers
+from tests.server.services import DRAINING, booted_workers, service_with_test_endpoints
 from tests.service import Service, running_service
 from tests.waiting import wait_until
 
@@ -64,7 +64,7 @@ def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) ->
 def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
     slow = ("--worker-class", "tests.server.endpoints.NeverReadyWorker")
     with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:
-        wait_until(lambda: len(workers(service)) == 2)
+        wait_until(lambda: len(booted_workers(service)) == 2)
 
         service.process.send_signal(signal.SIGTERM)
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from pets.models import Pet
 from tests.databases import migrated_database_url
 from tests.server import generated
-from tests.server.services import workers
+from tests.server.services import booted_workers
 from tests.service import Service, running_service
 
 pytestmark = pytest.mark.once
@@ -88,7 +88,7 @@ def has_final_status(received: bytes) -> bool:
 
 def memory(service: Service) -> int:
     """Return the memory of the worker in KiB."""
-    rollup = Path(f"/proc/{workers(service)[-1]}/smaps_rollup").read_text()
+    rollup = Path(f"/proc/{booted_workers(service)[-1]}/smaps_rollup").read_text()
     return int(re.findall(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[0])
 
 
@@ -114,7 +114,7 @@ def send_generated_requests(service: Service, credentials: list[bytes], number: 
 def test_every_generated_request_gets_a_response_below_500(
     service: Service, staff_headers: Callable[[], bytes]
 ) -> None:
-    worker = workers(service)
+    worker = booted_workers(service)
     key = f"X-API-Key: {service.create_key()}".encode()
     batches = REQUESTS // BATCH
     for number in range(batches):
@@ -123,7 +123,7 @@ def test_every_generated_request_gets_a_response_below_500(
         if number == batches // 3:
             before = memory(service)
 
-    assert workers(service) == worker
+    assert booted_workers(service) == worker
     assert memory(service) - before < NOISE
     assert not logged_errors(service)
 

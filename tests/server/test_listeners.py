@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.server.connections import Client, assert_rejected, get
-from tests.server.services import RUN_WITH_TEST_ENDPOINTS, service_with_test_endpoints, workers
+from tests.server.services import RUN_WITH_TEST_ENDPOINTS, booted_workers, service_with_test_endpoints
 from tests.service import ROOT, Service, make_certificate
 from tests.waiting import wait_until
 
@@ -64,7 +64,7 @@ def test_client_that_resets_its_connection_before_it_is_accepted_is_not_served(l
     """The socket no longer has an address, and the request must not count as one of a trusted proxy."""
     reset = struct.pack("ii", 1, 0)
     address = urlsplit(listening.url)
-    (worker,) = workers(listening)
+    (worker,) = booted_workers(listening)
     os.kill(worker, signal.SIGSTOP)
     try:
         wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")

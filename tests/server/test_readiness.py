@@ -9,7 +9,7 @@ import pytest
 
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import release, service_with_test_endpoints, workers
+from tests.server.services import booted_workers, release, service_with_test_endpoints
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -52,7 +52,7 @@ def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -
         service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CALL_TIMEOUT="0.2") as service,
         Client(service) as client,
     ):
-        (first,) = workers(service)
+        (first,) = booted_workers(service)
         client.send(get("/ready"))
         assert client.response().status == 503
 

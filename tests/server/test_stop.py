@@ -12,11 +12,11 @@ from petservice.server.limits import CONCURRENT_STRANGERS
 from tests.server.connections import Client, Connect, get
 from tests.server.services import (
     DRAINING,
+    booted_workers,
     held_requests,
     open_connections,
     release,
     service_with_test_endpoints,
-    workers,
 )
 from tests.service import Service
 from tests.waiting import wait_until
@@ -78,7 +78,7 @@ def test_stop_closes_no_connection_without_an_announcement(tmp_path: Path) -> No
 
 def interrupt(service: Service) -> None:
     """Send SIGINT to the master and the workers, as a terminal does for Ctrl-C."""
-    for pid in (service.process.pid, *workers(service)):
+    for pid in (service.process.pid, *booted_workers(service)):
         os.kill(pid, signal.SIGINT)
 
 

@@ -30,7 +30,7 @@ from petservice.server.requests import Request
 from petservice.server.responses import send_response
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get
-from tests.server.services import clear, held_requests, release, service_with_test_endpoints, workers
+from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
@@ -117,7 +117,7 @@ def test_client_with_a_key_does_not_wait_for_earlier_strangers(
         stranger.send(get("/v1/pets"))
         stranger.response()
 
-    (worker,) = workers(with_test_endpoints)
+    (worker,) = booted_workers(with_test_endpoints)
     os.kill(worker, signal.SIGSTOP)
     try:
         for number, stranger in enumerate(strangers):

@@ -13,13 +13,13 @@ from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
 from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get
 from tests.server.services import (
+    booted_workers,
     clear,
     held_requests,
     number_from,
     open_connections,
     release,
     service_with_test_endpoints,
-    workers,
 )
 from tests.service import Service
 from tests.waiting import wait_until
@@ -153,11 +153,11 @@ def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeo
 
 def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
-        (first,) = workers(service)
+        (first,) = booted_workers(service)
         with Client(service) as client:
             client.send(get("/hanging"))
             assert client.is_closed()
-        wait_until(lambda: len(workers(service)) == 2)
+        wait_until(lambda: len(booted_workers(service)) == 2)
 
         with Client(service) as client:
             client.send(get("/v1/meta"))
@@ -176,7 +176,7 @@ def test_worker_with_a_slow_client_does_not_count_as_blocked(tmp_path: Path) -> 
             while time.monotonic() < until:
                 assert client.socket.recv(4096)
                 time.sleep(0.1)  # the client reads slowly
-        assert len(workers(service)) == 1
+        assert len(booted_workers(service)) == 1
 
 
 def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service) -> None:
