@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-only_on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+
+def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test on PostgreSQL only, because SQLite has one writer at a time; also in a module that runs on SQLite."""
+    is_sqlite = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+    return is_sqlite(pytest.mark.once(on="postgresql")(test))
 
 
 @contextmanager

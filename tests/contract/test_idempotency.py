@@ -156,6 +156,21 @@ def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
     assert IdempotencyRecord.objects.get().pet_id == response.json()["id"]
 
 
+def test_of_two_requests_that_found_the_same_expired_record_one_creates_a_pet(api: Client) -> None:
+    texts = {"name": "Tom", "tag": None}
+    now = timezone.now()
+    once = services._Once(APIKey.objects.get().pk, "key", texts, None, now)
+    services.create_pet_once(api_key_id=once.api_key_id, idempotency_key="key", **REX, now=now)
+    IdempotencyRecord.objects.update(created_at=now - services.IDEMPOTENCY_PERIOD)
+
+    created = once.create_again()
+    with pytest.raises(services.IdempotencyKeyInUseError):
+        once.create_again()
+
+    assert IdempotencyRecord.objects.get().pet_id == created.pk
+    assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
+
+
 def test_expired_records_are_deleted_as_new_ones_are_created(api: Client) -> None:
     api_key = APIKey.objects.get()
     then = timezone.now() - services.IDEMPOTENCY_PERIOD

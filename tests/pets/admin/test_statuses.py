@@ -9,6 +9,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from store.services import inventory_counts
 from tests.backoffice.pages import messages, read, send
+from tests.backoffice.staff import granted
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
 
 
@@ -36,6 +37,16 @@ def rows(client: Client, statuses: dict[str, str]) -> dict[str, str]:
         if ids.get(value) in statuses
     }
     return fields | chosen
+
+
+def test_in_the_list_staff_who_may_only_look_change_no_status(staff: Client) -> None:
+    create_pet(name="Rex")
+    fields = rows(staff, {"Rex": "sold"})
+
+    response = granted("view_pet", "view_inventoryitem").post(INVENTORY, fields | {"_save": "Save"})
+
+    assert response.status_code == 403
+    assert Pet.objects.get().status == "available"
 
 
 def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pets.admin.import_export import MAX_SHOWN
 from pets.fields import new_pet_id
-from pets.models import Pet, Upload
+from pets.models import ChangeSet, Pet, Upload
 from pets.services import create_pet
 from store.services import inventory_counts
 from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, stored, upload
@@ -122,6 +122,15 @@ def test_imported_changes_are_in_the_history(staff: Client) -> None:
     assert (entries["Tom"].action_flag, entries["Rex"].action_flag) == (ADDITION, CHANGE)
     history = staff.get(reverse("admin:pets_pet_history", args=[pet.pk])).content.decode()
     assert "Imported: tag from dog to none, status from available to sold." in history
+
+
+def test_an_import_that_changes_nothing_is_no_recent_change(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+
+    response = confirm(staff, upload(staff, f"id,name\n{pet.pk},Rex\n"))
+
+    assert "Imported: 0 pets added, 0 changed, 1 unchanged." in response.content.decode()
+    assert not ChangeSet.objects.exists()
 
 
 def test_a_json_array_and_json_lines_are_imported(staff: Client) -> None:
