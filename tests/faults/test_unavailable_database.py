@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -37,6 +38,14 @@ IMMEDIATE_FOR_MANY = 3
 EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
 
 
+def statuses_with_an_invented_session(service: Service) -> set[int]:
+    """Return the statuses of a page on several connections, so that each worker gets requests."""
+    cookie = {"Cookie": f"sessionid={32 * 'x'}"}
+    with ExitStack() as stack:
+        clients = [stack.enter_context(service.client()) for _ in range(8)]
+        return {client.get("/admin/", headers=cookie).status_code for client in clients}
+
+
 def test_requests_fail_immediately_while_the_server_is_stopped(
     tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
 ) -> None:
@@ -44,9 +53,12 @@ def test_requests_fail_immediately_while_the_server_is_stopped(
         key = service.create_key()
         with running_load(Load(service.url, key, reads=True), 12, retrying=4) as load:
             load.wait_for(100)
+            assert statuses_with_an_invented_session(service) == {302}
             server.stop()
             stopped = time.monotonic()
             with Watch(service).watching() as watch, service.client(key) as client:
+                # Whether this session exists is unknown now, so its owner is not sent to the login.
+                assert statuses_with_an_invented_session(service) == {500}
                 # Repeat the request until the end of the outage.
                 while time.monotonic() < stopped + OUTAGE:
                     response = client.get("/v1/pets")
