@@ -11,8 +11,8 @@ from django.db import connection
 
 def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test on PostgreSQL only, because SQLite has one writer at a time; also in a module that runs on SQLite."""
-    is_sqlite = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-    return is_sqlite(pytest.mark.once(on="postgresql")(test))
+    without_sqlite = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+    return without_sqlite(pytest.mark.once(on="postgresql")(test))
 
 
 @contextmanager

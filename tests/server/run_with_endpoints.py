@@ -3,12 +3,14 @@
 The options are those of gunicorn.
 """
 
+import gc
 import os
 import shlex
 import sys
 from typing import Any
 
 import petservice.wsgi  # noqa: F401  # sets up Django, as `serve` does before it starts the server
+from petservice.__main__ import COLLECTION_THRESHOLD
 from petservice.server import run
 
 
@@ -22,5 +24,6 @@ class EndpointsServer(run._WebServer):
 
 
 if __name__ == "__main__":
+    gc.set_threshold(COLLECTION_THRESHOLD)  # as every command does
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
     EndpointsServer(None).run()
