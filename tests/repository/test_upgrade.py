@@ -15,6 +15,7 @@ RELEASED = Path(__file__).parent / "released"
 
 
 @pytest.mark.once
+@pytest.mark.long
 def test_migrations_that_came_after_the_triggers_keep_them(tmp_path: Path) -> None:
     environment = os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/petservice.sqlite3"}
     database = Service("", None, tmp_path / "log", environment)
@@ -35,6 +36,7 @@ def load_released(url: str) -> str:
     return on_postgresql
 
 
+@pytest.mark.long
 def test_clients_and_staff_find_all_that_the_last_release_had(tmp_path: Path) -> None:
     with fresh_database_url(tmp_path) as url:
         key = load_released(url)

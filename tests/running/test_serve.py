@@ -171,6 +171,7 @@ def _database(url: str, data: Path) -> AbstractContextManager[Any]:
     return closing(sqlite3.connect(url.removeprefix("sqlite:///") or data / "petservice.sqlite3"))
 
 
+@pytest.mark.long
 def test_services_that_start_at_the_same_time_all_run_and_migrate_once(tmp_path: Path) -> None:
     """An account and an API key are created on SQLite only."""
     number = 3  # while one migrates, two wait, and then each of them in turn finds nothing to do
