@@ -18,7 +18,7 @@ from tests.service import ROOT, Service, running_service
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
 # edge cases are always added.
-FEW, MANY = 20, 50
+CASES = 50
 
 
 @pytest.fixture
@@ -44,11 +44,8 @@ def phases_of(tried: Path) -> dict[str, set[str]]:
     return phases
 
 
-@pytest.mark.parametrize(
-    "examples",
-    [pytest.param(FEW, marks=pytest.mark.once, id="few"), pytest.param(MANY, marks=pytest.mark.long, id="many")],
-)
-def test_generated_requests_get_documented_responses(service: Service, tmp_path: Path, examples: int) -> None:
+@pytest.mark.long
+def test_generated_requests_get_documented_responses(service: Service, tmp_path: Path) -> None:
     path, tried = tmp_path / "report.json", tmp_path / "tried"
     environment = os.environ | {
         "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path),
@@ -62,7 +59,7 @@ def test_generated_requests_get_documented_responses(service: Service, tmp_path:
         [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIGURATION, "--no-color"),
             *("run", f"{service.url}/openapi.json", "-H", f"X-API-Key: {service.create_key()}"),
-            *("--max-examples", str(examples), "--report-json-path", path),
+            *("--max-examples", str(CASES), "--report-json-path", path),
         ],
         cwd=ROOT,
         env=environment,

@@ -1,6 +1,6 @@
 """Every generated raw request gets a response below 500, and the memory of the worker does not grow.
 
-`FUZZ_REQUESTS=100000 python -m pytest tests/server/test_fuzz.py` sends 100,000 requests, which takes about a
+`FUZZ_REQUESTS=100000 python -m pytest -m long tests/server/test_fuzz.py` sends 100,000 requests, which takes about a
 quarter of an hour.
 """
 
@@ -111,6 +111,7 @@ def send_generated_requests(service: Service, credentials: list[bytes], number: 
     send()
 
 
+@pytest.mark.long
 def test_every_generated_request_gets_a_response_below_500(
     service: Service, staff_headers: Callable[[], bytes]
 ) -> None:

@@ -34,7 +34,7 @@ PETS = st.builds(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pets=st.lists(PETS, max_size=5, unique_by=lambda pet: pet.id))
 def test_export_then_import_gives_the_same_pets(tmp_path: Path, name: str, pets: list[Pet]) -> None:
     Pet.objects.all().delete()

@@ -95,6 +95,7 @@ def filled(shell: Shell, django_db_blocker: DjangoDbBlocker) -> Shell:
     return shell
 
 
+@pytest.mark.long
 def test_an_export_ends_quietly_when_the_reader_closes_the_pipe(filled: Shell) -> None:
     process = filled.start("export_pets", "-", "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
@@ -170,6 +171,7 @@ def test_progress_is_shown_on_a_terminal(shell: Shell, terminal: Terminal, tmp_p
     assert b"Imported 2,000 pets in " in terminal.seen
 
 
+@pytest.mark.long
 def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "pets.jsonl"
     path.write_bytes(many_pets(20_000))
