@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 
@@ -13,7 +13,7 @@ from pets import creator, queries, schema, services
 from pets.fields import SHOWN
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
-from petservice.api.errors import BadRequest, Conflict, UnprocessableContent
+from petservice.api.errors import Conflict, UnprocessableContent
 from petservice.api.pagination import Page, page_headers
 from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
@@ -72,7 +72,7 @@ class PetViewSet(APIViewSet):
 def _idempotency_key(request: Request) -> str | None:
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise BadRequest(
+        raise ParseError(
             f"Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID; got {echo(key)}."
         )
     return key

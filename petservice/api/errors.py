@@ -40,13 +40,6 @@ MESSAGES = {
 _CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
 
 
-class BadRequest(exceptions.APIException):
-    """The error 400: the client must change the request before it tries again."""
-
-    status_code = 400
-    default_code = "bad_request"
-
-
 class RetryLater(exceptions.APIException):
     """An error that a retry of the same request may not have; `wait` is the number of seconds before the retry."""
 
@@ -59,21 +52,18 @@ class Conflict(RetryLater):
     """The error 409: the same request is still running."""
 
     status_code = 409
-    default_code = "conflict"
 
 
 class UnprocessableContent(exceptions.APIException):
     """The error 422: the request is well-formed, but contradicts an earlier one."""
 
     status_code = 422
-    default_code = "unprocessable_content"
 
 
 class TooManyRequests(RetryLater):
     """The error 429: the key's rate limit is exceeded."""
 
     status_code = 429
-    default_code = "too_many_requests"
 
 
 def envelope(status: int, message: str) -> dict[str, dict[str, str]]:

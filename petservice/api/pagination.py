@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
-from petservice.api.errors import BadRequest
 from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
@@ -30,13 +30,13 @@ class Page:
 
     @classmethod
     def from_request(cls, request: Request) -> "Page":
-        """Parse the query parameters `limit` and `after`. Raises BadRequest if one is malformed."""
+        """Parse the query parameters `limit` and `after`. Raises ParseError if one is malformed."""
         limit = request.query_params.get("limit")
         after = request.query_params.get("after")
         if limit is not None and not _DIGITS.fullmatch(limit):
-            raise BadRequest(f"limit must be an integer of 0 or more, for example ?limit=20; got {echo(limit)}.")
+            raise ParseError(f"limit must be an integer of 0 or more, for example ?limit=20; got {echo(limit)}.")
         if after is not None and not is_id(after):
-            raise BadRequest(f"after must be the id of the last pet seen, as in the Link header; got {echo(after)}.")
+            raise ParseError(f"after must be the id of the last pet seen, as in the Link header; got {echo(after)}.")
         return cls(limit=DEFAULT_LIMIT if limit is None else _bounded(limit), after=after)
 
     def rows(self, fetch: Callable[[str | None, int], list[RowT]]) -> tuple[list[RowT], bool]:

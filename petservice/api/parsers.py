@@ -5,9 +5,8 @@ from typing import IO, Any
 
 import orjson
 from django.http import UnreadablePostError
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
-
-from petservice.api.errors import BadRequest
 
 MAX_BODY_BYTES = 64 * 1024
 
@@ -31,26 +30,26 @@ class JSONParser(BaseParser):
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
         except UnreadablePostError:
-            raise BadRequest(
+            raise ParseError(
                 "The body could not be read: it ended early, or its chunks are malformed. Send it again."
             ) from None
         if headers and _is_cut_short(body, headers):
-            raise BadRequest("The body is shorter than its Content-Length: send it again, whole.")
+            raise ParseError("The body is shorter than its Content-Length: send it again, whole.")
         if len(body) > MAX_BODY_BYTES:
             raise _too_large()
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise BadRequest(
+            raise ParseError(
                 f'The body is not valid JSON ({error}): send an object, for example {{"name": "Rex"}}.'
             ) from None
         if not isinstance(value, dict):
-            raise BadRequest('The body must be a JSON object, for example {"name": "Rex"}.')
+            raise ParseError('The body must be a JSON object, for example {"name": "Rex"}.')
         return value
 
 
-def _too_large() -> BadRequest:
-    return BadRequest(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
+def _too_large() -> ParseError:
+    return ParseError(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
 
 
 def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:
