@@ -162,7 +162,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
     "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
-    "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.negotiation.JSONNegotiation",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -179,7 +179,7 @@ if DEBUG:
         ],
         "DEFAULT_METADATA_CLASS": "rest_framework.metadata.SimpleMetadata",
         "DEFAULT_RENDERER_CLASSES": [
-            "petservice.api.renderers.JSONRenderer",
+            "rest_framework.renderers.JSONRenderer",
             "petservice.api.renderers.BrowsableAPIRenderer",
         ],
     }
