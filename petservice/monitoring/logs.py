@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +11,7 @@ from petservice.monitoring.redaction import KeylessFormatter, without_keys
 # The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
-
-# The fields of JSON lines, in their order.
+# A line for people.
 LINE_FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s"
 
 
@@ -32,38 +30,25 @@ class JSONFormatter(logging.Formatter):
         traceback = [self.formatException(record.exc_info)] if record.exc_info else []
         if record.stack_info:
             traceback.append(self.formatStack(record.stack_info))
-        return json_line(
-            record.levelname,
-            record.name,
-            record.getMessage(),
-            created=record.created,
-            process=record.process,
-            traceback="\n".join(traceback),
-        )
-
-
-def json_line(
-    level: str, logger: str, message: str, *, created: float, process: int | None = None, traceback: str = ""
-) -> str:
-    """Return a JSON log line without its line feed; `created` is in seconds since the epoch."""
-    fields = {
-        "time": datetime.fromtimestamp(created, UTC).isoformat(),
-        "level": level,
-        "logger": logger,
-        "process": process,
-        "request_id": without_keys(request_id.get()),
-        "message": without_keys(message),
-    }
-    if traceback:
-        fields["traceback"] = without_keys(traceback)
-    # ASCII only: this escapes Unicode line separators and invalid Unicode, which break some readers.
-    return json.dumps(fields)
+        fields = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "process": record.process,
+            "request_id": without_keys(request_id.get()),
+            "message": without_keys(record.getMessage()),
+        }
+        if traceback:
+            fields["traceback"] = without_keys("\n".join(traceback))
+        # ASCII only: this escapes Unicode line separators and invalid Unicode, which break some readers.
+        return json.dumps(fields)
 
 
 def lost_lines(number: int) -> str:
-    """Return the log line that reports how many lines were dropped."""
+    """Return the JSON log line that reports how many lines were dropped."""
     message = f"{number} log lines were lost: standard error was not read fast enough."
-    return json_line("WARNING", __name__, message, created=time.time())
+    fields = {"levelname": "WARNING", "levelno": logging.WARNING, "name": __name__, "msg": message}
+    return JSONFormatter().format(logging.makeLogRecord(fields))
 
 
 def logging_settings(log_format: str) -> dict[str, Any]:
