@@ -20,7 +20,7 @@ from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
 from petservice.db.commands import require_account_of
-from petservice.db.sqlite.new_file import LOGS, synchronize
+from petservice.db.sqlite.new_file import LOGS, create_for_owner, synchronize
 from petservice.db.sqlite.service_lock import exclude_services
 
 # A database of this service has this table and this migration.
@@ -120,7 +120,8 @@ def _copy_checked(file: Path, part: Path) -> "_Counts":
     """Copy a backup to `part`, safely on the disk, and count what it has. Raises CommandError if it is no backup."""
     if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
         raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
-    with file.open("rb") as source, open(part, "wb", opener=_owner_only) as copy:
+    create_for_owner(part)
+    with file.open("rb") as source, part.open("wb") as copy:
         shutil.copyfileobj(source, copy)
         copy.flush()
         os.fsync(copy.fileno())
@@ -160,10 +161,6 @@ def _replace(target: Path, part: Path, old: sqlite3.Connection | None) -> None:
         Path(f"{target}{log}").unlink(missing_ok=True)
     part.replace(target)
     synchronize(target.parent)
-
-
-def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
 
 
 class _Counts:
