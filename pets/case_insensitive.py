@@ -7,9 +7,10 @@ import itertools
 import re
 from typing import Any
 
-from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
 from django.db.models.lookups import Exact, GreaterThanOrEqual, IsNull, LessThan
+
+from petservice.db.backend import backend
 
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
 _LAST = chr(0x10FFFF)
@@ -51,7 +52,7 @@ def equals(field: str, text: str) -> Q:
 
 def has_one_spelling(text: str) -> bool:
     """Return whether the database ignores the case of all letters of `text`."""
-    return text.isascii() or not _knows_case_of_ascii_only()
+    return text.isascii() or not backend().knows_case_of_ascii_only
 
 
 def is_absent(field: str) -> Q:
@@ -81,14 +82,9 @@ def _indexed(text: str) -> int:
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
-        if letters > _MAX_LETTERS and _knows_case_of_ascii_only():
+        if letters > _MAX_LETTERS and backend().knows_case_of_ascii_only:
             return position
     return len(text)
-
-
-def _knows_case_of_ascii_only() -> bool:
-    features: Any = connection.features  # petservice.db adds features to those of Django
-    return bool(features.knows_case_of_ascii_only)
 
 
 def _is_all_indexed(text: str) -> bool:
@@ -97,6 +93,6 @@ def _is_all_indexed(text: str) -> bool:
 
 def _spellings(text: str) -> list[str]:
     """Return the spellings of `text` that differ only in the case of letters for which the database respects case."""
-    if not _knows_case_of_ascii_only():
+    if not backend().knows_case_of_ascii_only:
         return [text]
     return ["".join(characters) for characters in itertools.product(*map(_cases, text))]

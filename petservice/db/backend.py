@@ -23,6 +23,8 @@ class Backend(Protocol):
     serves_event_loop: bool
     # Whether the driver returns the values that models hold, so that Django's converters are not needed.
     returns_python_values: bool
+    # Whether the database ignores the case of ASCII letters only.
+    knows_case_of_ascii_only: bool
     # Number of API requests that write, per worker process, at the same time.
     concurrent_writes: int
     # Seconds that an API request may wait for the database.

@@ -75,8 +75,6 @@ MEMBERS = {
         *("get_new_connection", "in_atomic_block", "is_usable", "ops", "queries_logged", "settings_dict"),
         *("validate_no_broken_transaction", "wrap_database_errors"),
     ],
-    "django.db.backends.sqlite3.features": ["DatabaseFeatures"],
-    "django.db.backends.postgresql.features": ["DatabaseFeatures"],
     "django.db.models:Model": ["_state"],
     "django.db.models.base": ["ModelState"],
     "django.db.models.base:ModelState": ["adding", "db"],

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from django.db import OperationalError, transaction
-from django.db.backends.postgresql import base, features, schema
+from django.db.backends.postgresql import base, schema
 from psycopg.abc import PQGen
 from psycopg.errors import DeadlockDetected
 from psycopg.pq.abc import PGconn
@@ -114,12 +114,6 @@ class Connection(psycopg.Connection[Any]):
         return ready
 
 
-class DatabaseFeatures(features.DatabaseFeatures):
-    """Django's features of PostgreSQL."""
-
-    knows_case_of_ascii_only = False
-
-
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     """A schema editor with a lock timeout for migrations, which can repeat an interrupted concurrent index build."""
 
@@ -140,12 +134,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to PostgreSQL."""
 
     SchemaEditorClass = DatabaseSchemaEditor
-    features_class = DatabaseFeatures
     is_embedded = False
     shares_connection = False
     writes_block = False
     serves_event_loop = False
     returns_python_values = True
+    knows_case_of_ascii_only = False
     # Each request that writes has a connection of its own.
     concurrent_writes = 3
     call_timeout = 5.0

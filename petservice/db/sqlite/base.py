@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.db import OperationalError, transaction
-from django.db.backends.sqlite3 import base, features
+from django.db.backends.sqlite3 import base
 
 from petservice.db.backend import Rows
 from petservice.db.sqlite import new_file, service_lock
@@ -25,13 +25,6 @@ _REFUSAL = (
     "A view on the event loop must not write to SQLite, because all other requests would wait for it: use another "
     "method than GET, and leave the action out of the viewset's insert_actions"
 )
-
-
-class DatabaseFeatures(features.DatabaseFeatures):
-    """Django's features of SQLite."""
-
-    # SQLite ignores the case of ASCII letters only, in every collation.
-    knows_case_of_ascii_only = True
 
 
 class _EventLoopCursor(base.SQLiteCursorWrapper):
@@ -50,12 +43,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to SQLite."""
 
     SchemaEditorClass = DatabaseSchemaEditor
-    features_class = DatabaseFeatures
     is_embedded = True
     shares_connection = True
     writes_block = True
     serves_event_loop = False
     returns_python_values = False
+    knows_case_of_ascii_only = True  # in every collation
     # They share one commit.
     concurrent_writes = 64
     # SQLite waits 5 seconds for another writer. Requests behind such a write may wait 5 seconds more.
