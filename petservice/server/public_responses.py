@@ -57,7 +57,7 @@ class PublicResponses:
         if path in PAGES:
             query = "script" if "script" in request.GET else ""
         elif path != DOCUMENT and not path.startswith(STATIC):
-            if path == READINESS or path.startswith(ADMIN) or not self._handler.is_unknown(path):
+            if path.startswith(ADMIN) or not self._handler.is_unknown(path):
                 return None
             path = UNKNOWN
         return path, query, request.scheme or "", request.META.get("HTTP_HOST", "")
