@@ -22,21 +22,25 @@ def client_transport(db: None) -> ClientTransport:
     return ClientTransport(seed())
 
 
+@pytest.fixture(scope="session")
+def server_transports(
+    socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
+) -> dict[str, SocketTransport]:
+    """A transport over sockets to each server, by its name."""
+    others = {name: replace(socket_transport, url=plain_gunicorn(name).url) for name in GUNICORN}
+    return {"socket": socket_transport, **others}
+
+
 @pytest.fixture(params=GUNICORN)
-def wsgi_transport(
-    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
-) -> SocketTransport:
+def wsgi_transport(request: pytest.FixtureRequest, server_transports: dict[str, SocketTransport]) -> SocketTransport:
     """A transport over sockets to plain gunicorn, for each of its WSGI workers in turn."""
-    return replace(socket_transport, url=plain_gunicorn(request.param).url)
+    return server_transports[request.param]
 
 
 @pytest.fixture(params=["socket", *GUNICORN])
-def server_transport(
-    request: pytest.FixtureRequest, socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
-) -> SocketTransport:
+def server_transport(request: pytest.FixtureRequest, server_transports: dict[str, SocketTransport]) -> SocketTransport:
     """A transport over sockets, for each server in turn."""
-    url = socket_transport.url if request.param == "socket" else plain_gunicorn(request.param).url
-    return replace(socket_transport, url=url)
+    return server_transports[request.param]
 
 
 @pytest.fixture(params=[pytest.param("client", marks=pytest.mark.django_db), "socket", *GUNICORN])
@@ -44,7 +48,5 @@ def transport(request: pytest.FixtureRequest) -> Transport:
     """Each transport in turn; the test client needs no server."""
     if request.param == "client":
         return ClientTransport(seed())
-    socket_transport: SocketTransport = request.getfixturevalue("socket_transport")
-    if request.param == "socket":
-        return socket_transport
-    return replace(socket_transport, url=request.getfixturevalue("plain_gunicorn")(request.param).url)
+    transports: dict[str, SocketTransport] = request.getfixturevalue("server_transports")
+    return transports[request.param]

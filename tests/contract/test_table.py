@@ -44,13 +44,13 @@ def assert_failure(reply: Reply, status: int) -> None:
     assert reply.error["message"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_row_gets_the_response_of_the_contract(transport: Transport, row: Row) -> None:
+def assert_gets_its_response(transport: Transport, row: Row) -> None:
+    """Send the request of a row, and check its response."""
     reply = transport.send(
         row.method, row.target.format(**transport.seed), filled(row.headers, transport.seed), row.body
     )
 
-    assert reply.status == row.status, reply.body
+    assert reply.status == row.status, (transport, reply.body)
     assert_api_response(reply)
     if row.method == "HEAD":
         assert reply.body == b""
@@ -63,6 +63,21 @@ def test_row_gets_the_response_of_the_contract(transport: Transport, row: Row) -
         assert reply.error["message"]
     if row.check:
         row.check(reply, transport.seed)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_row_gets_the_response_of_the_contract_from_the_test_client(
+    client_transport: ClientTransport, row: Row
+) -> None:
+    assert_gets_its_response(client_transport, row)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_row_gets_the_response_of_the_contract_from_every_server(
+    server_transports: dict[str, SocketTransport], row: Row
+) -> None:
+    for transport in server_transports.values():
+        assert_gets_its_response(transport, row)
 
 
 def test_limit_of_5000_digits_means_the_maximum(client_transport: ClientTransport) -> None:
