@@ -33,17 +33,12 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
-    change_form_template = "admin/accounts/account/change_form.html"
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "last_login_text", "added")
     readonly_fields = (*shown_fields, "given_by_hand")
-    actions = None
 
     class Media:
         css = {"all": ["accounts/accounts.css"]}
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         is_locked = Exists(logins.lockouts().filter(username=OuterRef("username")))
