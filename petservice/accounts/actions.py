@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.http import HttpRequest
 
 from petservice.accounts import services, sessions
 from petservice.accounts.models import Account
-from petservice.sign_in import logins
+from petservice.sign_in import factors, logins
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,17 @@ class Action:
     is_available: Callable[[Account], bool]
     # The reason if it is not available.
     unavailable: str
-    perform: Callable[[Account], object] = lambda account: None
-    # The texts for the history and for the message afterwards.
+    perform: Callable[[HttpRequest, Account], object] = lambda request, account: None
+    # The texts for the history and for the message afterwards. Without an entry, `perform` writes it.
     entry: str = ""
     done: str = ""
     is_dangerous: bool = False
+
+
+def _reset_second_factor(request: HttpRequest, account: Account) -> None:
+    factors.remove(request, account, message="Reset by an administrator.")
+    actor: Any = request.user
+    LogEntry.objects.log_actions(actor.pk, [account], CHANGE, "Reset the second factor.", single_object=True)
 
 
 LINK = Action(
@@ -40,7 +50,7 @@ UNLOCK = Action(
     "instead. The account is unlocked when the link is used.",
     lambda account: logins.is_locked(account.get_username()),
     "The account {account} is not locked. Nothing was changed.",
-    lambda account: logins.unlock(account.get_username()),
+    lambda request, account: logins.unlock(account.get_username()),
     "Unlocked.",
     "The account {account} is unlocked and can log in again.",
 )
@@ -51,7 +61,7 @@ END_SESSIONS = Action(
     "saved is lost.",
     lambda account: account.is_active,
     "The account {account} is deactivated and has no sessions. Nothing was changed.",
-    sessions.end_all,
+    lambda request, account: sessions.end_all(account),
     "All sessions ended.",
     "All sessions of {account} have ended.",
 )
@@ -62,7 +72,7 @@ DEACTIVATE = Action(
     "account keeps its name, its role and its history, and you can reactivate it later.",
     lambda account: account.is_active,
     "The account {account} is already deactivated. Nothing was changed.",
-    services.deactivate,
+    lambda request, account: services.deactivate(account),
     "Deactivated. All sessions ended.",
     "The account {account} is deactivated. All sessions of the account have ended.",
     is_dangerous=True,
@@ -74,9 +84,20 @@ REACTIVATE = Action(
     "never set, create a password link afterwards.",
     lambda account: not account.is_active,
     "The account {account} is already active. Nothing was changed.",
-    services.reactivate,
+    lambda request, account: services.reactivate(account),
     "Reactivated.",
     "The account {account} is active again.",
 )
+RESET_SECOND_FACTOR = Action(
+    "reset-second-factor",
+    "Reset second factor",
+    "The next login of {account} needs only the password. Do this only if {account} has asked you in person, because "
+    "the device is lost.",
+    factors.is_set_up,
+    "The account {account} has no second factor. Nothing was changed.",
+    _reset_second_factor,
+    done="The second factor of {account} was reset. The next login needs only the password.",
+    is_dangerous=True,
+)
 # In the order of the buttons.
-ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE)
+ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE, RESET_SECOND_FACTOR)

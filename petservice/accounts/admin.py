@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -13,7 +13,7 @@ from petservice.accounts import django_pages, services, sessions  # noqa: F401  
 from petservice.accounts.filters import StateFilter
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
-from petservice.accounts.models import Account, PasswordLink, Role
+from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
@@ -33,22 +33,23 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
-    change_form_template = "admin/accounts/account/change_form.html"
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "last_login_text", "added")
     readonly_fields = (*shown_fields, "given_by_hand")
-    actions = None
 
     class Media:
         css = {"all": ["accounts/accounts.css"]}
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
-        is_locked = Exists(logins.lockouts().filter(username=OuterRef("username")))
+        state = Case(
+            When(is_active=False, then=Value(State.DEACTIVATED)),
+            When(is_staff=False, then=Value(State.NOT_STAFF)),
+            When(Exists(logins.lockouts().filter(username=OuterRef("username"))), then=Value(State.LOCKED)),
+            When(UNUSABLE_PASSWORD, then=Value(State.INVITED)),
+            default=Value(State.ACTIVE),
+        )
         accounts: QuerySet[Account] = super().get_queryset(request)
-        return accounts.annotate(is_locked=is_locked).prefetch_related("groups", "user_permissions")
+        return accounts.annotate(state=state).prefetch_related("groups", "user_permissions")
 
     # Columns and fields.
 
@@ -66,7 +67,7 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
 
     @admin.display(description="state")
     def state(self, account: Account) -> str:
-        state = account.state(is_locked=account.is_locked)  # type: ignore[attr-defined]  # see get_queryset
+        state = State(account.state)  # type: ignore[attr-defined]  # see get_queryset
         return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
     @admin.display(description="last login")

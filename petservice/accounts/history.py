@@ -10,20 +10,20 @@ from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse
 
 from petservice.accounts.models import Account
-from petservice.audit.model_admin import RecordedEdits
+from petservice.audit.model_admin import RecordedChanges
 from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 
 
-class AccountHistory(RecordedEdits):
-    """A part of the pages of accounts that records their changes, and shows those of all pages together."""
+class AccountHistory(RecordedChanges):
+    """A part of the pages of accounts that records their changes, and shows those of all pages together.
+
+    It deletes no account, because Django would delete the history of an account together with the account.
+    """
 
     addition_kind, change_kind = AuditEntry.Kind.ACCOUNT_ADDED, AuditEntry.Kind.ACCOUNT_CHANGED
 
-    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        for account in queryset:
-            record(request, AuditEntry.Kind.DELETED, target=account, message="Account deleted.")
-        return super().log_deletions(request, queryset)
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         types: Sequence[ContentType] = [

@@ -17,11 +17,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
-from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, Action
+from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
 from petservice.accounts.forms import LinkForm
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
-from petservice.sign_in import factors
 from petservice.time_zone import moment
 
 
@@ -55,7 +54,6 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 for action in ACTIONS
                 if action.is_available(account) and not self._refusal(request, action, account)
             ]
-            context["has_second_factor"] = factors.is_set_up(account)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
@@ -72,12 +70,14 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
                 text = "All sessions of {account} were ended after your page was opened. Nothing was changed."
                 return self._unavailable(request, account, text)
-            action.perform(account)
+            action.perform(request, account)
             self.log_change(request, account, action.entry)
         self.message_user(request, action.done.format(account=account), messages.SUCCESS)
         return self._to_page_of(account)
 
     def _refusal(self, request: HttpRequest, action: Action, account: Account) -> str | None:
+        if action is RESET_SECOND_FACTOR and account.pk == request.user.pk:
+            return "This is your own account. Use the link “Second factor” at the top of the page."
         if action is not DEACTIVATE or not account.is_active:
             return None
         reason = services.reason_to_stay_administrator(account, request.user)

@@ -63,16 +63,6 @@ class Account(User):
         is_role = len(groups) == 1 and groups[0] in GROUPS and not self.user_permissions.all()
         return Role(groups[0]) if is_role else Role.CUSTOM
 
-    def state(self, *, is_locked: bool) -> State:
-        """Return the state of the account; the caller knows whether it is locked after failed logins."""
-        if not self.is_active:
-            return State.DEACTIVATED
-        if not self.is_staff:
-            return State.NOT_STAFF
-        if is_locked:
-            return State.LOCKED
-        return State.ACTIVE if self.has_usable_password() else State.INVITED
-
     # Django stores this hash in each session, and ends a session whose hash is another one.
 
     def get_session_auth_hash(self) -> str:

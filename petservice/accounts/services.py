@@ -1,4 +1,4 @@
-"""Changes of staff accounts. Each function expects the caller's transaction, with the account locked."""
+"""The rules for staff accounts, and their changes, which expect the caller's transaction with the account locked."""
 
 from typing import Any
 
@@ -9,13 +9,12 @@ from petservice.accounts import sessions
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
 
 
-def lock(pk: int) -> Account | None:
-    """Lock an account and all administrators until the transaction ends, and return the account if it exists.
+def lock(pk: int) -> None:
+    """Lock an account and all administrators until the transaction ends.
 
     Without the lock, two administrators could deactivate each other at the same time.
     """
-    locked = Account.objects.select_for_update().filter(Q(pk=pk) | Q(is_superuser=True)).order_by("pk")
-    return next((account for account in locked if account.pk == pk), None)
+    list(Account.objects.select_for_update().filter(Q(pk=pk) | Q(is_superuser=True)).order_by("pk"))
 
 
 def usable_administrators() -> QuerySet[Account]:

@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 
 
 def change_message(form: Any) -> str:
-    """Describe the changes that a form has made to a record, without the values of passwords."""
+    """Describe the changes that a form has made to a record."""
     return " ".join(sentence(form, name) for name in form.changed_data) or "No fields changed."
 
 
@@ -18,8 +18,6 @@ def sentence(form: Any, name: str) -> str:
     """Describe the change of one field."""
     field = form.fields.get(name)
     label = capfirst(str(field.label if field is not None and field.label else name))
-    if name == "password":
-        return f"{label} changed."
     old, new = form.initial.get(name), form.cleaned_data[name]
     if isinstance(field, forms.ModelMultipleChoiceField):
         return f"{label}: {_difference(old or [], new)}."
@@ -35,8 +33,6 @@ def _difference(old: Iterable[Any], new: Iterable[Any]) -> str:
 def _text(value: Any) -> str:
     if value in (None, ""):
         return "nothing"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, datetime):
         return f"{timezone.localtime(value):%Y-%m-%d %H:%M:%S %Z}"
     return f"“{value}”" if isinstance(value, str) else str(value)

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyPages(admin.ModelAdmin):
-    """A mixin of pages that add, change and delete no record, and that list no condition of a URL."""
+    """A mixin of pages that add, change and delete no record, and whose lists refuse conditions in the URL."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)

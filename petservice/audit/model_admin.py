@@ -28,8 +28,8 @@ class RecordedAdditions(admin.ModelAdmin):
         return entry
 
 
-class RecordedEdits(RecordedAdditions):
-    """A mixin that records additions and changes."""
+class RecordedChanges(RecordedAdditions):
+    """A mixin that records additions, changes and deletions, where the deletion of many records is one entry."""
 
     change_kind = AuditEntry.Kind.CHANGED
 
@@ -37,10 +37,6 @@ class RecordedEdits(RecordedAdditions):
         entry: LogEntry = super().log_change(request, obj, message)
         record(request, self.change_kind, target=obj, message=entry.get_change_message())
         return entry
-
-
-class RecordedChanges(RecordedEdits):
-    """A mixin that records additions, changes and deletions, where the deletion of many records is one entry."""
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
         deleted = list(queryset)

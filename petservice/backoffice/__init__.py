@@ -1,1 +1,1 @@
-"""The admin site of this service: dashboard and error views."""
+"""The admin site of this service, with its dashboard, breadcrumbs, JavaScript catalogue and error views."""

@@ -77,7 +77,6 @@ class PetServiceAdminSite(admin.AdminSite):
         return [
             path("help/", self.admin_view(self.help), name="help"),
             path("second-factor/", self.admin_view(pages.second_factor), name="second_factor"),
-            path("second-factor/<int:pk>/reset/", self.admin_view(pages.reset), name="second_factor_reset"),
             *super().get_urls(),
         ]
 

@@ -36,15 +36,12 @@ def note_confirmation(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     request.session[_CONFIRMED_AT] = time.time()
 
 
-def recently_confirmed(view: View, *, when_shown: bool = False) -> View:
-    """Decorate a view of the admin so that its POST requests need a confirmation from the last 15 minutes.
-
-    With `when_shown`, the page itself needs one as well. Use it for forms with passwords, which are never kept.
-    """
+def recently_confirmed(view: View) -> View:
+    """Decorate a view of the admin so that its POST requests need a confirmation from the last 15 minutes."""
 
     @wraps(view)
     def confirmed_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        is_needed = request.user.is_authenticated and (when_shown or request.method == "POST")
+        is_needed = request.user.is_authenticated and request.method == "POST"
         return (ask(request) if is_needed else None) or view(request, *args, **kwargs)
 
     return confirmed_view
@@ -53,15 +50,11 @@ def recently_confirmed(view: View, *, when_shown: bool = False) -> View:
 class ConfirmedChanges(admin.ModelAdmin):
     """An admin of which every change needs a recent confirmation: its forms, its actions and its own views."""
 
-    # The names of URLs, such as `auth_user_add`, whose pages need a confirmation before they are shown.
-    confirmed_pages: tuple[str, ...] = ()
-
     @property
     def urls(self) -> list[URLPattern]:
         patterns = self.get_urls()
         for pattern in patterns:
-            when_shown = pattern.name in self.confirmed_pages
-            pattern.callback = recently_confirmed(pattern.callback, when_shown=when_shown)
+            pattern.callback = recently_confirmed(pattern.callback)
         return patterns
 
 

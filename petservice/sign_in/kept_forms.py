@@ -65,8 +65,7 @@ def without_secrets(request: HttpRequest) -> list[list[str]]:
 
 
 def _is_password(name: str) -> bool:
-    # `usable_password` is a choice on the page of a new account.
-    return "password" in name.lower() and name != "usable_password"
+    return "password" in name.lower()
 
 
 def read(text: str, user: Any) -> KeptForm | None:

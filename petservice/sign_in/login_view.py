@@ -84,7 +84,9 @@ class TwoStepLoginView(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the context of Django's login page in the admin, with the kept form."""
-        own = {
+        return {
+            **admin.site.each_context(self.request),
+            **super().get_context_data(**kwargs),
             "title": "Log in",
             "subtitle": None,
             "username": self.request.user.get_username(),
@@ -92,7 +94,6 @@ class TwoStepLoginView(LoginView):
             "reason": self.reason,
             "is_continued": bool(self.get_redirect_url()),
         }
-        return admin.site.each_context(self.request) | own | super().get_context_data(**{**own, **kwargs})
 
 
 def is_continued(request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""The pages on which staff set up, renew and remove their own second factor, and administrators reset another's."""
+"""The pages on which staff set up, renew and remove their own second factor."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -6,12 +6,8 @@ from urllib.parse import urlencode
 import django_otp
 import segno
 from django.contrib import admin, messages
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth import get_user_model
 from django.core import signing
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -120,30 +116,6 @@ def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
     response = _page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
     response.render()  # immediately, so that no middleware receives the codes in the context
     return response
-
-
-def reset(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask for confirmation, then remove the second factor of another account, whose device is lost."""
-    if not request.user.is_superuser:
-        raise PermissionDenied
-    user = get_object_or_404(get_user_model(), pk=pk)
-    if user == request.user:
-        return HttpResponseRedirect(reverse("admin:second_factor"))
-    if request.method == "POST":
-        return confirmation.ask(request) or _reset(request, user)
-    title = f"Reset the second factor of {user}?"
-    return _page(request, "sign_in/reset.html", title, {"account": user, "has_factor": factors.is_set_up(user)})
-
-
-def _reset(request: HttpRequest, user: Any) -> HttpResponse:
-    administrator: Any = request.user
-    if factors.remove(request, user, message="Reset by an administrator."):
-        message = "Reset the second factor."
-        LogEntry.objects.log_actions(administrator.pk, [user], CHANGE, message, single_object=True)
-        messages.success(request, f"The second factor of {user} was reset. The next login needs only the password.")
-    else:
-        messages.warning(request, f"Nothing was changed: {user} has no second factor.")
-    return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[user.pk]))
 
 
 def _page(request: HttpRequest, template: str, title: str, context: dict[str, Any]) -> TemplateResponse:

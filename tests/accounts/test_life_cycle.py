@@ -138,7 +138,7 @@ def test_two_administrators_cannot_deactivate_each_other(db: None) -> None:
     assert User.objects.filter(is_active=True).count() == 1
 
 
-@pytest.mark.parametrize("verb", ["unlock", "end-sessions", "deactivate", "reactivate", "link"])
+@pytest.mark.parametrize("verb", ["unlock", "end-sessions", "deactivate", "reactivate", "link", "reset-second-factor"])
 def test_a_deleted_account_is_named_as_such(admin_client: Client, ada: User, verb: str) -> None:
     url = page_of(ada, verb)
     ada.delete()

@@ -7,6 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from petservice.accounts import sessions
+from petservice.accounts.groups import PETS_AND_INVENTORY
+from tests.accounts.pages import form_of, page_of
 from tests.backoffice.login import INDEX, LOGIN, PASSWORD
 from tests.backoffice.staff import logged_in
 
@@ -72,3 +74,16 @@ def test_a_secret_key_can_be_replaced_after_sessions_were_ended(ada: User, setti
     assert is_logged_in(client)
     sessions.end_all(ada)
     assert not is_logged_in(client)
+
+
+@pytest.mark.once
+def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_begin_again(
+    admin_client: Client, ada: User
+) -> None:
+    session = logged_in(ada)
+    User.objects.filter(pk=ada.pk).update(is_staff=False)
+
+    admin_client.post(page_of(ada), form_of(admin_client, page_of(ada)) | {"role": PETS_AND_INVENTORY})
+
+    assert User.objects.get(pk=ada.pk).is_staff
+    assert not is_logged_in(session)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 PET_PAGES = {"pets_pet", "store_inventoryitem", "pets_trashedpet", "pets_changeset"}
 # These pages have no form to add a record, not even for superusers.
-WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset", "audit_auditentry"}
+WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset", "audit_auditentry", "auth_user"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
 

@@ -148,7 +148,7 @@ def test_links_lead_to_every_list_and_every_record(pages: dict[str, str]) -> Non
     for model in ("accounts_account", "apikeys_apikey", "auth_user", "pets_pet", "store_inventoryitem"):
         assert {f"admin:{model}_{page}" for page in ("change", "history")} <= set(pages)
     assert {f"admin:pets_pet_{page}" for page in ("add", "delete", "import", "export")} <= set(pages)
-    assert {"admin:apikeys_apikey_add", "admin:auth_user_password_change"} <= set(pages)
+    assert "admin:apikeys_apikey_add" in pages
 
 
 def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Service, pages: dict[str, str]) -> None:

@@ -15,7 +15,6 @@ from tests.sign_in.authenticator import MINUTE, is_asked, let_pass, with_factor
 
 ADD_KEY = reverse("admin:apikeys_apikey_add")
 KEYS = reverse("admin:apikeys_apikey_changelist")
-ADD_USER = reverse("admin:auth_user_add")
 
 
 def confirm(client: Client, asked: Any, entered: str, url: str = "", **changes: str) -> Any:
@@ -90,7 +89,6 @@ def test_changes_of_accounts_and_groups_ask(boss_client: Client, ada: User) -> N
     group = Group.objects.first()
     urls = [
         reverse("admin:auth_user_change", args=[ada.pk]),
-        reverse("admin:auth_user_delete", args=[ada.pk]),
         reverse("admin:accounts_account_add"),
         *(reverse(f"admin:accounts_account_{name}", args=[ada.pk]) for name in ("change", "link", "deactivate")),
         reverse("admin:auth_group_change", args=[group.pk]),
@@ -99,28 +97,6 @@ def test_changes_of_accounts_and_groups_ask(boss_client: Client, ada: User) -> N
 
     assert [is_asked(boss_client.post(url, {"name": "x"})) for url in urls] == [True] * len(urls)
     assert [is_asked(boss_client.get(url)) for url in urls] == [False] * len(urls)
-
-
-def test_forms_with_passwords_ask_before_they_are_shown(boss_client: Client, ada: User) -> None:
-    let_pass(boss_client, 16 * MINUTE)
-    for url in (ADD_USER, reverse("admin:auth_user_password_change", args=[ada.pk])):
-        asked = boss_client.get(url)
-        assert is_asked(asked)
-
-    shown = confirm(boss_client, asked, PASSWORD)
-    assert (shown.status_code, shown["Location"]) == (302, asked.request["PATH_INFO"])
-    assert not is_asked(boss_client.get(ADD_USER))
-
-
-def test_passwords_in_a_form_are_not_kept(boss_client: Client) -> None:
-    let_pass(boss_client, 16 * MINUTE)
-
-    asked = boss_client.post(ADD_USER, {"username": "bob", "password1": "secret one", "password2": "secret one"})
-
-    assert "secret one" not in asked.content.decode()
-    again = confirm(boss_client, asked, PASSWORD)
-    assert 'value="bob"' in again.content.decode()
-    assert not User.objects.filter(username="bob").exists()
 
 
 @pytest.mark.usefixtures("boss")
@@ -182,7 +158,7 @@ def test_strangers_cannot_have_passwords_checked(boss: User, monkeypatch: pytest
     monkeypatch.setattr(User, "check_password", lambda user, password: checked.append(password))
     fields = {"name": "Acme", "password_or_code": PASSWORD, "confirmed_method": "POST"}
 
-    for url in (ADD_KEY, ADD_USER, reverse("admin:second_factor"), reverse("admin:index")):
+    for url in (ADD_KEY, reverse("admin:second_factor"), reverse("admin:index")):
         assert "Your session has ended" in Client().post(url, fields).content.decode()
 
     assert checked == []

@@ -16,6 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.audit.models import AuditEntry
 from petservice.sign_in import factors
+from tests.accounts.pages import page_of
 from tests.backoffice.login import INDEX, log_in
 from tests.backoffice.pages import fields_of, messages
 from tests.running.test_pages import POLICY, policy
@@ -167,12 +168,11 @@ def test_setting_up_needs_a_recent_password(client: Client) -> None:
 
 def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_client: Client) -> None:
     with_factor(ada)
-    url = reverse("admin:second_factor_reset", args=[ada.pk])
-    account_page = reverse("admin:accounts_account_change", args=[ada.pk])
+    url, account_page = page_of(ada, "reset-second-factor"), page_of(ada)
     assert url in boss_client.get(account_page).content.decode()
     let_pass(boss_client, 16 * MINUTE)
 
-    assert "Reset the second factor of ada?" in boss_client.get(url).content.decode()
+    assert "only if ada has asked you in person" in boss_client.get(url).content.decode()
     asked = boss_client.post(url)
     assert (is_asked(asked), factors.is_set_up(ada)) == (True, True)
     fields = fields_of(asked, "confirmation-form") | {"password_or_code": "a long one"}
@@ -183,12 +183,14 @@ def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_c
     assert (entry.account_name, entry.record_name, entry.message) == ("boss", "ada", "Reset by an administrator.")
     assert LogEntry.objects.get().change_message == "Reset the second factor."
     assert (log_in().status_code, url in boss_client.get(account_page).content.decode()) == (302, False)
-    assert messages(boss_client.post(url, follow=True)) == ["Nothing was changed: ada has no second factor."]
+    assert messages(boss_client.post(url, follow=True)) == [
+        "The account ada has no second factor. Nothing was changed."
+    ]
 
 
 def test_only_administrators_reset_the_factor_of_others(client: Client, ada: User, boss: User) -> None:
     with_factor(boss)
-    url = reverse("admin:second_factor_reset", args=[boss.pk])
+    url = page_of(boss, "reset-second-factor")
 
     assert [client.get(url).status_code, client.post(url).status_code] == [403, 403]
     assert Client().post(url).status_code == 302
@@ -196,8 +198,13 @@ def test_only_administrators_reset_the_factor_of_others(client: Client, ada: Use
 
 
 def test_administrators_change_their_own_factor_on_its_page(boss_client: Client, boss: User) -> None:
-    assert boss_client.get(reverse("admin:second_factor_reset", args=[boss.pk])).url == SECOND_FACTOR
-    assert boss_client.get(reverse("admin:second_factor_reset", args=[999])).status_code == 404
+    set_up(boss_client)
+    url = page_of(boss, "reset-second-factor")
+
+    assert url not in boss_client.get(page_of(boss)).content.decode()
+    for response in (boss_client.get(url, follow=True), boss_client.post(url, follow=True)):
+        assert messages(response) == ["This is your own account. Use the link “Second factor” at the top of the page."]
+    assert factors.is_set_up(boss)
 
 
 def test_a_command_resets_the_factor_of_the_last_administrator(boss: User) -> None:
