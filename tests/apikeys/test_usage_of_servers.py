@@ -13,10 +13,8 @@ COUNTED = "SELECT sum(requests), sum(client_errors), sum(server_errors) FROM api
 LAST_USED = "SELECT last_used_at IS NOT NULL, last_used_address FROM apikeys_apikey WHERE prefix = %s"
 
 
-OTHERS = [pytest.param(command, marks=pytest.mark.long) for command in GUNICORN.values()]
-
-
-@pytest.mark.parametrize("command", [SERVE, *OTHERS], ids=["serve", *GUNICORN])
+@pytest.mark.long
+@pytest.mark.parametrize("command", [SERVE, *GUNICORN.values()], ids=["serve", *GUNICORN])
 def test_use_is_written_soon_and_the_rest_when_the_server_stops(tmp_path: Path, command: tuple[str, ...]) -> None:
     with migrated_database_url(tmp_path) as url:
         with running_service(tmp_path, command=command, DATABASE_URL=url) as service:

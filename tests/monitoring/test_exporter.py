@@ -73,6 +73,7 @@ def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subpro
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
 def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -86,6 +87,7 @@ def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: s
     assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
 
 
+@pytest.mark.long
 def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp_path: Path) -> None:
     port = free_port()
     with observed_service(tmp_path, metrics_port=port) as observed:
@@ -110,6 +112,7 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
         httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("kind", ["folder", "link"])
 def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, kind: str) -> None:

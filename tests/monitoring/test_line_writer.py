@@ -22,6 +22,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.once
 
 
+@pytest.mark.long
 def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: Path) -> None:
     with migrated_database_url(tmp_path) as url:
         port = free_port()

@@ -45,6 +45,7 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
     assert "RuntimeError: raised on purpose" in error["traceback"]
 
 
+@pytest.mark.long
 def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
         observed = Observed(service, "", "")
@@ -56,6 +57,7 @@ def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
             assert "endpoints.py" in observed.service.log.read_text()
 
 
+@pytest.mark.long
 def test_a_log_file_of_gunicorn_keeps_the_lines_of_workers(tmp_path: Path) -> None:
     file = tmp_path / "gunicorn.log"
     with service_with_test_endpoints(tmp_path, "--log-file", str(file), PETSERVICE_LOG_FORMAT="json"):

@@ -104,6 +104,7 @@ def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
     assert observed.sample("petservice_workers") == 2
 
 
+@pytest.mark.long
 def test_requests_of_a_killed_worker_are_no_longer_in_flight_and_those_of_the_next_are_counted(tmp_path: Path) -> None:
     port = free_port()
     with service_with_test_endpoints(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service, Client(service) as client:
@@ -123,6 +124,7 @@ def test_requests_of_a_killed_worker_are_no_longer_in_flight_and_those_of_the_ne
         wait_until(lambda: observed.counted()["GET", "/", 200] == 1)
 
 
+@pytest.mark.long
 def test_workers_that_are_replaced_during_scrapes_all_start(observed: Observed) -> None:
     """The master forks no worker while a scrape holds a lock that the worker needs."""
     for _ in range(3):

@@ -112,6 +112,7 @@ def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) 
     assert printed(first_start, r"Listening at: \S+ \((\d+)\)$") == [str(first_start.process.pid)]
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(tmp_path: Path) -> None:
     variables = {"WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": f"--workers 3 --bind 127.0.0.1:{free_port()}"}
@@ -133,6 +134,7 @@ def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_se
         assert accounts_and_keys(service) == (1, 1)
 
 
+@pytest.mark.long
 @pytest.mark.once
 @pytest.mark.parametrize("left", ["account", "key"])
 def test_no_account_and_no_key_is_created_if_one_of_them_exists(tmp_path: Path, left: str) -> None:

@@ -37,6 +37,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (ended.returncode, messages) == (0, [])
 
 
+@pytest.mark.long
 def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], **ENVIRONMENT, "PETSERVICE_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
@@ -50,6 +51,7 @@ def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Pat
     assert options["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
+@pytest.mark.long
 def test_service_of_the_unit_notifies_systemd_and_stops_on_sigterm(tmp_path: Path) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it

@@ -100,6 +100,7 @@ def login(service: Service, address: str) -> bytes:
     return get("/admin/login/", *(f"{name}: {value}".encode() for name, value in headers.items()), method="POST") + body
 
 
+@pytest.mark.long
 def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with_test_endpoints: Service) -> None:
     folder: Path = with_test_endpoints.log.parent
     with ExitStack() as stack:

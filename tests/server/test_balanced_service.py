@@ -77,6 +77,7 @@ def test_connections_are_split_about_evenly_with_the_default_deferral(
     assert few >= 5
 
 
+@pytest.mark.long
 def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) -> None:
     with service_with_test_endpoints(tmp_path, TEST_MAX_DEFERRAL="5") as service:
         (old,) = {worker_of(stack.enter_context(Client(service))) for _ in range(8)}
@@ -99,6 +100,7 @@ def test_suspended_worker_delays_no_connection(with_two_workers: Service, stack:
         os.kill(suspended, signal.SIGCONT)
 
 
+@pytest.mark.long
 def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path: Path, stack: ExitStack) -> None:
     """If the connections waited one after another, the last one would wait for 30 seconds."""
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
@@ -116,6 +118,7 @@ def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path
             os.kill(suspended, signal.SIGCONT)
 
 
+@pytest.mark.long
 def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, stack: ExitStack) -> None:
     with two_workers(tmp_path, "--worker-connections", "2") as service:
         wait_for_workers(service)
@@ -135,6 +138,7 @@ def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path:
         assert int(surplus.response().body) == suspended
 
 
+@pytest.mark.long
 def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files_are_free(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path) as service, Client(service) as first, ExitStack() as stack:
         pid = worker_of(first)
@@ -152,6 +156,7 @@ def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files
             assert worker_of(client) == pid
 
 
+@pytest.mark.long
 def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, stack: ExitStack) -> None:
     # Longer than any client waits, so that a deferral would fail the test.
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:

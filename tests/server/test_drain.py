@@ -47,6 +47,7 @@ def test_service_is_not_ready_and_serves_requests_during_the_drain(draining: Ser
     assert time.monotonic() - began > DRAIN_SECONDS / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) -> None:
     with (
@@ -61,6 +62,7 @@ def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) ->
         assert service.process.wait(timeout=20) == 0
 
 
+@pytest.mark.long
 def test_starting_worker_obeys_the_signal_to_stop(tmp_path: Path) -> None:
     slow = ("--worker-class", "tests.server.endpoints.NeverReadyWorker")
     with service_with_test_endpoints(tmp_path, *slow, WEB_CONCURRENCY="2") as service:

@@ -151,6 +151,7 @@ def test_incomplete_handshake_blocks_no_other_client(https: Service, certificate
     assert "Traceback" not in https.log.read_text()
 
 
+@pytest.mark.long
 def test_connection_that_is_accepted_before_the_stop_is_served(tmp_path: Path, certificate: dict[str, str]) -> None:
     context = ssl.create_default_context(cafile=certificate["TLS_CERTFILE"])
     with service_with_test_endpoints(tmp_path, **certificate) as service, Client(service) as early:
@@ -166,6 +167,7 @@ def test_connection_that_is_accepted_before_the_stop_is_served(tmp_path: Path, c
             assert early.response().status == 200
 
 
+@pytest.mark.long
 def test_unusable_certificate_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
     (tmp_path / "key.pem").write_text("no key")
     arguments = [sys.executable, *RUN_WITH_TEST_ENDPOINTS, "--bind", "127.0.0.1:0"]

@@ -56,6 +56,7 @@ def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout
     assert response.startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.long
 def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as other:
         others = open_connections(other)
@@ -66,6 +67,7 @@ def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout
             wait_until(lambda: open_connections(other) == others, seconds=15)
 
 
+@pytest.mark.long
 def test_refused_client_that_does_not_leave_is_disconnected(tmp_path: Path) -> None:
     with (
         service_with_test_endpoints(tmp_path, TEST_LINGER="1") as service,

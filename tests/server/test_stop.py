@@ -87,6 +87,7 @@ def stop_is_announced_to(client: Client) -> bool:
     return "connection" in client.response().headers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_draining", [False, True], ids=["outside a drain", "during a drain"])
 def test_interrupt_completes_requests(tmp_path: Path, connect: Connect, is_draining: bool) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_DRAIN_SECONDS="600" if is_draining else "0") as service:
@@ -106,6 +107,7 @@ def test_interrupt_completes_requests(tmp_path: Path, connect: Connect, is_drain
         assert service.process.wait(timeout=20) == 0
 
 
+@pytest.mark.long
 def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path) as service:
         busy, keep_alive = connect(service), connect(service)
@@ -120,6 +122,7 @@ def test_second_interrupt_ends_requests(tmp_path: Path, connect: Connect) -> Non
         assert busy.is_closed()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_running", [True, False], ids=["running request", "half a request"])
 def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bool) -> None:
     with service_with_test_endpoints(tmp_path) as service:
@@ -135,6 +138,7 @@ def test_quit_cuts_off_requests(tmp_path: Path, connect: Connect, is_running: bo
         assert ("was sent SIGKILL" in service.log.read_text()) == is_running
 
 
+@pytest.mark.long
 def test_stop_does_not_wait_for_idle_connections(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path) as service:
         clients = [connect(service) for _ in range(5)]

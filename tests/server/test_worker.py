@@ -151,6 +151,7 @@ def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeo
     assert not (folder / "begun").exists()
 
 
+@pytest.mark.long
 def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         (first,) = booted_workers(service)
@@ -168,6 +169,7 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
         assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows the blocking line"
 
 
+@pytest.mark.long
 def test_worker_with_a_slow_client_does_not_count_as_blocked(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
         with Client(service) as client:
@@ -214,6 +216,7 @@ def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service
 # Limits.
 
 
+@pytest.mark.long
 def test_connections_beyond_the_limit_wait_until_another_ends(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path, "--worker-connections", "3") as service:
         clients = [connect(service) for _ in range(3)]

@@ -115,6 +115,7 @@ def test_simultaneous_requests_with_idempotency_keys_create_one_pet_for_each_key
     assert inventory_counts()["available"] == 19
 
 
+@pytest.mark.long
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_inserts_fail_during_a_long_write_of_another_and_succeed_afterwards() -> None:
