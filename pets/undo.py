@@ -59,7 +59,7 @@ def record(
     permissions: str,
     now: datetime | None = None,
 ) -> ChangeSet:
-    """Record a change in its own transaction, so that it can be undone, and delete some expired records.
+    """Record a change in the transaction of the change, so that it can be undone, and delete some expired records.
 
     A deletion has the same `now` as the move into the trash.
     """

@@ -1,6 +1,6 @@
 """The import and export of pets in the admin.
 
-django-import-export provides the URLs, the buttons, the page layout and the export. This module replaces its import,
+django-import-export provides the URLs, the buttons and the page layout. This module replaces its import,
 which stores the upload on the disk of one machine, for any user who knows its name. The library does not detect changes
 between preview and import. Its preview is a write that is rolled back, which on SQLite blocks the API's writers.
 """

@@ -27,7 +27,7 @@ _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
-    """Yield the lines of a file of one of KINDS, or of "json", which is an array or JSON lines.
+    """Yield the lines of a file, which is "csv", "jsonl" or "json"; the last one is an array or JSON lines.
 
     `clean` describes the defaults of missing values. If the rest of the file cannot be split into rows, the last line
     has an error. Close the generator before the file, unless it is read to the end.

@@ -10,7 +10,7 @@ class ImportedFile(models.Model):
     """A file that was imported, so that staff learn when they import the same file again."""
 
     digest = models.CharField(max_length=64, db_index=True)  # SHA-256 of the content
-    imported_by = models.CharField(max_length=150)  # the name of the account, or that of the command
+    imported_by = models.CharField(max_length=150)  # the name of the account, or "command"
     imported_at = models.DateTimeField(default=timezone.now)
     # The number of pets that the import added and changed.
     count = models.PositiveIntegerField()

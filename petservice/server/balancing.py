@@ -80,7 +80,6 @@ class Acceptor:
         self._log = log
         self._tls = tls
         self._tls_timeout = tls_timeout if tls else None
-        # Sets the kind of client that a socket belongs to.
         self._set_kind = set_kind
         self._is_proxy = is_proxy
         # The address of each connection, by its socket, and how many connections each address has.

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, register
 
 @register("server")
 def check_gunicorn_variables(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """Return E010 to E012 for each variable that gunicorn could not use and would report with a traceback."""
+    """Return E010 to E012 for each variable that gunicorn could not use."""
     workers, port = os.environ.get("WEB_CONCURRENCY", "1"), os.environ.get("PORT", "8000")
     arguments = os.environ.get("GUNICORN_CMD_ARGS", "")
     has_workers = _is_integer(workers, most=9999)

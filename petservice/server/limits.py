@@ -48,8 +48,8 @@ UPLOAD_MEMORY_BYTES = 256 * 1024
 
 # Number of API requests that read at the same time. On PostgreSQL each has its own connection.
 CONCURRENT_READS = 3
-# Maximum number of requests that wait for the database, for reads and for writes. There are as many connections, so all
-# further requests are those of clients that have disconnected.
+# Maximum number of requests that wait for the database, for reads and for writes. A worker has as many connections,
+# unless gunicorn's option `worker_connections` raises their number.
 MAX_QUEUED = 1000
 # Number of threads for other writes (on SQLite), for pages, and for the readiness check. None waits for another.
 WRITE_THREADS = 2
