@@ -15,7 +15,7 @@ from tests.backoffice.pages import messages
 from tests.backoffice.staff import logged_in, staff
 from tests.concurrent_write import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 
 def history_of(account: User) -> list[str]:

@@ -70,6 +70,7 @@ def test_a_creation_indexes_recorded_pets_from_time_to_time(monkeypatch: pytest.
     assert SearchTerm.objects.exists()
 
 
+@pytest.mark.long
 def test_long_names_in_a_script_without_spaces_are_indexed_as_fast_as_they_are_created() -> None:
     for number in range(300):
         create_pet(name="".join(chr(0x4E00 + (number + 7 * place) % 5000) for place in range(255)))

@@ -63,6 +63,7 @@ def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
             assert "Transfer-Encoding" not in response.headers
 
 
+@pytest.mark.once
 def test_failed_login_through_a_unix_socket_is_counted_by_the_forwarded_address(gunicorn: Service) -> None:
     name, proxied = gunicorn.log.parent.name, {"X-Forwarded-For": "198.51.100.77"}
     transport = httpx.HTTPTransport(uds=f"{gunicorn.log.parent}/socket")
@@ -100,6 +101,7 @@ def test_request_that_waits_for_a_lock_times_out(gunicorn: Service, service_key:
 
 
 @only_on_postgresql
+@pytest.mark.long
 @pytest.mark.parametrize("worker", GUNICORN)
 def test_statements_of_requests_have_timeouts(tmp_path: Path, service: Service, worker: str) -> None:
     command = [argument.replace("petservice.wsgi", "tests.running.limits") for argument in GUNICORN[worker]]

@@ -51,6 +51,7 @@ def test_waiting_writers_do_not_block_readers(observed: Observed) -> None:
         assert [writer.response().status for writer in writers] == [201] * 10
 
 
+@pytest.mark.long
 def test_view_that_uses_django_alone_works_and_blocks_no_reader(tmp_path: Path) -> None:
     """The view is in tests/server/endpoint_urls.py."""
     number = WRITE_THREADS + 2
