@@ -75,6 +75,7 @@ def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:
     notes = [int(json.loads(text)["message"].split()[0]) for text in lines if text.startswith(b"{")]
     assert late == b"late\n"
     assert notes
+    assert {json.loads(text)["process"] for text in lines if text.startswith(b"{")} == {os.getpid()}
     assert sum(notes) + lines.count(line) == written
     assert len(lines) == lines.count(line) + len(notes)
 
