@@ -19,7 +19,7 @@ def memory(name: str, folder: Path, rounds: int) -> None:
         requests, points = 0, []
         while requests < 1_000_000:
             for operation in ("fetch one pet", "list 100 pets", "inventory"):
-                requests += load(service, seeded, operation, 10).requests
+                requests += load(service, seeded, operation, 10).number
             points.append((requests, memory_of(service.process.pid)))
             print(f"{'':{len(name)}}{points[-1][0]:12,}{points[-1][1]:8.1f}", flush=True)
         # The first tenth is the warm-up.

@@ -32,7 +32,7 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
             yield rate
         finally:
             responses = wrk.responses(now=True)
-        rate.append(responses.number / responses.seconds)
+        rate.append(responses.rate)
         return
     port = str(urlsplit(service.url).port)
     command = [sys.executable, "-m", "tests.benchmarks.strangers.connections", kind.name, port, str(HOSTILE_CLIENTS)]
