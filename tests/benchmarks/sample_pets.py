@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
@@ -86,5 +87,4 @@ def _id(created_at: datetime, choose: random.Random) -> str:
     """Return a UUIDv7 with the time `created_at` (RFC 9562, 5.7)."""
     value = int(created_at.timestamp() * 1000) << 80 | choose.getrandbits(80)
     value = value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62
-    text = f"{value:032x}"
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return str(UUID(int=value))

