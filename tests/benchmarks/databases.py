@@ -83,7 +83,6 @@ def databases(name: str, *sizes: int) -> Iterator[list[Seeded]]:
         seeded = []
         for size in sizes:
             database = stack.enter_context(empty_database(name))
-            database.run("manage.py", "migrate", "-v0")
             shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=size))
             seeded.append(Seeded(*database, *database.run(*shell, stdout=subprocess.PIPE).split()))
         yield seeded
