@@ -118,19 +118,11 @@ def _place(manifest: Path) -> Path:
 def _install(manifest: Path, place: Path) -> None:
     if manifest.name == "package.json":
         shutil.copy(manifest, place)
-        command: list[str | Path] = [
-            "npm",
-            "install",
-            "--prefix",
-            place,
-            "--no-package-lock",
-            "--no-audit",
-            "--no-fund",
-        ]
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"]
     else:
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        command = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--requirement", manifest]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+        command = ["bin/python", "-m", "pip", "install", "--quiet", "--requirement", str(manifest)]
+    subprocess.run(command, cwd=place, check=True, stdout=sys.stderr)
 
 
 def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> Access:
