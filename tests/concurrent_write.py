@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,47 +17,40 @@ def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
     return without_sqlite(pytest.mark.once(on="postgresql")(test))
 
 
+def _on_a_connection(work: Callable[[], Any]) -> Any:
+    """Call a function on this thread's own connection, and return its result."""
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
 @contextmanager
 def write_before(part: str, write: Callable[[], object]) -> Iterator[None]:
     """Call a function on another connection just before this one runs its first statement that contains `part`."""
-    threads: list[threading.Thread] = []
-
-    def run() -> None:
-        try:
-            write()
-        finally:
-            connection.close()
+    found: list[str] = []
 
     def execute_after_write(execute: Any, sql: str, *arguments: Any) -> Any:
-        if part in sql and not threads:
-            threads.append(threading.Thread(target=run))
-            threads[0].start()
-            threads[0].join()
+        if part in sql and not found:
+            found.append(sql)
+            with ThreadPoolExecutor() as pool:
+                pool.submit(_on_a_connection, write).result()
         return execute(sql, *arguments)
 
     with connection.execute_wrapper(execute_after_write):
         yield
-    assert threads, f"No statement contains {part}"
+    assert found, f"No statement contains {part}"
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:
     """Run functions at the same time, each with its own connection, and return their results or exceptions."""
-    results: list[Any] = [None] * len(works)
     start = threading.Barrier(len(works))
 
-    def run(number: int) -> None:
-        try:
-            connection.ensure_connection()
-            start.wait()
-            results[number] = works[number]()
-        except Exception as error:
-            results[number] = error
-        finally:
-            connection.close()
+    def run(work: Callable[[], Any]) -> Any:
+        connection.ensure_connection()
+        start.wait()
+        return work()
 
-    threads = [threading.Thread(target=run, args=[number]) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(len(works)) as pool:
+        running = [pool.submit(_on_a_connection, partial(run, work)) for work in works]
+    return [one.exception() or one.result() for one in running]

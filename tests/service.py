@@ -97,7 +97,7 @@ class Service:
         with self.database() as database:
             if isinstance(database, sqlite3.Connection):
                 statement = statement.replace("%s", "?")
-                values = tuple(_as_django_stores_it(value) for value in values)
+                values = tuple(as_django_stores_it(value) for value in values)
             cursor = database.execute(statement, *([values] if values else []))
             return cursor.fetchall() if cursor.description else []
 
@@ -144,7 +144,7 @@ class Service:
         )
 
 
-def _as_django_stores_it(value: object) -> object:
+def as_django_stores_it(value: object) -> object:
     """Return a time as the string that Django stores in SQLite, and any other value unchanged."""
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
 

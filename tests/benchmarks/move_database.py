@@ -5,12 +5,38 @@ The program prints the medians, the ratio of the move to the import into the sam
 of the move. The times do not include the start of Python.
 """
 
+import csv
+import re
 import statistics
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES, empty_database
-from tests.benchmarks.import_pets import manage, rows, seconds_of, write_csv
+from uuid_utils import uuid7
+
+from tests.benchmarks.databases import DATABASES, Database, empty_database
+from tests.memory import peak_memory
+from tests.service import ROOT
+
+
+def write_pets(file: Path, count: int) -> None:
+    """Write a CSV file for import_pets."""
+    with file.open("w", newline="") as target:
+        writer = csv.writer(target)
+        writer.writerow(("id", "name", "tag", "status", "created_at", "created_by"))
+        for number in range(count):
+            tag, status = ("dog", "cat", None)[number % 3], ("available", "pending", "sold")[number % 3]
+            day = f"2026-03-{number % 28 + 1:02} 12:00:00.123456+00:00"
+            writer.writerow((str(uuid7()), f"Pet {number}", tag, status, day, "key pets_test_12345678 Acme"))
+
+
+def manage(database: Database, *arguments: object) -> tuple[int, float]:
+    """Run a management command, and return its peak memory in KiB and the seconds that it prints."""
+    command = [sys.executable, "manage.py", *map(str, arguments)]
+    peak, output = peak_memory(command, cwd=ROOT, env=database.environment())
+    found = re.search(r" in ([0-9.]+) s", output)
+    assert found, output
+    return peak, float(found[1])
 
 
 def measure(count: int, rounds: int) -> list[str]:
@@ -24,13 +50,13 @@ def measure(count: int, rounds: int) -> list[str]:
                 stack.enter_context(empty_database(name)) for name in (*DATABASES, *DATABASES)
             )
             file = sqlite.folder / "pets.csv"
-            write_csv(file, rows(count))
+            write_pets(file, count)
             for kind, database in zip(DATABASES, (sqlite, postgresql), strict=True):
-                manage(database, "migrate", "-v0")
-                imports[kind].append(seconds_of(manage(database, "import_pets", file)[1]))
+                database.run("manage.py", "migrate", "-v0")
+                imports[kind].append(manage(database, "import_pets", file)[1])
             for kind, source, target in (("PostgreSQL", sqlite, there), ("SQLite", there, back)):
-                peak, output = manage(source, "move_database", "--to", target.url)
-                moves[kind].append(seconds_of(output))
+                peak, seconds = manage(source, "move_database", "--to", target.url)
+                moves[kind].append(seconds)
                 peaks[kind].append(peak)
     return [_row(kind, count, imports[kind], moves[kind], max(peaks[kind])) for kind in reversed(DATABASES)]
 

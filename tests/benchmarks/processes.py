@@ -1,8 +1,21 @@
-"""The CPU time and memory of the processes that a benchmark has started."""
+"""The machine of a benchmark, and the CPU time and memory of the processes that it has started."""
 
+import os
+import platform
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
 
 import psutil
+
+
+def conditions(*packages: str) -> str:
+    """Return the date, the machine, and the versions of Python and of packages, for the caption of a table."""
+    processor, *_ = *re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()), platform.machine()
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    return f"{datetime.now(UTC):%Y-%m-%d}, {processor}, {os.cpu_count()} cores, {', '.join(versions)}"
 
 
 def processes(pid: int) -> list[psutil.Process]:

@@ -4,14 +4,17 @@ import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
 from django.db import connection, transaction
 
 from pets import creator
 from pets.models import Pet
+from tests.service import as_django_stores_it
 
 _SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
 _CYRILLIC = [consonant + vowel for consonant in "бвгдклмнрст" for vowel in "аоу"]
@@ -22,19 +25,20 @@ _BATCH = 50_000
 _COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 
 
-def fill(number: int, second_word: str = "") -> None:
-    """Insert `number` pets, and a history entry for every tenth pet, into an empty database.
+def fill(number: int, second_word: str = "") -> User:
+    """Migrate an empty database, insert `number` pets with a history entry for every tenth, and return a superuser.
 
     With a second word, nine of ten names have it.
     """
     now = datetime.now(UTC)
+    call_command("migrate", verbosity=0)
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA cache_size = -1000000")  # in KiB, because the inserts change all parts of indexes
         else:
             cursor.execute("SET statement_timeout = 0")  # until the end, because a slow machine needs more than that
     insert("pets_pet", _COLUMNS, _rows(number, now, second_word))
-    user = get_user_model().objects.create_superuser("staff", password="a long one")
+    user = User.objects.create_superuser("staff", password="a long one")
     content_type = ContentType.objects.get_for_model(Pet)
     entry = {"user": user, "content_type": content_type, "action_flag": CHANGE, "change_message": "Tag changed."}
     ids = Pet.objects.order_by("pk").values_list("pk", flat=True)[: number // 10]
@@ -45,6 +49,7 @@ def fill(number: int, second_word: str = "") -> None:
         if connection.vendor == "postgresql":  # its autovacuum would do this later
             cursor.execute("VACUUM ANALYZE")
             cursor.execute("RESET statement_timeout")
+    return user
 
 
 def insert(table: str, columns: Sequence[str], rows: Iterator[tuple[object, ...]]) -> None:
@@ -61,12 +66,8 @@ def insert(table: str, columns: Sequence[str], rows: Iterator[tuple[object, ...]
             marks = ", ".join("?" * len(columns))
             connection.connection.executemany(
                 f"INSERT INTO {table} ({names}) VALUES ({marks})",
-                ([_as_django_stores_it(value) for value in row] for row in rows),
+                ([as_django_stores_it(value) for value in row] for row in rows),
             )
-
-
-def _as_django_stores_it(value: object) -> object:
-    return f"{value:%Y-%m-%d %H:%M:%S.%f}" if isinstance(value, datetime) else value
 
 
 def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
@@ -86,5 +87,4 @@ def _id(created_at: datetime, choose: random.Random) -> str:
     """Return a UUIDv7 with the time `created_at` (RFC 9562, 5.7)."""
     value = int(created_at.timestamp() * 1000) << 80 | choose.getrandbits(80)
     value = value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62
-    text = f"{value:032x}"
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return str(UUID(int=value))

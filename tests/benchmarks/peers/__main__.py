@@ -16,18 +16,15 @@ that are installed here, so that a difference comes from the service's own code.
 """
 
 import argparse
-import platform
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
+from tests.benchmarks.databases import DATABASES
 from tests.benchmarks.peers import tables
 from tests.benchmarks.peers.databases import Database, open_database
 from tests.benchmarks.peers.load import (
@@ -42,7 +39,6 @@ from tests.benchmarks.peers.load import (
 from tests.benchmarks.peers.pets import Access, make_pets
 from tests.benchmarks.peers.responses import wrong_responses
 from tests.benchmarks.peers.servers import (
-    CORES,
     PEERS,
     SERVICE,
     Server,
@@ -52,10 +48,9 @@ from tests.benchmarks.peers.servers import (
     running,
     service,
 )
-from tests.benchmarks.processes import memory
+from tests.benchmarks.processes import conditions, memory
 from tests.service import ROOT
 
-DATABASES = ("SQLite", "PostgreSQL")
 # Maximum number of cores that other programs may use during a run. Above it the run is repeated, and the least
 # disturbed run counts.
 _MAX_DISTURBANCE = 0.25
@@ -116,11 +111,9 @@ class Comparison:
 
 def caption(name: str, database: Database, results: tables.Results, options: argparse.Namespace) -> str:
     """Describe the machine, the versions and how the figures were measured."""
-    processor = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    names = ("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
-    packages = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)])
+    machine = conditions("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
     if shutil.which("node"):
-        packages += f", Node.js {_output('node', '--version')}"
+        machine += f", Node.js {_output('node', '--version')}"
     disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
     disturbed = sum(disturbance > _MAX_DISTURBANCE for disturbance in disturbances)
     failed = "".join(
@@ -129,13 +122,12 @@ def caption(name: str, database: Database, results: tables.Results, options: arg
     )
     return (
         f"### {name}\n\n"
-        f"{datetime.now(UTC):%Y-%m-%d}, {processor[0] if processor else platform.machine()}, {CORES} cores, service "
-        f"at {options.revision}. {packages}; other packages as the peers' folders pin them. {database.settings()}. "
-        f"{options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s after 1 s of warm-up; wrk "
-        f"on the same machine with {options.connections} connections. Medians of the rounds; in brackets the spread, "
-        "(highest - lowest) / median. Ratios are those of runs in the same round. Other programs used more than "
-        f"{_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, {max(disturbances):.2f} at most."
-        f"{failed}"
+        f"{machine}; other packages as the peers' folders pin them. Service at {options.revision}. "
+        f"{database.settings()}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
+        f"after 1 s of warm-up; wrk on the same machine with {options.connections} connections. Medians of the rounds; "
+        "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round. Other "
+        f"programs used more than {_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, "
+        f"{max(disturbances):.2f} at most.{failed}"
     )
 
 
@@ -161,7 +153,7 @@ def arguments() -> argparse.Namespace:
 
 def compare(name: str, servers: Sequence[Server], options: argparse.Namespace) -> None:
     """Run all rounds on one database, and print the tables."""
-    with tempfile.TemporaryDirectory() as folder, open_database(name, Path(folder)) as database:
+    with tempfile.TemporaryDirectory() as folder, open_database(name) as database:
         comparison = Comparison(database, servers, Path(folder), options)
         for number in range(options.rounds):
             # Alternate the order, so that no server always runs before the same other server.

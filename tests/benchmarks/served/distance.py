@@ -1,20 +1,16 @@
 """The throughput by the network round-trip time to PostgreSQL."""
 
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from tests.benchmarks.databases import databases
+from tests.benchmarks.latency_proxy import latency_proxy
 from tests.benchmarks.load import load
 from tests.benchmarks.served.sizes import FEW, WORKERS
-from tests.service import free_port, running_service
-from tests.waiting import wait_until
+from tests.service import running_service
 
 # Round-trip times in milliseconds.
 ROUND_TRIP_TIMES = (0, 0.3, 1, 3)
@@ -49,24 +45,3 @@ def distance(name: str, folder: Path, rounds: int) -> None:
         for milliseconds in ROUND_TRIP_TIMES:
             medians = (statistics.median(rates[milliseconds, operation]) for operation in operations)
             print(f"{milliseconds:{len(title)}}{''.join(f'{rate:15,.0f}' for rate in medians)}", flush=True)
-
-
-@contextmanager
-def latency_proxy(target: Path, milliseconds: float) -> Iterator[int]:
-    """Run a proxy to the socket `target` with this round-trip time, and yield its port."""
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.benchmarks.latency_proxy", str(port), target, str(milliseconds / 2)]
-    )
-    try:
-        wait_until(lambda: _listens(port))
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-        return True
-    return False

@@ -4,13 +4,14 @@ import os
 import statistics
 from pathlib import Path
 
-from tests.benchmarks.databases import connections, databases
+from tests.benchmarks.databases import databases
 from tests.benchmarks.load import load
 from tests.benchmarks.processes import memory as memory_of
 from tests.service import running_service
 
 FEW, MANY = 10_000, 1_000_000
 WORKERS = 2
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petservice'"
 
 
 def memory(name: str, folder: Path, rounds: int) -> None:
@@ -19,7 +20,7 @@ def memory(name: str, folder: Path, rounds: int) -> None:
         requests, points = 0, []
         while requests < 1_000_000:
             for operation in ("fetch one pet", "list 100 pets", "inventory"):
-                requests += load(service, seeded, operation, 10).requests
+                requests += load(service, seeded, operation, 10).number
             points.append((requests, memory_of(service.process.pid)))
             print(f"{'':{len(name)}}{points[-1][0]:12,}{points[-1][1]:8.1f}", flush=True)
         # The first tenth is the warm-up.
@@ -40,4 +41,5 @@ def sizes(name: str, folder: Path, rounds: int) -> None:
                         rates[operation].append(load(service, seeded, operation, 4).rate)
                 medians = "".join(f"{statistics.median(rates[operation]):15,.0f}" for operation in operations)
                 size = memory_of(service.process.pid)
-                print(f"{workers:{len(name) + 4}} workers{medians}{size:8.0f}{connections(seeded):>13}", flush=True)
+                used = service.execute(CONNECTIONS)[0][0] if seeded.server else "-"
+                print(f"{workers:{len(name) + 4}} workers{medians}{size:8.0f}{used:>13}", flush=True)

@@ -21,15 +21,13 @@ exclude how the kernel shares a processor between the service and its clients:
 
 import argparse
 import os
-import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks.databases import databases
+from tests.benchmarks.databases import DATABASES, databases
+from tests.benchmarks.processes import conditions
 from tests.benchmarks.strangers.costs import costs
 from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
 from tests.benchmarks.strangers.ratios import Other, ratios
@@ -98,28 +96,16 @@ def _needs_tls(kind: Kind) -> bool:
     return kind.name.startswith("TLS")
 
 
-def heading(name: str, command: str) -> str:
-    """Return the heading of the tables: the date, the machine, the versions and the command."""
-    names = ("django", "gunicorn")
-    processor = next(
-        line.split(": ")[1] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
-    )
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    return (
-        f"\n{name}, {datetime.now(UTC):%Y-%m-%d}, {processor}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, {versions}; `{command}`"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", default=["costs", "ratios"], metavar="TABLE", help="costs, ratios")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
     parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the tables")
     options = parser.parse_args()
     for name in options.databases:
-        print(heading(name, f"python -m tests.benchmarks.strangers --rounds {options.rounds}"))
+        command = f"python -m tests.benchmarks.strangers --rounds {options.rounds}"
+        print(f"\n{name}, {conditions('Django', 'gunicorn')}; `{command}`")
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o755)
             measure(name, Path(folder), options)

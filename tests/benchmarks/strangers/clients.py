@@ -1,18 +1,16 @@
 """The clients of this benchmark: wrk, which repeats one request, and hostile clients of each kind."""
 
-import signal
-import subprocess
-import sys
+import multiprocessing
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.benchmarks.strangers.connections import repeat
 from tests.benchmarks.strangers.kinds import Kind
 from tests.benchmarks.wrk import Wrk
-from tests.service import ROOT, Service
-from tests.waiting import wait_until
+from tests.service import Service
 
 HOSTILE_CLIENTS = 200
 
@@ -32,16 +30,17 @@ def hostile_clients(service: Service, kind: Kind, folder: Path) -> Iterator[list
             yield rate
         finally:
             responses = wrk.responses(now=True)
-        rate.append(responses.number / responses.seconds)
+        rate.append(responses.rate)
         return
-    port = str(urlsplit(service.url).port)
-    command = [sys.executable, "-m", "tests.benchmarks.strangers.connections", kind.name, port, str(HOSTILE_CLIENTS)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    wait_until(lambda: "asyncio" in Path(f"/proc/{process.pid}/maps").read_text())
+    made = multiprocessing.Value("q", lock=False)
+    process = multiprocessing.Process(
+        target=repeat, args=(kind.name, urlsplit(service.url).port, HOSTILE_CLIENTS, made)
+    )
+    process.start()
     try:
         time.sleep(1.5)  # until the clients have connected
         yield rate
     finally:
-        process.send_signal(signal.SIGINT)
-        made = int(process.communicate()[0])
-    rate.append(made / (time.monotonic() - began))
+        process.terminate()
+        process.join()
+    rate.append(made.value / (time.monotonic() - began))

@@ -1,15 +1,11 @@
-"""`python -m tests.benchmarks.strangers.connections KIND PORT CLIENTS` runs hostile clients that send no request.
-
-They run until SIGINT. Then the program prints the number of their connections.
-"""
+"""Hostile clients that send no request."""
 
 import asyncio
-import signal
 import socket
 import ssl
-import sys
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 TIMEOUT = 30
 HELD = 100
@@ -48,30 +44,29 @@ CLIENTS: dict[str, Callable[[int, ssl.SSLContext], Awaitable[None]]] = {
 }
 
 
-async def main(kind: str, port: int, clients: int) -> None:
-    made = 0
-    context = _context()
+def repeat(kind: str, port: int, clients: int, made: Any) -> None:
+    """Run clients of a kind until the process is terminated, and count their connections in a shared value."""
 
-    async def repeat() -> None:
-        nonlocal made
+    async def repeat_one(context: ssl.SSLContext) -> None:
         while True:
             try:
                 async with asyncio.timeout(TIMEOUT):
                     await CLIENTS[kind](port, context)
-                made += 1
+                made.value += 1
             except (OSError, TimeoutError):
                 await asyncio.sleep(0.01)
 
-    tasks = [asyncio.create_task(repeat()) for _ in range(clients)]
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: [task.cancel() for task in tasks])
-    await asyncio.gather(*tasks, return_exceptions=True)
-    print(made)
+    async def repeat_all() -> None:
+        context = _context()
+        await asyncio.gather(*(repeat_one(context) for _ in range(clients)))
+
+    asyncio.run(repeat_all())
 
 
 def opened(kind: str, port: int, seconds: float) -> int:
     """Return the number of connections of a kind that one client makes in sequence within `seconds`."""
 
-    async def repeat() -> int:
+    async def connect() -> int:
         context, number = _context(), 0
         if kind == "silent connection":  # the service closes these much later
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(HELD)]
@@ -85,8 +80,4 @@ def opened(kind: str, port: int, seconds: float) -> int:
             number += 1
         return number
 
-    return asyncio.run(repeat())
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    return asyncio.run(connect())
