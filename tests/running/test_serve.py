@@ -258,7 +258,8 @@ def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path)
         ("0.0.0.0:9000", "http://127.0.0.1:9000"),
         ("[::]:9000", "http://127.0.0.1:9000"),
         ("pets.example.com:9000", "http://pets.example.com:9000"),
-        ("unix:/run/pets", "http://127.0.0.1:8000"),
+        ("unix:/run/pets", "--unix-socket /run/pets http://localhost"),
+        ("unix:///run/pets", "--unix-socket /run/pets http://localhost"),
     ],
 )
 def test_first_start_prints_an_address_of_this_machine(
