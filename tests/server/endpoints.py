@@ -58,8 +58,6 @@ class EndpointsHandler(Handler):
             case "/admin/login/" if request.method == "POST" and logins._REJECTED not in request.META:
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
-            case "/ready" if (FOLDER / "silent").exists():  # as if the database did not respond
-                _hold()
             case "/begun":
                 (FOLDER / "begun").touch()
                 return _json("{}")
