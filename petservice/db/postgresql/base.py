@@ -15,7 +15,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import DeadlockDetected
 from psycopg.pq.abc import PGconn
 
-from petservice.db.backend import Rows
+from petservice.db.backend import Backend, Rows
 from petservice.db.postgresql import pooler
 from petservice.db.postgresql.latency import Latency
 from petservice.db.postgresql.statements import PreparedStatement
@@ -278,3 +278,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK])
         (is_taken,) = cursor.fetchone()
         return bool(is_taken)
+
+
+# Not used. It lets mypy compare the class with the interface.
+_backend: type[Backend] = DatabaseWrapper
