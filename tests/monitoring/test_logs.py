@@ -14,7 +14,7 @@ import pytest
 from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
-from tests.server.connections import Client, get
+from tests.server.connections import Client, get, response_to
 from tests.server.services import booted_workers, service_with_test_endpoints
 from tests.service import ROOT
 from tests.waiting import wait_until
@@ -75,9 +75,7 @@ def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
 
 def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
-        with Client(service) as client:
-            client.send(get("/v1/crash", b"X-Request-ID: order-8"))
-            assert client.response().status == 500
+        assert response_to(service, get("/v1/crash", b"X-Request-ID: order-8")).status == 500
         (worker,) = booted_workers(service)
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.server.connections import Client, get
+from tests.server.connections import Client, get, response_to
 from tests.server.smuggling import KEY, Result, Row, head, hidden
 from tests.server.smuggling_rows import CORPUS
 from tests.service import Service
@@ -61,9 +61,7 @@ def test_one_request_never_becomes_two(service: Service, service_key: str, row: 
     statuses = [int(status) for status in STATUS.findall(received) if status >= b"200"]
     assert all(status < 500 for status in statuses)
     assert_result(row.result, statuses, b"X-Request-ID: next" in received)
-    with Client(service) as client:
-        client.send(get("/v1/health"))
-        assert client.response().status == 200
+    assert response_to(service, get("/v1/health")).status == 200
     assert number_of_pets(service, row.name) == 0
 
 

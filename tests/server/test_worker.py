@@ -11,7 +11,7 @@ import pytest
 
 from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
-from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get
+from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get, response_to
 from tests.server.services import (
     booted_workers,
     clear,
@@ -63,12 +63,8 @@ def test_waiting_pages_block_neither_the_api_nor_readiness(tmp_path: Path, conne
 
 
 def test_crash_gets_an_error_response_and_one_log_entry_and_the_service_continues(with_short_timeout: Service) -> None:
-    with Client(with_short_timeout) as client:
-        client.send(get("/v1/crash"))
-        response = client.response()
-    with Client(with_short_timeout) as client:
-        client.send(get("/v1/meta"))
-        assert client.response().status == 200
+    response = response_to(with_short_timeout, get("/v1/crash"))
+    assert response_to(with_short_timeout, get("/v1/meta")).status == 200
 
     assert response.status == 500
     assert json.loads(response.body)["error"]["code"] == "internal_error"
@@ -160,9 +156,7 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
             assert client.is_closed()
         wait_until(lambda: len(booted_workers(service)) == 2)
 
-        with Client(service) as client:
-            client.send(get("/v1/meta"))
-            assert client.response().status == 200
+        assert response_to(service, get("/v1/meta")).status == 200
         log = service.log.read_text()
         assert f"WORKER TIMEOUT (pid:{first})" in log
         assert "Worker timed out; stack traces:" in log
@@ -188,9 +182,7 @@ def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service
         b"Content-Length: 3",
         method="PUT",
     )
-    with Client(with_short_timeout) as client:
-        client.send(request, b"abc")
-        meta = json.loads(client.response().body)
+    meta = json.loads(response_to(with_short_timeout, request, b"abc").body)
 
     port = with_short_timeout.url.rpartition(":")[2]
     expected = {
