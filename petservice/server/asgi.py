@@ -66,7 +66,7 @@ class Application:
         database = backend()
         self._handler = handler
         self._call_timeout = database.call_timeout
-        self._writes_block = database.writes_block
+        self._statements_block = database.statements_block
         self._inserts = _insert_requests()
         # Separate pools, so that reads never queue behind writes.
         self.greenlets = {
@@ -181,7 +181,7 @@ class Application:
 
     async def _call_of_api(self, kind: str, request: Request) -> Response:
         only_inserts = (request.method, request.path_info) in self._inserts
-        if settings.DEBUG or (self._writes_block and kind == "writes" and not only_inserts):
+        if settings.DEBUG or (self._statements_block and kind == "writes" and not only_inserts):
             return await self._on_thread("pages" if kind == "reads" else kind, request)
         return whole(await self.greenlets[kind].call(partial(self._handler.api_response, request)))
 

@@ -135,8 +135,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
-    shares_connection = False
-    writes_block = False
+    statements_block = False
     serves_event_loop = False
     returns_python_values = True
     knows_case_of_ascii_only = False

@@ -44,8 +44,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = True
-    shares_connection = True
-    writes_block = True
+    statements_block = True
     serves_event_loop = False
     returns_python_values = False
     knows_case_of_ascii_only = True  # in every collation
