@@ -43,6 +43,7 @@ class AccessRecord:
         self.started = time.monotonic()
         self.method = method if method in METHODS else OTHER
         self.route = NO_ROUTE
+        # The status of the response, once that has begun.
         self.status = 0
         self.request_id = ""
         # The prefix of the API key, if the key was valid.
@@ -67,10 +68,6 @@ class AccessRecord:
         key = getattr(request, "auth", None)
         if key is not None:
             self.key_prefix = key.prefix
-
-    def responded(self, status: int) -> None:
-        """Record the status of a response that has begun."""
-        self.status = status
 
 
 class AccessLog:
