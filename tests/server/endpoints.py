@@ -28,7 +28,7 @@ FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
 settings.ROOT_URLCONF = "tests.server.endpoint_urls"
 balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
-protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(
+protocol.REQUEST_TIMEOUT = balancing.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
 )
 protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
