@@ -26,7 +26,6 @@ from gunicorn.workers.gasgi import ASGIWorker
 
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.line_writer import LineWriter
-from petservice.monitoring.logs import lost_lines
 from petservice.server.balancing import Acceptor, WorkerSlot
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
 from petservice.server.priority import PrioritySelector
@@ -80,7 +79,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
         lines = metrics = None
         if settings.LOG_FORMAT == "json":
-            lines = LineWriter(sys.stderr.fileno(), lost_lines)
+            lines = LineWriter(sys.stderr.fileno())
             for handler in (*logging.root.handlers, *self.log.error_log.handlers):
                 # Only handlers that write to standard error.
                 if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
