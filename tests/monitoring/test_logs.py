@@ -14,10 +14,9 @@ import pytest
 from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
-from tests.server.connections import Client, get, response_to
+from tests.server.connections import get, response_to
 from tests.server.services import booted_workers, service_with_test_endpoints
 from tests.service import ROOT
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
@@ -43,18 +42,6 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
     assert (line["route"], line["status"]) == ("no_route", 500)
     (error,) = errors
     assert "RuntimeError: raised on purpose" in error["traceback"]
-
-
-@pytest.mark.long
-def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
-        observed = Observed(service, "", "")
-        with Client(service) as client:
-            client.send(get("/hanging"))
-            wait_until(
-                lambda: [line for line in observed.lines() if line.get("message", "").startswith("Worker timed out")]
-            )
-            assert "endpoints.py" in observed.service.log.read_text()
 
 
 @pytest.mark.long

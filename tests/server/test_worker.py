@@ -11,6 +11,7 @@ import pytest
 
 from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
 from tests.databases import fresh_database_url
+from tests.monitoring.observed import Observed
 from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get, response_to
 from tests.server.services import (
     booted_workers,
@@ -149,7 +150,7 @@ def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeo
 
 @pytest.mark.long
 def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
+    with service_with_test_endpoints(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
         (first,) = booted_workers(service)
         with Client(service) as client:
             client.send(get("/hanging"))
@@ -157,10 +158,10 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
         wait_until(lambda: len(booted_workers(service)) == 2)
 
         assert response_to(service, get("/v1/meta")).status == 200
-        log = service.log.read_text()
-        assert f"WORKER TIMEOUT (pid:{first})" in log
-        assert "Worker timed out; stack traces:" in log
-        assert re.search(r'endpoints.py", line \d+ in get_response', log), "the log shows the blocking line"
+        messages = [line.get("message", "") for line in Observed(service, "", "").lines()]
+        assert any(f"WORKER TIMEOUT (pid:{first})" in message for message in messages)
+        (stacks,) = (message for message in messages if message.startswith("Worker timed out; stack traces:"))
+        assert re.search(r'endpoints.py", line \d+ in get_response', stacks), "the log shows the blocking line"
 
 
 @pytest.mark.long
