@@ -26,34 +26,26 @@ MAX_DEFERRAL = 0.02
 # Seconds for which it then accepts all connections.
 NO_DEFERRAL = 0.2
 
+# The number of connections of each worker, in memory that the worker processes share with the process that forks them.
+# 0 means that there is no worker, or that it accepts no connections; other numbers are greater by 1.
+_counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
+
 
 class WorkerSlot:
-    """The number of connections of one worker, in memory that all workers share."""
+    """The number of connections of one worker, which all workers see."""
 
-    def __init__(self, counts: memoryview, slot: int) -> None:
-        self._counts = counts
-        self._slot = slot
+    def __init__(self, age: int) -> None:
+        """Use the slot of the worker with this age: gunicorn's running number of the worker."""
+        self._slot = age % SLOTS
 
     def note(self, connections: int | None) -> None:
         """Publish this worker's number of connections, or None if it accepts no more."""
-        # 0 means that there is no worker, or that it accepts no connections.
-        self._counts[self._slot] = 0 if connections is None else connections + 1
+        _counts[self._slot] = 0 if connections is None else connections + 1
 
     def has_more_than_another(self) -> bool:
         """Return whether another worker that accepts connections has fewer."""
-        own = self._counts[self._slot]
-        return any(0 < count < own for count in self._counts.tolist())
-
-
-class Balancer:
-    """The slots of all workers, which the master process creates before it forks them."""
-
-    def __init__(self) -> None:
-        self._counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
-
-    def slot(self, age: int) -> WorkerSlot:
-        """Return the slot of the worker with this age: gunicorn's running number of the worker."""
-        return WorkerSlot(self._counts, age % SLOTS)
+        own = _counts[self._slot]
+        return any(0 < count < own for count in _counts.tolist())
 
 
 class Acceptor:

@@ -1,38 +1,31 @@
 """The numbers of connections of all workers, by which a worker leaves a connection to another one."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from petservice.server.balancing import SLOTS, Balancer, WorkerSlot
+from petservice.server.balancing import SLOTS, WorkerSlot
 
 pytestmark = pytest.mark.once(on="postgresql")
 
 
-def slots(*connections: int | None) -> list[WorkerSlot]:
-    """Return slots of workers with these numbers of connections; None means that a worker accepts none."""
-    balancer = Balancer()
-    found = [balancer.slot(age) for age in range(1, len(connections) + 1)]
-    for slot, number in zip(found, connections, strict=True):
+@pytest.fixture
+def slots() -> Iterator[list[WorkerSlot]]:
+    """The slots of two workers, which are free at the end. The second worker is as old as workers become."""
+    slots = [WorkerSlot(1), WorkerSlot(11 * SLOTS)]
+    yield slots
+    for slot in slots:
+        slot.note(None)
+
+
+@pytest.mark.parametrize(
+    ("connections", "has_more"),
+    [((2, 1), [True, False]), ((1, 1), [False, False]), ((None, 1), [False, False]), ((0, 1), [False, True])],
+)
+def test_worker_has_more_connections_than_another_that_accepts_some(
+    slots: list[WorkerSlot], connections: tuple[int | None, ...], has_more: list[bool]
+) -> None:
+    for slot, number in zip(slots, connections, strict=True):
         slot.note(number)
-    return found
 
-
-def test_worker_with_more_connections_than_another_is_recognized() -> None:
-    assert [slot.has_more_than_another() for slot in slots(2, 1, 0)] == [True, True, False]
-    assert [slot.has_more_than_another() for slot in slots(1, 1)] == [False, False]
-
-
-def test_worker_that_accepts_nothing_is_ignored_in_the_comparison() -> None:
-    full, one = slots(None, 1)
-    assert not one.has_more_than_another()
-    full.note(0)
-    assert one.has_more_than_another()
-
-
-def test_workers_have_slots_after_any_number_of_replacements() -> None:
-    balancer = Balancer()
-    old, new = balancer.slot(10 * SLOTS), balancer.slot(11 * SLOTS - 1)
-    old.note(1)
-    new.note(0)
-    assert old.has_more_than_another()
-    new.note(None)
-    assert not old.has_more_than_another()
+    assert [slot.has_more_than_another() for slot in slots] == has_more
