@@ -26,8 +26,8 @@ MAX_DEFERRAL = 0.02
 # Seconds for which it then accepts all connections.
 NO_DEFERRAL = 0.2
 
-# The number of connections of each worker, in memory that the worker processes share with the process that forks them.
-# 0 means that there is no worker, or that it accepts no connections; other numbers are greater by 1.
+# The number of connections of each worker, in memory that all worker processes share. A worker that accepts no
+# connections has 0, and any other worker has 1 more than its connections.
 _counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
 
 
