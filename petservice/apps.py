@@ -1,5 +1,5 @@
 from django.apps import AppConfig
-from django.core.checks import Tags, register
+from django.core.checks import register
 
 
 class PetserviceConfig(AppConfig):
@@ -12,4 +12,3 @@ class PetserviceConfig(AppConfig):
 
         register(checks.check_configuration, "petservice")
         register(checks.check_live, "petservice")
-        register(checks.check_tls_files, Tags.security)

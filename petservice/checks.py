@@ -1,8 +1,6 @@
 """System checks that refuse an invalid configuration at start. Each names the variable and shows an example."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -10,17 +8,8 @@ from django.core.checks import CheckMessage, Error
 
 
 def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """Return E001 for each variable that cannot be read, and E002 for an unknown environment."""
-    errors: list[CheckMessage] = [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]
-    if settings.ENVIRONMENT not in ("test", "live"):
-        errors.append(
-            Error(
-                f"PETSERVICE_ENVIRONMENT={settings.ENVIRONMENT!r} is neither test nor live; "
-                "write for example PETSERVICE_ENVIRONMENT=live",
-                id="petservice.E002",
-            )
-        )
-    return errors
+    """Return E001 for each variable that cannot be read."""
+    return [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]
 
 
 def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
@@ -53,20 +42,3 @@ def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
         ),
     ]
     return [Error(text, id=check_id) for wrong, text, check_id in problems if wrong]
-
-
-def check_tls_files(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
-    """Return E008 if one of the two TLS files is missing or cannot be read."""
-    names = ("TLS_CERTFILE", "TLS_KEYFILE")
-    files = {name: os.environ.get(name, "") for name in names}
-    if not any(files.values()):
-        return []
-    return [
-        Error(
-            f"{name}={path!r} is not a readable file; TLS needs both, for example "
-            "TLS_CERTFILE=/etc/petservice/cert.pem TLS_KEYFILE=/etc/petservice/key.pem",
-            id="petservice.E008",
-        )
-        for name, path in files.items()
-        if not (Path(path).is_file() and os.access(path, os.R_OK))
-    ]

@@ -85,6 +85,8 @@ class Readiness:
 
     def known_obstacle(self) -> str | None:
         """Return the obstacle that the last check found, or None if the check is older than _MAX_AGE."""
+        if is_stopping():
+            return _STOPPING
         return self._obstacle if monotonic() - self._checked_at < _MAX_AGE else None
 
     def is_due(self) -> bool:
@@ -92,7 +94,9 @@ class Readiness:
         return monotonic() - self._checked_at >= _INTERVAL
 
     def obstacle(self) -> str:
-        """Return why the database cannot be used, or an empty string. Checks at most once per _INTERVAL."""
+        """Return why the service is not ready, or an empty string. Checks the database at most once per _INTERVAL."""
+        if is_stopping():
+            return _STOPPING
         with self._checking:  # requests during a check wait for its result
             if self.is_due():
                 self._obstacle = _obstacle()
@@ -130,24 +134,19 @@ def unavailable() -> HttpResponse:
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """Return 200 if the database responds and has all migrations and no stop is announced, or else 503."""
-    return _response(_STOPPING if is_stopping() else readiness.obstacle())
+    return probe_response(readiness.obstacle())
 
 
-def renew() -> None:
-    """Check the database if a check is due."""
+def renew() -> str:
+    """Check the database if a check is due, and return why the service is not ready, or an empty string."""
     try:
-        readiness.obstacle()
+        return readiness.obstacle()
     finally:
         connection.close_if_unusable_or_obsolete()
 
 
-def known_response() -> HttpResponse | None:
-    """Return the cached response of `/ready` without its headers, or None if a check must run first."""
-    obstacle = _STOPPING if is_stopping() else readiness.known_obstacle()
-    return None if obstacle is None else _response(obstacle)
-
-
-def _response(obstacle: str) -> HttpResponse:
+def probe_response(obstacle: str) -> HttpResponse:
+    """Return the response of a probe without its standard headers: 200, or 503 if there is an obstacle."""
     if obstacle:
         return error_response(503, obstacle)
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")

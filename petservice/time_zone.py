@@ -39,7 +39,7 @@ def zone(name: str) -> ZoneInfo:
     try:
         return StoreZone(name)
     except (KeyError, ValueError, OSError) as error:  # not in the database, not a name, or a directory
-        raise ValueError(f"There is no time zone {name!r}.") from error
+        raise ValueError("there is no time zone of this name") from error
 
 
 def moment(at: datetime) -> str:

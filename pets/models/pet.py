@@ -19,7 +19,7 @@ class Pet(models.Model):
 
     class Status(models.TextChoices):
         # The API shows a count of each status (store.serializers), so a new status changes the API's contract. It needs
-        # a migration of `pets`, with KeepTriggers (petservice.db.operations), and a migration of `store`.
+        # a migration of `pets` and a migration of `store`.
         AVAILABLE = "available"
         PENDING = "pending"
         SOLD = "sold"

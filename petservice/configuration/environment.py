@@ -5,7 +5,9 @@ mistakes together, instead of one for each start.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
 from environs import Env, EnvValidationError, validate
@@ -16,11 +18,46 @@ from petservice.configuration.secret_key import kept_secret_key
 from petservice.db.url import database_settings
 from petservice.time_zone import zone
 
+_T = TypeVar("_T")
+
 CONFIGURATION_ERRORS: list[str] = []
+
+# Examples for the variables that environs converts, except truth values.
+_EXAMPLES = {"PETSERVICE_DRAIN_SECONDS": "5", "PETSERVICE_AUDIT_DAYS": "730", "WEB_CONCURRENCY": "4", "PORT": "8000"}
 
 env = Env(eager=False)
 
-ENVIRONMENT = env.str("PETSERVICE_ENVIRONMENT", "test")
+
+def _record(name: str, value: str, reason: object, example: str) -> None:
+    CONFIGURATION_ERRORS.append(f"{name}={value!r} cannot be read ({reason}); write for example {name}={example}")
+
+
+def _parsed(name: str, value: str, parse: Callable[[str], _T], example: str, replacement: _T) -> _T:
+    """Return what `parse` makes of a variable. If it raises ValueError, record that and return the replacement."""
+    try:
+        return parse(value)
+    except ValueError as error:
+        _record(name, value, error, example)
+        return replacement
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"it is none of {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _readable_file(path: str) -> str:
+    if not (Path(path).is_file() and os.access(path, os.R_OK)):
+        raise ValueError("it is no readable file, and TLS needs both")
+    return path
+
+
+_NAME = env.str("PETSERVICE_ENVIRONMENT", "test")
+ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", _NAME, _one_of("test", "live"), "live", "test")
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False) or False
 DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or default_data_dir()).absolute()
@@ -52,28 +89,16 @@ except ValueError as error:
 
 # The time zone of staff, in which pages show and read times.
 _ZONE = env.str("PETSERVICE_TIME_ZONE", "") or "UTC"
-try:
-    STORE_TIME_ZONE = zone(_ZONE)
-except ValueError:
-    CONFIGURATION_ERRORS.append(
-        f"PETSERVICE_TIME_ZONE={_ZONE!r} is not the name of a time zone; write for example "
-        "PETSERVICE_TIME_ZONE=Europe/Berlin"
-    )
-    STORE_TIME_ZONE = zone("UTC")
+STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", _ZONE, zone, "Europe/Berlin", zone("UTC"))
 
 # The Redis that counts requests of keys with a rate limit. Without it, no key can have one.
 REDIS_URL = env.str("REDIS_URL", "")
 
 # gunicorn reads the same variable and has the same default.
-FORWARDED_ALLOW_IPS = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
-try:
-    TRUSTED_PROXIES = Proxies.parse(FORWARDED_ALLOW_IPS)
-except ValueError as error:
-    CONFIGURATION_ERRORS.append(
-        f"FORWARDED_ALLOW_IPS={FORWARDED_ALLOW_IPS!r} cannot be read ({error}): name the addresses or networks of "
-        "proxies, for example FORWARDED_ALLOW_IPS=10.0.0.7,10.1.0.0/24"
-    )
-    TRUSTED_PROXIES = Proxies.parse("")
+_PROXIES = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")
+TRUSTED_PROXIES = _parsed(
+    "FORWARDED_ALLOW_IPS", _PROXIES, Proxies.parse, "10.0.0.7,10.1.0.0/24", replacement=Proxies.parse("")
+)
 
 # Seconds for which /ready announces a stop before it begins.
 DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range(min=0, max=600))
@@ -82,38 +107,29 @@ DRAIN_SECONDS = env.float("PETSERVICE_DRAIN_SECONDS", 0, validate=validate.Range
 AUDIT_DAYS = env.int("PETSERVICE_AUDIT_DAYS", 730, validate=validate.Range(min=0, max=36_500))
 
 # `line` for people, `json` for programs. The JSON log also has a line for each request.
-LOG_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
-if LOG_FORMAT not in ("line", "json"):
-    CONFIGURATION_ERRORS.append(
-        f"PETSERVICE_LOG_FORMAT={LOG_FORMAT!r} is neither line nor json; write for example PETSERVICE_LOG_FORMAT=json"
-    )
-    LOG_FORMAT = "line"
+_FORMAT = env.str("PETSERVICE_LOG_FORMAT", "") or ("json" if LIVE else "line")
+LOG_FORMAT = _parsed("PETSERVICE_LOG_FORMAT", _FORMAT, _one_of("line", "json"), "json", "line")
 
 # The address of a separate listener for /metrics. There is none by default.
-METRICS_BIND = env.str("METRICS_BIND", "")
-METRICS_ADDRESS: tuple[str, int] | None = None
-try:
-    METRICS_ADDRESS = host_and_port(METRICS_BIND) if METRICS_BIND else None
-except ValueError as error:
-    CONFIGURATION_ERRORS.append(
-        f"METRICS_BIND={METRICS_BIND!r} cannot be read ({error}): write an address and a port, "
-        "for example METRICS_BIND=127.0.0.1:9100"
-    )
+_BIND = env.str("METRICS_BIND", "")
+METRICS_ADDRESS = _parsed("METRICS_BIND", _BIND, host_and_port, "127.0.0.1:9100", ("", 0)) if _BIND else None
 
 # The accounts that must set up a second factor: none, those that may change API keys or accounts, or all.
-SECOND_FACTOR = env.str("PETSERVICE_SECOND_FACTOR", "") or "off"
-if SECOND_FACTOR not in ("off", "keys", "all"):
-    CONFIGURATION_ERRORS.append(
-        f"PETSERVICE_SECOND_FACTOR={SECOND_FACTOR!r} is none of off, keys and all; "
-        "write for example PETSERVICE_SECOND_FACTOR=keys"
-    )
-    SECOND_FACTOR = "all"
+_FACTOR = env.str("PETSERVICE_SECOND_FACTOR", "") or "off"
+SECOND_FACTOR = _parsed("PETSERVICE_SECOND_FACTOR", _FACTOR, _one_of("off", "keys", "all"), "keys", "all")
+
+# The files with which the service itself uses TLS.
+_TLS_FILES = {name: env.str(name, "") for name in ("TLS_CERTFILE", "TLS_KEYFILE")}
+for _name, _path in _TLS_FILES.items():
+    if any(_TLS_FILES.values()):
+        _parsed(_name, _path, _readable_file, f"/etc/petservice/{_name.lower()}.pem", "")
+
+# gunicorn reads these two itself.
+env.int("WEB_CONCURRENCY", 1, validate=validate.Range(min=1, max=9999))
+env.int("PORT", 8000, validate=validate.Range(min=1, max=65535))
 
 try:
     env.seal()
 except EnvValidationError as error:
-    CONFIGURATION_ERRORS += [
-        f"{name}={os.environ.get(name)!r} cannot be read ({' '.join(map(str, messages))}); "
-        "see petservice/docs/configuration.md"
-        for name, messages in error.error_messages.items()  # type: ignore[union-attr]  # seal() raises with a mapping
-    ]
+    for _name, _messages in error.error_messages.items():  # type: ignore[union-attr]  # seal() raises with a mapping
+        _record(_name, os.environ[_name], " ".join(map(str, _messages)), _EXAMPLES.get(_name, "1"))

@@ -15,10 +15,9 @@ class Backend(Protocol):
 
     # Whether the database is a file that belongs to this service alone.
     is_embedded: bool
-    # Whether requests on the event loop never wait inside a statement, so that they can share one connection.
-    shares_connection: bool
-    # Whether a write by other methods than those below blocks its thread. Such a write must not run on an event loop.
-    writes_block: bool
+    # Whether a statement blocks its thread until it ends. Then requests on the event loop share one connection, and
+    # must not write by other methods than those below.
+    statements_block: bool
     # Whether this connection serves an event loop. The creator of the connection sets it before the first use.
     serves_event_loop: bool
     # Whether the driver returns the values that models hold, so that Django's converters are not needed.
@@ -59,7 +58,7 @@ class Backend(Protocol):
     def write_unless_locked(self, function: Callable[[], object], *, timeout: float) -> None:
         """Run a function that writes in a transaction, or not at all if a lock on the database is not free in time.
 
-        `timeout` is in seconds. Must not run on an event loop if writes block.
+        `timeout` is in seconds. Must not run on an event loop if statements block.
         """
 
     def copy_rows(

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from petservice.client_address import client_address
 from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.redaction import without_keys
-from petservice.paths import HEALTH, STATIC
+from petservice.paths import PROBES, STATIC
 
 if TYPE_CHECKING:
     from petservice.monitoring.metrics import Metrics  # to be imported only where metrics are configured
@@ -43,6 +43,7 @@ class AccessRecord:
         self.started = time.monotonic()
         self.method = method if method in METHODS else OTHER
         self.route = NO_ROUTE
+        # The status of the response, once that has begun.
         self.status = 0
         self.request_id = ""
         # The prefix of the API key, if the key was valid.
@@ -62,15 +63,11 @@ class AccessRecord:
             self.route = _shown(request.resolver_match.route)
         elif request.path_info.startswith(STATIC):  # WhiteNoise serves these without a URL pattern
             self.route = STATIC
-        elif request.path_info == HEALTH and self.method in ("GET", "HEAD"):  # the server may answer it without Django
-            self.route = HEALTH
+        elif request.path_info in PROBES and self.method in ("GET", "HEAD"):  # the server answers them without Django
+            self.route = request.path_info
         key = getattr(request, "auth", None)
         if key is not None:
             self.key_prefix = key.prefix
-
-    def responded(self, status: int) -> None:
-        """Record the status of a response that has begun."""
-        self.status = status
 
 
 class AccessLog:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Exporter:
-    """A server of the metrics on its own address, with prometheus_client's own HTTP server."""
+    """A server of the metrics on its own address, with prometheus_client's own HTTP server, and their collector."""
 
     def __init__(self, host: str, port: int) -> None:
         """Start to serve. Raises OSError if the address cannot be bound."""
@@ -30,7 +30,7 @@ class Exporter:
         # Workers are forks of this process and inherit any lock that a scrape's thread holds at that moment. So this
         # thread must not take a lock that workers use. A separate registry with a collector of files takes none.
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self._folder))
+        registry.register(self)
         self._server, _ = start_http_server(port, host, registry)
         _make(self._folder)  # only now, because the owner of the address owns the folder; it may hold old files
         for file in self._folder.glob("*.db"):
@@ -52,12 +52,8 @@ class Exporter:
         self._server.server_close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-
-class _Collector:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
     def collect(self) -> "Iterable[Metric]":
+        """Yield the sums over all workers, and a metric of the program itself, as a collector of prometheus_client."""
         from prometheus_client.core import InfoMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
 

@@ -7,7 +7,9 @@ import atexit
 import os
 import select
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+
+from petservice.monitoring.logs import lost_lines
 
 # Seconds between two writes. Waking the thread for each line would cost more than the line itself.
 WRITE_INTERVAL = 0.05
@@ -24,9 +26,8 @@ class LineWriter:
     longer than the kernel writes atomically (select.PIPE_BUF).
     """
 
-    def __init__(self, descriptor: int, lost_lines: Callable[[int], str]) -> None:
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lost_lines = lost_lines
         self._lock = threading.Lock()
         self._lines: list[bytes] = []
         self._size = 0
@@ -80,7 +81,7 @@ class LineWriter:
             lines, self._lines = self._lines, []
             self._size = 0
             if self._lost:
-                lines.append(f"{self._lost_lines(self._lost)}\n".encode())
+                lines.append(f"{lost_lines(self._lost)}\n".encode())
                 self._lost = 0
         return lines
 

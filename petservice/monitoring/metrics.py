@@ -5,20 +5,9 @@ nothing may import this module earlier.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
-
-
-class Pool(Protocol):
-    """A pool of greenlets or threads, of which some are in use."""
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def in_use(self) -> int: ...
-
 
 REQUESTS = Counter(
     "petservice_http_requests", "Finished requests by route, method and status.", ["route", "method", "status"]
@@ -66,9 +55,9 @@ class Metrics:
         series[1].observe(seconds)
 
     def sample(
-        self, *, connections: int, in_flight: int, greenlets: Mapping[str, Pool], threads: Mapping[str, Pool]
+        self, *, connections: int, in_flight: int, greenlets: Mapping[str, Any], threads: Mapping[str, Any]
     ) -> None:
-        """Set the gauges to the current numbers."""
+        """Set the gauges to the current numbers. The pools are those of petservice.server."""
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in greenlets.items():

@@ -66,7 +66,7 @@ class Application:
         database = backend()
         self._handler = handler
         self._call_timeout = database.call_timeout
-        self._writes_block = database.writes_block
+        self._statements_block = database.statements_block
         self._inserts = _insert_requests()
         # Separate pools, so that reads never queue behind writes.
         self.greenlets = {
@@ -86,7 +86,7 @@ class Application:
         self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "pieces")}
         self._public = PublicResponses(handler)
         self._anonymous = AnonymousPages(self._public)
-        self._probes = Probes(handler, self._public, self.threads["readiness"], database.call_timeout)
+        self._probes = Probes(self.threads["readiness"], database.call_timeout)
 
     def close(self) -> None:
         """Close the database connections of the greenlets. No request may follow."""
@@ -134,21 +134,21 @@ class Application:
         except Exception as error:
             # gunicorn refuses invalid headers before it sends anything, and would respond in HTML.
             await send_response(send, request.method, self._failed(request, error), record)
-        if not request.is_for_api and request.path_info != READINESS:  # its check may still run after its timeout
+        if not request.is_for_api:
             request.release()
 
     async def _response(self, request: Request, receive: Receive) -> Response:
-        path = request.path_info
+        path, is_read = request.path_info, request.method in ("GET", "HEAD")
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
             return whole(error_response_for(417, request_id_of(request.META)))
-        if not request.is_for_api and path != READINESS:
+        if not request.is_for_api and not (path == READINESS and is_read):
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
-        if path == HEALTH and request.method in ("GET", "HEAD") and not settings.DEBUG:  # DEBUG has a browsable API
+        if path == READINESS:
+            return await self._probes.readiness(request)
+        if path == HEALTH and is_read and not settings.DEBUG:  # DEBUG has a browsable API
             return await self._probes.health(request)
-        if request.is_for_api:
-            return await self._api_response(request)
-        return await self._probes.readiness(request)
+        return await self._api_response(request)
 
     def _client_kind(self, request: Request) -> str:
         if request.path_info in PROBES:
@@ -181,7 +181,7 @@ class Application:
 
     async def _call_of_api(self, kind: str, request: Request) -> Response:
         only_inserts = (request.method, request.path_info) in self._inserts
-        if settings.DEBUG or (self._writes_block and kind == "writes" and not only_inserts):
+        if settings.DEBUG or (self._statements_block and kind == "writes" and not only_inserts):
             return await self._on_thread("pages" if kind == "reads" else kind, request)
         return whole(await self.greenlets[kind].call(partial(self._handler.api_response, request)))
 

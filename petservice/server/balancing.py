@@ -7,13 +7,14 @@ clients, which then wait for each other while the other worker is idle.
 import asyncio
 import mmap
 import socket
-import ssl
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
+from petservice.client_address import Proxies
+from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
 from petservice.server.priority import KNOWN, LISTENER, STRANGER
+from petservice.server.protocol import Connection
 
 # Number of slots for worker processes. A worker's slot follows from its age, so two running workers share a slot only
 # after many restarts. They are then balanced less evenly.
@@ -25,63 +26,37 @@ MAX_DEFERRAL = 0.02
 # Seconds for which it then accepts all connections.
 NO_DEFERRAL = 0.2
 
+# The number of connections of each worker, in memory that all worker processes share. A worker that accepts no
+# connections has 0, and any other worker has 1 more than its connections.
+_counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
+
 
 class WorkerSlot:
-    """The number of connections of one worker, in memory that all workers share."""
+    """The number of connections of one worker, which all workers see."""
 
-    def __init__(self, counts: memoryview, slot: int) -> None:
-        self._counts = counts
-        self._slot = slot
+    def __init__(self, age: int) -> None:
+        """Use the slot of the worker with this age: gunicorn's running number of the worker."""
+        self._slot = age % SLOTS
 
     def note(self, connections: int | None) -> None:
         """Publish this worker's number of connections, or None if it accepts no more."""
-        # 0 means that there is no worker, or that it accepts no connections.
-        self._counts[self._slot] = 0 if connections is None else connections + 1
+        _counts[self._slot] = 0 if connections is None else connections + 1
 
     def has_more_than_another(self) -> bool:
         """Return whether another worker that accepts connections has fewer."""
-        own = self._counts[self._slot]
-        return any(0 < count < own for count in self._counts.tolist())
-
-
-class Balancer:
-    """The slots of all workers, which the master process creates before it forks them."""
-
-    def __init__(self) -> None:
-        self._counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
-
-    def slot(self, age: int) -> WorkerSlot:
-        """Return the slot of the worker with this age: gunicorn's running number of the worker."""
-        return WorkerSlot(self._counts, age % SLOTS)
+        own = _counts[self._slot]
+        return any(0 < count < own for count in _counts.tolist())
 
 
 class Acceptor:
     """An acceptor of one worker's connections, up to a limit; others wait in the kernel or go to other workers."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        listeners: list[socket.socket],
-        slot: WorkerSlot,
-        limit: int,
-        connect: Callable[[], asyncio.Protocol],
-        log: Any,
-        *,
-        tls: ssl.SSLContext | None,
-        tls_timeout: float,
-        set_kind: Callable[[int, str], None],  # of the client that a socket belongs to
-        is_proxy: Callable[[str], bool],
-    ) -> None:
-        self._loop = loop
-        self._listeners = listeners
-        self._slot = slot
-        self._limit = limit
-        self._connect = connect
-        self._log = log
-        self._tls = tls
-        self._tls_timeout = tls_timeout if tls else None
-        self._set_kind = set_kind
-        self._is_proxy = is_proxy
+    def __init__(self, worker: Any, proxies: Proxies) -> None:
+        """Create the acceptor of an EventLoopWorker. Connections of these proxies are not limited."""
+        self._worker = worker
+        self._listeners = [listener.sock for listener in worker.sockets]
+        self._proxies = proxies
+        self._set_kind = worker.sockets_by_priority.set_kind
         # The address of each connection, by its socket, and how many connections each address has.
         self._addresses: dict[int, str] = {}
         self._of_address: Counter[str] = Counter()
@@ -94,14 +69,14 @@ class Acceptor:
         self._deferring_since: float | None = None
         self._no_deferral_until = 0.0
         self._handshakes: set[asyncio.Task[None]] = set()
-        for listener in listeners:
+        for listener in self._listeners:
             listener.setblocking(False)
-            set_kind(listener.fileno(), LISTENER)
+            self._set_kind(listener.fileno(), LISTENER)
 
     def listen(self) -> None:
         """Accept connections if the limit is not reached."""
-        has_room = not self._is_stopped and self.open < self._limit
-        self._slot.note(self.open if has_room else None)
+        has_room = not self._is_stopped and self.open < self._worker.cfg.worker_connections
+        self._worker.slot.note(self.open if has_room else None)
         self._watch(has_room and self._deferral is None)
 
     def stop(self) -> None:
@@ -127,9 +102,9 @@ class Acceptor:
             self._is_watching = watches
             for listener in self._listeners:
                 if watches:
-                    self._loop.add_reader(listener, self._accept, listener)
+                    self._worker.loop.add_reader(listener, self._accept, listener)
                 else:
-                    self._loop.remove_reader(listener)
+                    self._worker.loop.remove_reader(listener)
 
     def _accept(self, listener: socket.socket) -> None:
         if self._defers():
@@ -140,12 +115,12 @@ class Acceptor:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:  # for example too many open files; the worker tries again within a second
-            self._log.error("No connection could be accepted: %s", error)
-            self._slot.note(None)
+            self._worker.log.error("No connection could be accepted: %s", error)
+            self._worker.slot.note(None)
             self._watch(False)
             return
         address = peer[0] if isinstance(peer, tuple) else ""  # a unix socket has no address
-        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and address and not self._is_proxy(address):
+        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and address and not self._proxies.trusts(address):
             accepted.close()
             return
         self._addresses[accepted.fileno()] = address
@@ -154,14 +129,14 @@ class Acceptor:
         self._set_kind(accepted.fileno(), STRANGER)  # until its first request
         self.open += 1
         self.listen()
-        handshake = self._loop.create_task(self._begin(accepted))
+        handshake = self._worker.loop.create_task(self._begin(accepted))
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
 
     def _defers(self) -> bool:
         """Return whether to leave the next connection to a worker that has fewer, for MAX_DEFERRAL at most."""
-        now = self._loop.time()
-        if now < self._no_deferral_until or not self._slot.has_more_than_another():
+        now = self._worker.loop.time()
+        if now < self._no_deferral_until or not self._worker.slot.has_more_than_another():
             self._deferring_since = None
             return False
         if self._deferring_since is None:
@@ -171,7 +146,7 @@ class Acceptor:
             self._no_deferral_until = now + NO_DEFERRAL
             self._deferring_since = None
             return False
-        self._deferral = self._loop.call_later(DEFERRAL_INTERVAL, self._look_again)
+        self._deferral = self._worker.loop.call_later(DEFERRAL_INTERVAL, self._look_again)
         self._watch(False)
         return True
 
@@ -182,8 +157,11 @@ class Acceptor:
     async def _begin(self, accepted: socket.socket) -> None:
         descriptor = accepted.fileno()
         try:
-            await self._loop.connect_accepted_socket(
-                self._connect, accepted, ssl=self._tls, ssl_handshake_timeout=self._tls_timeout
+            await self._worker.loop.connect_accepted_socket(
+                partial(Connection, self._worker),
+                accepted,
+                ssl=self._worker.tls,
+                ssl_handshake_timeout=REQUEST_TIMEOUT if self._worker.tls else None,
             )
         except (OSError, asyncio.CancelledError):  # not TLS, or disconnected before the handshake
             accepted.close()

@@ -32,7 +32,7 @@ class GreenletPool:
         self.size = size
         first = _connection()
         self._greenlets = [
-            PooledGreenlet(self, first if first.shares_connection or number == 0 else _connection())
+            PooledGreenlet(self, first if first.statements_block or number == 0 else _connection())
             for number in range(size)
         ]
         self._free = self._greenlets.copy()

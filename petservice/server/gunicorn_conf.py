@@ -12,7 +12,7 @@ from typing import Any
 
 from petservice.monitoring.exporter import Exporter
 from petservice.server import limits
-from petservice.server.balancing import Balancer
+from petservice.server.balancing import WorkerSlot
 from petservice.server.drain import drain_first, stop_gracefully_on_interrupt, stop_quickly_on_quit
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
@@ -48,7 +48,6 @@ asgi_disconnect_grace_period = 0
 errorlog = "-"
 logger_class = "petservice.server.logger.ServiceLogger"
 
-_balancer = Balancer()
 _exporter: Exporter | None = None
 
 
@@ -91,7 +90,7 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 
 def pre_fork(server: Any, worker: Any) -> None:
     """Prepare a new worker, in the master process."""
-    worker.slot = _balancer.slot(worker.age)
+    worker.slot = WorkerSlot(worker.age)
     worker.signals_before = server.SIG_QUEUE.qsize()
 
 

@@ -149,7 +149,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         access_log = self.worker.asgi.access_log
         record = self.scope.get(ACCESS_RECORD)
         if record is not None:  # the application will write this record
-            record.responded(status)
+            record.status = status
         elif access_log is not None:
             peer = self.transport.get_extra_info("peername")
             access_log.refused(status, request_id, peer[0] if peer else "", self.began or time.monotonic())

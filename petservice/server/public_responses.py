@@ -11,19 +11,19 @@ from django.conf import settings
 
 from petservice.api.responses import request_id_of
 from petservice.handler import Handler
-from petservice.paths import ADMIN, DOCUMENT, PAGES, READINESS, STATIC
+from petservice.paths import ADMIN, DOCUMENT, PAGES, STATIC
 from petservice.server.limits import MAX_PUBLIC_BYTES
 from petservice.server.requests import Request
 from petservice.server.responses import Headers, Response
 
-# The path or UNKNOWN, the relevant part of the query or of the state, the scheme, and the Host header.
+# The path or UNKNOWN, the relevant part of the query, the scheme, and the Host header.
 Key = tuple[str, str, str, str]
 
 UNKNOWN = "unknown"
 LOGIN_REDIRECT = "redirect to the login"
 REJECTED_LOGIN = "rejected login"
 # Statuses of cached responses, where they are not just 200.
-_STATUSES = {UNKNOWN: (404,), LOGIN_REDIRECT: (302,), REJECTED_LOGIN: (429,), READINESS: (200, 503)}
+_STATUSES = {UNKNOWN: (404,), LOGIN_REDIRECT: (302,), REJECTED_LOGIN: (429,)}
 # Estimated size of a cached response without its body, in bytes.
 _OVERHEAD = 4096
 

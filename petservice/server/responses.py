@@ -41,7 +41,7 @@ async def send_response(
     status, headers, body = response
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
-        record.responded(status)
+        record.status = status
     if method == "HEAD":
         body = b""
     sent = 0

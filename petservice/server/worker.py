@@ -26,9 +26,8 @@ from gunicorn.workers.gasgi import ASGIWorker
 
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.line_writer import LineWriter
-from petservice.monitoring.logs import lost_lines
 from petservice.server.balancing import Acceptor, WorkerSlot
-from petservice.server.limits import LAST_REQUEST_TIMEOUT, REQUEST_TIMEOUT
+from petservice.server.limits import LAST_REQUEST_TIMEOUT
 from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
 
@@ -42,7 +41,6 @@ CHECK_INTERVAL = 1.0
 class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
     """A worker process that serves the application of petservice.server.asgi on one event loop."""
 
-    connection_class = Connection
     # The master sets it before the worker starts, see gunicorn_conf.
     slot: WorkerSlot
     # Whether each response is the last one of its connection. gunicorn's `alive` must stay true during the stop.
@@ -52,7 +50,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
     def init_process(self) -> None:
         self.connections: set[Connection] = set()
         # Here, because an error now ends the start. Later, gunicorn would continue without TLS.
-        self._tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
+        self.tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
         # On gunicorn's own class, because it stores the result on the class that runs the check.
         ASGIProtocol._check_h1c_protocol_available()
         # Otherwise all workers would generate the same random numbers as the process that was forked.
@@ -81,7 +79,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
         lines = metrics = None
         if settings.LOG_FORMAT == "json":
-            lines = LineWriter(sys.stderr.fileno(), lost_lines)
+            lines = LineWriter(sys.stderr.fileno())
             for handler in (*logging.root.handlers, *self.log.error_log.handlers):
                 # Only handlers that write to standard error.
                 if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
@@ -96,18 +94,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         from django.conf import settings
 
         self._stopping = asyncio.Event()
-        self.acceptor = Acceptor(
-            self.loop,
-            [listener.sock for listener in self.sockets],
-            self.slot,
-            self.cfg.worker_connections,
-            lambda: self.connection_class(self),
-            self.log,
-            tls=self._tls,
-            tls_timeout=REQUEST_TIMEOUT,
-            set_kind=self.sockets_by_priority.set_kind,
-            is_proxy=settings.TRUSTED_PROXIES.trusts,
-        )
+        self.acceptor = Acceptor(self, settings.TRUSTED_PROXIES)
         while self.alive and not self.is_stopping and self.ppid == os.getppid():
             # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
             # exempt: it blocks while the database does not respond, and replacing the worker would not help.

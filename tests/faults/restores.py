@@ -18,9 +18,9 @@ NAME = "petservice.sqlite3"
 PETS = "SELECT name FROM pets_pet ORDER BY name"
 
 
-def command(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
-    """Start a management command on the database in `folder`."""
-    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)}
+def command(folder: Path, *arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
+    """Start a management command, by default on the database in `folder`."""
+    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)} | variables
     line = [sys.executable, "manage.py", *arguments]
     return subprocess.Popen(
         line,
@@ -34,9 +34,9 @@ def command(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def run(folder: Path, *arguments: str | Path) -> tuple[int, str]:
+def run(folder: Path, *arguments: str | Path, **variables: str) -> tuple[int, str]:
     """Run a management command; its exit status and what it says."""
-    with command(folder, *arguments) as process:
+    with command(folder, *arguments, **variables) as process:
         output, _ = process.communicate(timeout=60)
     return process.returncode, output
 

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.documents import block
+from tests.faults import restores
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, running_load
 from tests.faults.restores import NAME, call, damage
@@ -203,14 +204,17 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> 
     assert {*tmp_path.iterdir()} - before <= {tmp_path / "secret_key"}
 
 
-def test_postgresql_is_backed_up_by_its_own_tool(tmp_path: Path) -> None:
-    command = [sys.executable, "manage.py", "backup_database", str(tmp_path / "pets.backup")]
-    environment = os.environ | {
-        "DATABASE_URL": "postgres://ada@127.0.0.1:1/pets",
-        "PETSERVICE_DATA_DIR": str(tmp_path),
-    }
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("backup_database", 'pg_dump --format=custom --file=FILE "$DATABASE_URL"'),
+        ("restore_database", "pg_restore --exit-on-error"),
+    ],
+)
+def test_postgresql_is_left_to_its_own_tool(tmp_path: Path, name: str, tool: str) -> None:
+    status, output = restores.run(
+        tmp_path, name, tmp_path / "pets.backup", DATABASE_URL="postgres://ada@127.0.0.1:1/pets"
+    )
 
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-    assert ended.returncode == 1
-    assert 'PostgreSQL has its own tool: pg_dump --format=custom --file=FILE "$DATABASE_URL"' in ended.stderr
+    assert status == 1
+    assert f"PostgreSQL has its own tool: {tool}" in output

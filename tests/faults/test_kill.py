@@ -3,12 +3,10 @@
 import os
 import random
 import signal
-import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from tests.faults.conftest import Outcome
@@ -21,20 +19,14 @@ pytestmark = pytest.mark.faults
 TIMES = 10
 # Fewer, because each start of the service takes about as long as everything else between two of them.
 STARTS = 4
+# The stored count of available pets, and their actual number.
+STORED_AND_ACTUAL_COUNT = """
+SELECT (SELECT sum(count) FROM store_inventorycounter WHERE status = 'available'),
+(SELECT count(*) FROM pets_pet WHERE status = 'available')
+"""
 
 
-def stored_and_actual_count(url: str) -> tuple[int, int]:
-    """Return the stored count of available pets, and their actual number."""
-    stored = "SELECT sum(count) FROM store_inventorycounter WHERE status = 'available'"
-    counted = "SELECT count(*) FROM pets_pet WHERE status = 'available'"
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
-            return database.execute(stored).fetchone()[0], database.execute(counted).fetchone()[0]
-    with psycopg.connect(url) as server:
-        return server.execute(stored).fetchone()[0], server.execute(counted).fetchone()[0]
-
-
-def check_pets(service: Service, key: str, load: Load, url: str) -> tuple[list[str], str]:
+def check_pets(service: Service, key: str, load: Load) -> tuple[list[str], str]:
     """Return the names of lost pets and a summary, and fail if a retry created a second pet or a count is wrong."""
     with service.client(key) as client:
         pets = all_pets(client)
@@ -43,7 +35,7 @@ def check_pets(service: Service, key: str, load: Load, url: str) -> tuple[list[s
     assert [name for name, ids in pets.items() if len(ids) > 1] == []
     number = len(pets)
     assert inventory == {"available": number, "pending": 0, "sold": 0}
-    assert stored_and_actual_count(url) == (number, number)
+    assert service.execute(STORED_AND_ACTUAL_COUNT) == [(number, number)]
     assert "corrected" not in service.manage("reconcile_inventory")
     unacknowledged = len(pets.keys() - load.created.keys())
     return lost(load, pets), f"{load.summary()}; {unacknowledged} pets without a response"
@@ -61,7 +53,7 @@ def test_killed_worker_loses_no_acknowledged_pet(
                 os.kill(random.choice(before), signal.SIGKILL)
                 wait_until(lambda before=before: set(service.workers()) != set(before) and len(service.workers()) == 2)
             load.wait_for(50)
-        gone, saw = check_pets(service, key, load, database_url)
+        gone, saw = check_pets(service, key, load)
         kind = database_url.partition(":")[0]
         report(Outcome(f"a worker killed, {kind}", TIMES, saw, len(gone)))
 
@@ -85,6 +77,6 @@ def test_killed_service_starts_again_without_losing_acknowledged_pets(
                 assert service.process.wait(timeout=10) == -signal.SIGKILL
                 service = start()
             load.wait_for(50)
-        gone, saw = check_pets(service, key, load, database_url)
+        gone, saw = check_pets(service, key, load)
         kind = database_url.partition(":")[0]
         report(Outcome(f"all processes killed, {kind}", STARTS, saw, len(gone)))

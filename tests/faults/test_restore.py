@@ -262,13 +262,3 @@ def test_root_does_not_restore_for_another_account(tmp_path: Path, backup: Path)
 
     assert "belongs to daemon: run this command as that account" in refusal(tmp_path, backup)
     assert files(tmp_path) == {}
-
-
-def test_postgresql_is_left_to_its_own_tool(tmp_path: Path, backup: Path) -> None:
-    environment = os.environ | {"DATABASE_URL": "postgres://ada@127.0.0.1:1/pets", "PETSERVICE_DATA_DIR": str(tmp_path)}
-    line = [sys.executable, "manage.py", "restore_database", backup]
-
-    ended = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-    assert ended.returncode == 1
-    assert "pg_restore --exit-on-error" in ended.stderr

@@ -14,7 +14,6 @@ import pytest
 
 from petservice.monitoring import line_writer
 from petservice.monitoring.line_writer import LIMIT, LineWriter
-from petservice.monitoring.logs import lost_lines
 from tests.databases import migrated_database_url
 from tests.service import ROOT, SERVE, TLS, free_port, responds
 from tests.waiting import wait_until
@@ -57,7 +56,7 @@ def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: 
 def test_lines_beyond_the_buffer_limit_are_lost_and_counted() -> None:
     read, write = os.pipe()
     line = b"x" * 999 + b"\n"
-    writer = LineWriter(write, lost_lines)
+    writer = LineWriter(write)
     written = 3 * LIMIT // len(line)
     for _ in range(written):
         writer.write_line(line)
@@ -84,7 +83,7 @@ def test_pipe_that_another_process_makes_non_blocking_gets_complete_lines() -> N
     read, write = os.pipe()
     os.set_blocking(write, False)
     line = b"x" * 999 + b"\n"
-    writer = LineWriter(write, lost_lines)
+    writer = LineWriter(write)
     for _ in range(200):  # more than the 64 KB of a pipe
         writer.write_line(line)
     wait_until(lambda: not select.select([], [write], [], 0)[1])
@@ -103,7 +102,7 @@ def test_pipe_that_another_process_makes_non_blocking_gets_complete_lines() -> N
 def test_closed_pipe_stops_no_writer() -> None:
     read, write = os.pipe()
     os.close(read)
-    writer = LineWriter(write, lost_lines)
+    writer = LineWriter(write)
     writer.write_line(b"early\n")
     writer.close()
     writer.write_line(b"late\n")
@@ -113,7 +112,7 @@ def test_closed_pipe_stops_no_writer() -> None:
 def test_end_of_the_process_does_not_wait_for_a_reader_that_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_writer, "FLUSH_TIMEOUT", 0.1)
     read, write = os.pipe()
-    writer = LineWriter(write, lost_lines)
+    writer = LineWriter(write)
     writer.write_line(b"x" * 100_000 + b"\n")
     writer.close()
     late = threading.Thread(target=writer.write_line, args=[b"late\n"], daemon=True)

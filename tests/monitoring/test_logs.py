@@ -14,10 +14,9 @@ import pytest
 from petservice.monitoring.logs import JSONFormatter
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
-from tests.server.connections import Client, get
+from tests.server.connections import get, response_to
 from tests.server.services import booted_workers, service_with_test_endpoints
 from tests.service import ROOT
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
@@ -46,18 +45,6 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
 
 
 @pytest.mark.long
-def test_blocked_worker_logs_its_stack_in_one_line(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, "--timeout", "2", PETSERVICE_LOG_FORMAT="json") as service:
-        observed = Observed(service, "", "")
-        with Client(service) as client:
-            client.send(get("/hanging"))
-            wait_until(
-                lambda: [line for line in observed.lines() if line.get("message", "").startswith("Worker timed out")]
-            )
-            assert "endpoints.py" in observed.service.log.read_text()
-
-
-@pytest.mark.long
 def test_a_log_file_of_gunicorn_keeps_the_lines_of_workers(tmp_path: Path) -> None:
     file = tmp_path / "gunicorn.log"
     with service_with_test_endpoints(tmp_path, "--log-file", str(file), PETSERVICE_LOG_FORMAT="json"):
@@ -75,9 +62,7 @@ def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
 
 def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:
     with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
-        with Client(service) as client:
-            client.send(get("/v1/crash", b"X-Request-ID: order-8"))
-            assert client.response().status == 500
+        assert response_to(service, get("/v1/crash", b"X-Request-ID: order-8")).status == 500
         (worker,) = booted_workers(service)
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)

@@ -1,6 +1,5 @@
-"""Existing databases can be upgraded: that of the last release, and one whose tables already have triggers."""
+"""The database of the last release can be upgraded."""
 
-import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -10,19 +9,9 @@ import psycopg
 import pytest
 
 from tests.databases import fresh_database_url
-from tests.service import Service, log_in, running_service
+from tests.service import log_in, running_service
 
 RELEASED = Path(__file__).parent / "released"
-
-
-@pytest.mark.once
-@pytest.mark.long
-def test_migrations_that_came_after_the_triggers_keep_them(tmp_path: Path) -> None:
-    environment = os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/petservice.sqlite3"}
-    database = Service("", None, tmp_path / "log", environment)
-
-    database.manage("migrate", "store")  # creates the triggers, after only the first migrations of pets
-    database.manage("migrate")
 
 
 def load_released(url: str) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.running.checkout import copy_checkout
-from tests.service import ROOT, free_port
+from tests.service import ROOT, free_port, make_certificate
 
 pytestmark = [
     pytest.mark.once,
@@ -128,9 +128,7 @@ def test_every_command_works_in_an_empty_tree(tmp_path: Path) -> None:
 def test_haproxy_accepts_its_configuration(tmp_path: Path) -> None:
     if not shutil.which("haproxy"):
         pytest.skip("needs Debian's haproxy")
-    key, certificate = (tmp_path / name for name in ("key", "certificate"))
-    make = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -keyout {key} -out {certificate}"
-    subprocess.run(make.split(), check=True, capture_output=True)
+    certificate, key = make_certificate(tmp_path)
     pem = tmp_path / "pets.pem"
     pem.write_text(key.read_text() + certificate.read_text())
     configuration = (CONTAINERFILE.parent / "haproxy.cfg").read_text().replace("/etc/haproxy/pets.pem", str(pem))

@@ -158,17 +158,6 @@ def test_curl_lines_on_the_home_page_work(service: Service, service_key: str) ->
 
 
 @pytest.mark.once
-def test_head_has_the_headers_of_get_and_no_body(service: Service) -> None:
-    with service.client() as client:
-        for address in ("/", "/docs"):
-            get, head = client.get(address), client.head(address)
-
-            assert (head.status_code, head.content) == (200, b"")
-            for name in ("Content-Type", "Content-Length"):
-                assert head.headers[name] == get.headers[name]
-
-
-@pytest.mark.once
 @pytest.mark.parametrize("address", PAGES)
 def test_every_file_that_a_page_names_exists(service: Service, address: str) -> None:
     with service.client() as client:
@@ -180,12 +169,3 @@ def test_every_file_that_a_page_names_exists(service: Service, address: str) -> 
         assert "" not in files
         assert client.get(icon).headers["Content-Type"] == "image/svg+xml"
         assert {client.get(file).status_code for file in files} == {200}
-
-
-def test_cached_static_file_is_not_sent_again(service: Service) -> None:
-    with service.client() as client:
-        seen = client.get("/static/petservice/front.css")
-        again = client.get("/static/petservice/front.css", headers={"If-Modified-Since": seen.headers["Last-Modified"]})
-
-    assert (seen.status_code, again.status_code) == (200, 304)
-    assert "Content-Length" not in again.headers

@@ -24,30 +24,25 @@ def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> 
 
 
 INVALID = {
-    "DEBUG": ("maybe", "DEBUG='maybe' cannot be read"),
-    "PETSERVICE_REQUIRE_HTTPS": ("maybe", "PETSERVICE_REQUIRE_HTTPS='maybe' cannot be read"),
-    "FORWARDED_ALLOW_IPS": ("10.0.0.1/24", "FORWARDED_ALLOW_IPS='10.0.0.1/24' cannot be read"),
-    "METRICS_BIND": ("9100", "METRICS_BIND='9100' cannot be read (it is no address with a port)"),
-    "PETSERVICE_LOG_FORMAT": ("xml", "PETSERVICE_LOG_FORMAT='xml' is neither line nor json"),
-    "PETSERVICE_SECOND_FACTOR": ("yes", "PETSERVICE_SECOND_FACTOR='yes' is none of off, keys and all"),
-    "PETSERVICE_TIME_ZONE": (
-        "Berlin",
-        "PETSERVICE_TIME_ZONE='Berlin' is not the name of a time zone",
-    ),
-    "PETSERVICE_ENVIRONMENT": ("staging", "PETSERVICE_ENVIRONMENT='staging' is neither test nor live"),
-    "DATABASE_URL": ("mysql://ada:Tr0ub4dor@localhost/pets", "DATABASE_URL begins with 'mysql://', but only SQLite"),
-    "WEB_CONCURRENCY": ("abc", "WEB_CONCURRENCY='abc' is not a number of worker processes"),
-    "PORT": ("http", "PORT='http' is not a port from 1 to 65535; write for example PORT=8000"),
-    "TLS_CERTFILE": ("/no/such/cert.pem", "TLS_CERTFILE='/no/such/cert.pem' is not a readable file"),
+    "PETSERVICE_ENVIRONMENT": ("staging", "it is none of test, live"),
+    "METRICS_BIND": ("9100", "it is no address with a port"),
+    "PETSERVICE_TIME_ZONE": ("Berlin", "there is no time zone of this name"),
+    "WEB_CONCURRENCY": ("abc", "Not a valid integer."),
+    "TLS_CERTFILE": ("/no/such/cert.pem", "it is no readable file"),
 }
 
 
-def test_each_invalid_variable_is_reported(tmp_path: Path) -> None:
-    output = refusal(tmp_path, **{name: value for name, (value, _) in INVALID.items()})
+def test_all_invalid_variables_are_reported_together(tmp_path: Path) -> None:
+    url = "mysql://ada:Tr0ub4dor@localhost/pets"
+    variables = {"DATABASE_URL": url, "GUNICORN_CMD_ARGS": "--timeout 60"}
 
-    for _, sentence in INVALID.values():
-        assert sentence in output
+    output = refusal(tmp_path, **variables, **{name: value for name, (value, _) in INVALID.items()})
+
+    for name, (value, reason) in INVALID.items():
+        assert f"{name}={value!r} cannot be read ({reason}" in output
+    assert "DATABASE_URL begins with 'mysql://', but only SQLite" in output
     assert "Tr0ub4dor" not in output
+    assert "E012" not in output
 
 
 def test_arguments_that_gunicorn_cannot_use_are_rejected(tmp_path: Path) -> None:

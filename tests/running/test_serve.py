@@ -3,14 +3,11 @@
 import os
 import re
 import signal
-import sqlite3
 import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
@@ -28,8 +25,7 @@ ACCOUNTS = "SELECT (SELECT count(*) FROM auth_user), (SELECT count(*) FROM apike
 
 
 def accounts_and_keys(service: Service) -> tuple[int, int]:
-    with service.database() as database:
-        accounts, api_keys = database.execute(ACCOUNTS).fetchone()
+    ((accounts, api_keys),) = service.execute(ACCOUNTS)
     return accounts, api_keys
 
 
@@ -167,12 +163,6 @@ def test_service_with_a_certificate_accepts_only_https(unused: Path) -> None:
             httpx.get(service.url.replace("https:", "http:") + "/v1/health", trust_env=False, verify=TLS)
 
 
-def _database(url: str, data: Path) -> AbstractContextManager[Any]:
-    if url.startswith("postgres"):
-        return psycopg.connect(url)
-    return closing(sqlite3.connect(url.removeprefix("sqlite:///") or data / "petservice.sqlite3"))
-
-
 @pytest.mark.long
 def test_services_that_start_at_the_same_time_all_run_and_migrate_once(tmp_path: Path) -> None:
     """An account and an API key are created on SQLite only."""
@@ -196,11 +186,10 @@ def test_services_that_start_at_the_same_time_all_run_and_migrate_once(tmp_path:
             assert [process.poll() for process in processes] == [None] * number, log.read_text()
             for port in ports:
                 assert httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
-            with _database(url, data) as opened:
-                assert opened.execute(REPEATED).fetchall() == []
+            service = Service("", processes[0], log, environment)
+            assert service.execute(REPEATED) == []
             created = int(not url.startswith("postgres"))
             assert log.read_text().count("    password ") == created
-            service = Service("", processes[0], log, environment)
             assert accounts_and_keys(service) == (created, created)
         finally:
             for process in processes:
@@ -258,7 +247,8 @@ def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path)
         ("0.0.0.0:9000", "http://127.0.0.1:9000"),
         ("[::]:9000", "http://127.0.0.1:9000"),
         ("pets.example.com:9000", "http://pets.example.com:9000"),
-        ("unix:/run/pets", "http://127.0.0.1:8000"),
+        ("unix:/run/pets", "--unix-socket /run/pets http://localhost"),
+        ("unix:///run/pets", "--unix-socket /run/pets http://localhost"),
     ],
 )
 def test_first_start_prints_an_address_of_this_machine(

@@ -1,3 +1,5 @@
+import asyncio
+import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -6,6 +8,16 @@ import pytest
 from tests.server.connections import Client, Connect
 from tests.server.services import service_with_test_endpoints
 from tests.service import Service
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine on an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture(scope="module")

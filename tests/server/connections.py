@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from petservice.server.requests import Request
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
@@ -74,6 +75,19 @@ class Client:
 
 
 Connect = Callable[[Service], Client]
+
+
+def response_to(service: Service, *parts: bytes) -> Response:
+    """Send a request on a connection of its own, and return the response."""
+    with Client(service) as client:
+        client.send(*parts)
+        return client.response()
+
+
+def request_of(path: str, query: bytes = b"", *headers: tuple[bytes, bytes]) -> Request:
+    """Return the request that the server makes of a GET."""
+    scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": query, "headers": headers}
+    return Request({**scope, "root_path": "", "server": None, "client": None})
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:

@@ -28,7 +28,7 @@ FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
 settings.ROOT_URLCONF = "tests.server.endpoint_urls"
 balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
-protocol.REQUEST_TIMEOUT = worker.REQUEST_TIMEOUT = int(
+protocol.REQUEST_TIMEOUT = balancing.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
 )
 protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
@@ -57,8 +57,6 @@ class EndpointsHandler(Handler):
                 return _json("{}")
             case "/admin/login/" if request.method == "POST" and logins._REJECTED not in request.META:
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
-                _hold()
-            case "/ready" if (FOLDER / "silent").exists():  # as if the database did not respond
                 _hold()
             case "/begun":
                 (FOLDER / "begun").touch()

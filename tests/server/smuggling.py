@@ -1,16 +1,18 @@
 """The corpus of request smuggling: raw requests, each with a second request hidden where no server may run it.
 
 The hidden request stands in a body, after a malformed part, or after a request that ends its connection. It creates a
-pet with the name of its row.
+pet with a name that depends on the row.
 """
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import blake2b
 
 # A placeholder for an API key. It is as long as a key, because the lengths in the requests include it.
 KEY = b"pets_test_" + b"0" * 49
+# A placeholder for the name of the pet, as long as each name.
+PET = b"n" * 16
 # Size in bytes of a body that exceeds the service's limit.
 TOO_LARGE = 70_000
 CHUNKED = b"Transfer-Encoding: chunked"
@@ -35,19 +37,16 @@ class Row:
     name: str
     request: bytes
     result: Result
+    # The name of the pet that the hidden request creates.
+    pet: str
     # The action of the client after the request: `half-close` or `reset`, or by default the next request.
     end: str = ""
 
 
-def row(name: str, result: Result, build: Callable[[bytes], bytes], end: str = "") -> Row:
-    """Return the row whose request `build` returns for a hidden request."""
-    return Row(name, build(hidden(name)), result, end)
-
-
-def hidden(name: str) -> bytes:
-    """Return the request that no row may make the service run."""
-    body = json.dumps({"name": name}).encode()
-    return head("POST", "/v1/pets", b"X-API-Key: " + KEY, b"Content-Type: application/json", length(body)) + body
+def row(name: str, result: Result, request: bytes, end: str = "") -> Row:
+    """Return a row whose hidden request creates a pet with a name of its own."""
+    pet = blake2b(name.encode(), digest_size=len(PET) // 2).hexdigest()
+    return Row(name, request.replace(PET, pet.encode()), result, pet, end)
 
 
 def head(method: str, target: str, *lines: bytes, version: str = "HTTP/1.1") -> bytes:
@@ -57,6 +56,11 @@ def head(method: str, target: str, *lines: bytes, version: str = "HTTP/1.1") -> 
 
 def length(body: bytes) -> bytes:
     return b"Content-Length: %d" % len(body)
+
+
+_BODY = b'{"name":"%s"}' % PET
+# The request that no row may make the service run.
+HIDDEN = head("POST", "/v1/pets", b"X-API-Key: " + KEY, b"Content-Type: application/json", length(_BODY)) + _BODY
 
 
 def chunked(body: bytes) -> bytes:
@@ -85,16 +89,16 @@ def lengths(path: str) -> Iterator[Row]:
         yield row(
             f"length {text(value)} to {path}",
             Result.REJECTED,
-            lambda body, value=value: head("POST", path, b"Content-Length: " + fill(value, len(body))) + body,
+            head("POST", path, b"Content-Length: " + fill(value, len(HIDDEN))) + HIDDEN,
         )
     for power in (31, 32, 63, 64, 100):  # truncated to fewer bits, each length is 0
         request = head("POST", path, b"Content-Length: %d" % 2**power)
         result = Result.ENDED if power < 63 else Result.REJECTED
-        yield row(f"length 2^{power} to {path}", result, lambda body, request=request: request + body)
+        yield row(f"length 2^{power} to {path}", result, request + HIDDEN)
     yield row(
         f"length with leading zeros to {path}",
         Result.SERVED,
-        lambda body: head("POST", path, b"Content-Length: 000%d" % len(body)) + body,
+        head("POST", path, b"Content-Length: 000%d" % len(HIDDEN)) + HIDDEN,
     )
 
 
@@ -115,12 +119,12 @@ def repeated_lengths(path: str) -> Iterator[Row]:
         yield row(
             f"lengths {text(lines[0])}, {text(lines[1])} to {path}",
             Result.REJECTED,
-            lambda body, lines=lines: head("POST", path, *(fill(line, len(body)) for line in lines)) + body,
+            head("POST", path, *(fill(line, len(HIDDEN)) for line in lines)) + HIDDEN,
         )
     yield row(
         f"length with an underscore to {path}",
         Result.SERVED,
-        lambda body: head("POST", path, length(body), b"Content_Length: 0") + body,
+        head("POST", path, length(HIDDEN), b"Content_Length: 0") + HIDDEN,
     )
 
 
@@ -149,25 +153,25 @@ def codings(path: str) -> Iterator[Row]:
         yield row(
             f"{text(line)}, then a length, to {path}",
             Result.REJECTED,
-            lambda body, line=line: head("POST", path, line, length(end + body)) + end + body,
+            head("POST", path, line, length(end + HIDDEN)) + end + HIDDEN,
         )
         yield row(
             f"length, then {text(line)}, to {path}",
             Result.REJECTED,
-            lambda body, line=line: head("POST", path, length(end + body), line) + end + body,
+            head("POST", path, length(end + HIDDEN), line) + end + HIDDEN,
         )
         if line not in CHUNKED_CODINGS:
             request = head("POST", path, line) + end
-            yield row(f"{text(line)} to {path}", Result.REJECTED, lambda body, request=request: request + body)
+            yield row(f"{text(line)} to {path}", Result.REJECTED, request + HIDDEN)
     yield row(
         f"chunk with the length of its first line to {path}",
         Result.REJECTED,
-        lambda body: head("POST", path, length(b"%x\r\n" % len(body)), CHUNKED) + chunked(body),
+        head("POST", path, length(b"%x\r\n" % len(HIDDEN)), CHUNKED) + chunked(HIDDEN),
     )
     yield row(
         f"coding with an underscore to {path}",
         Result.SERVED,
-        lambda body: head("POST", path, length(end + body), b"Transfer_Encoding: chunked") + end + body,
+        head("POST", path, length(end + HIDDEN), b"Transfer_Encoding: chunked") + end + HIDDEN,
     )
 
 
@@ -197,16 +201,16 @@ def chunks(path: str) -> Iterator[Row]:
     """Yield malformed chunks before the hidden request, and well-formed chunks around it."""
     for malformed in MALFORMED_CHUNKS:
         request = head("POST", path, CHUNKED) + malformed
-        yield row(f"chunk {text(malformed)} to {path}", Result.REJECTED, lambda body, request=request: request + body)
+        yield row(f"chunk {text(malformed)} to {path}", Result.REJECTED, request + HIDDEN)
     for template in WELL_FORMED_CHUNKS:
         yield row(
             f"chunks {text(template)} to {path}",
             Result.SERVED,
-            lambda body, template=template: head("POST", path, CHUNKED) + template % (len(body), body),
+            head("POST", path, CHUNKED) + template % (len(HIDDEN), HIDDEN),
         )
     # A server that ends the body at the last chunk would run its trailers.
     request = head("POST", path, CHUNKED) + b"0\r\n"
-    yield row(f"trailers that are a request to {path}", Result.REJECTED, lambda body: request + body)
+    yield row(f"trailers that are a request to {path}", Result.REJECTED, request + HIDDEN)
 
 
 # Pairs of a part of a request and its replacement.
@@ -240,5 +244,5 @@ def heads(path: str) -> Iterator[Row]:
             yield row(
                 f"{text(odd)} for {text(usual)} to {path}",
                 result,
-                lambda body, usual=usual, odd=odd: head("POST", path, length(body)).replace(usual, odd) + body,
+                head("POST", path, length(HIDDEN)).replace(usual, odd) + HIDDEN,
             )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tests.server.smuggling import (
     CHUNKED,
+    HIDDEN,
     PATHS,
     TOO_LARGE,
     Result,
@@ -42,7 +43,7 @@ def targets() -> Iterator[Row]:
         yield row(
             f"{method} {target}".encode("unicode_escape").decode(),
             result,
-            lambda body, method=method, target=target: head(method, target, length(body)) + body,
+            head(method, target, length(HIDDEN)) + HIDDEN,
         )
 
 
@@ -50,16 +51,8 @@ def methods() -> Iterator[Row]:
     """Yield methods that rarely have a body, with the hidden request as one."""
     for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"]:
         for path in ["/v1/pets", "/nowhere", "/static/backoffice/admin.css", "/ready"]:
-            yield row(
-                f"{method} {path} with a length",
-                Result.SERVED,
-                lambda body, method=method, path=path: head(method, path, length(body)) + body,
-            )
-            yield row(
-                f"{method} {path} with chunks",
-                Result.SERVED,
-                lambda body, method=method, path=path: head(method, path, CHUNKED) + chunked(body),
-            )
+            yield row(f"{method} {path} with a length", Result.SERVED, head(method, path, length(HIDDEN)) + HIDDEN)
+            yield row(f"{method} {path} with chunks", Result.SERVED, head(method, path, CHUNKED) + chunked(HIDDEN))
 
 
 HTTP2 = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__"
@@ -80,7 +73,7 @@ def headers() -> Iterator[Row]:
         yield row(
             line.decode().encode("unicode_escape").decode(),
             Result.SERVED,
-            lambda body, line=line: head("POST", "/v1/pets", line, length(body)) + body,
+            head("POST", "/v1/pets", line, length(HIDDEN)) + HIDDEN,
         )
 
 
@@ -88,55 +81,43 @@ def ended() -> Iterator[Row]:
     """Yield requests after which the connection ends, before the hidden request."""
     for line in [b"Connection: close", b"Connection: keep-alive, close", b"connection: CLOSE"]:
         request = head("GET", "/v1/health", line)
-        yield row(f"after {line.decode()}", Result.ENDED, lambda body, request=request: request + body)
+        yield row(f"after {line.decode()}", Result.ENDED, request + HIDDEN)
     for version, line in [("HTTP/1.0", b"X: x"), ("HTTP/1.0", b"Connection: close")]:
         request = head("GET", "/v1/health", line, version=version)
-        yield row(f"after {version}, {line.decode()}", Result.ENDED, lambda body, request=request: request + body)
+        yield row(f"after {version}, {line.decode()}", Result.ENDED, request + HIDDEN)
     for line, result in [(b"Connection: keep-alive", Result.SERVED), (b"Expect: 100-continue", Result.ENDED)]:
         yield row(
             f"HTTP/1.0, {line.decode()}",
             result,
-            lambda body, line=line: head("POST", "/v1/pets", line, length(body), version="HTTP/1.0") + body,
+            head("POST", "/v1/pets", line, length(HIDDEN), version="HTTP/1.0") + HIDDEN,
         )
     request = head("POST", "/v1/pets", b"Connection: keep-alive", CHUNKED, version="HTTP/1.0") + b"0\r\n\r\n"
-    yield row("HTTP/1.0 with chunks", Result.REJECTED, lambda body: request + body)
+    yield row("HTTP/1.0 with chunks", Result.REJECTED, request + HIDDEN)
 
 
 def too_large(path: str) -> Iterator[Row]:
     """Yield bodies that the service does not read to their end, with the hidden request there."""
     before = b"x" * TOO_LARGE
-    yield row(
-        f"too large to {path}",
-        Result.ALONE,
-        lambda body: head("POST", path, length(before + body)) + before + body,
-    )
+    yield row(f"too large to {path}", Result.ALONE, head("POST", path, length(before + HIDDEN)) + before + HIDDEN)
     yield row(
         f"too large in chunks to {path}",
         Result.ENDED,
-        lambda body: head("POST", path, CHUNKED) + b"%x\r\n%s\r\n" % (TOO_LARGE, before) + body,
+        head("POST", path, CHUNKED) + b"%x\r\n%s\r\n" % (TOO_LARGE, before) + HIDDEN,
     )
 
 
 def departures(path: str) -> Iterator[Row]:
     """Yield requests that are incomplete when their client half-closes or resets its connection."""
     for end in ["half-close", "reset"]:
-        yield row(
-            f"{end} in a body to {path}",
-            Result.CUT,
-            lambda body: head("POST", path, length(body + b"x")) + body,
-            end,
-        )
+        yield row(f"{end} in a body to {path}", Result.CUT, head("POST", path, length(HIDDEN + b"x")) + HIDDEN, end)
         for left, place in [(8, "in a chunk"), (5, "before the last chunk"), (2, "before the trailers")]:
             yield row(
-                f"{end} {place} to {path}",
-                Result.CUT,
-                lambda body, left=left: head("POST", path, CHUNKED) + chunked(body)[:-left],
-                end,
+                f"{end} {place} to {path}", Result.CUT, head("POST", path, CHUNKED) + chunked(HIDDEN)[:-left], end
             )
         yield row(
             f"{end} in the head to {path}",
             Result.CUT,
-            lambda body: head("GET", path, b"X: " + body.replace(b"\r\n", b" "))[:-2],
+            head("GET", path, b"X: " + HIDDEN.replace(b"\r\n", b" "))[:-2],
             end,
         )
 

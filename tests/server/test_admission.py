@@ -20,7 +20,7 @@ from petservice.server.limits import (
     REJECTION_DELAY,
 )
 from tests.databases import migrated_database_url
-from tests.server.connections import Client, get
+from tests.server.connections import Client, get, response_to
 from tests.server.services import held_requests, release, service_with_test_endpoints
 from tests.service import Service, log_in, running_service
 from tests.waiting import wait_until
@@ -44,25 +44,22 @@ def test_places_are_limited_for_each_client_and_in_total() -> None:
 
 
 @pytest.mark.parametrize("has_turn", [False, True], ids=["before it gets the turn", "after it has got the turn"])
-def test_client_that_leaves_when_its_turn_comes_leaves_it_to_the_next_one(has_turn: bool) -> None:
+async def test_client_that_leaves_when_its_turn_comes_leaves_it_to_the_next_one(has_turn: bool) -> None:
     async def wait(turns: Turns) -> None:
         async with turns.take("leaving"):
             pytest.fail("the client has left")
 
-    async def run() -> None:
-        turns = Turns(1)
-        async with turns.take("first"):
-            leaving = asyncio.create_task(wait(turns))
-            await asyncio.sleep(0)
-            if not has_turn:
-                leaving.cancel()
-        leaving.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await leaving
-        async with asyncio.timeout(1), turns.take("next"):
-            pass
-
-    asyncio.run(run())
+    turns = Turns(1)
+    async with turns.take("first"):
+        leaving = asyncio.create_task(wait(turns))
+        await asyncio.sleep(0)
+        if not has_turn:
+            leaving.cancel()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    async with asyncio.timeout(1), turns.take("next"):
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +150,10 @@ IMPORT = "/admin/pets/pet/import/"
 def test_upload_without_a_valid_session_is_rejected_before_it_is_sent(
     with_staff: Service, path: str, status: int
 ) -> None:
-    with Client(with_staff) as client:
-        client.send(get(path, UPLOAD, b"Cookie: sessionid=" + b"x" * 32, method="POST"))
-        response = client.response()
+    response = response_to(with_staff, get(path, UPLOAD, b"Cookie: sessionid=" + b"x" * 32, method="POST"))
 
-        assert response.status == status
-        assert response.headers["connection"] == "close"
+    assert response.status == status
+    assert response.headers["connection"] == "close"
 
 
 def test_chunked_body_without_a_session_is_rejected_beyond_the_size_limit_of_forms(with_staff: Service) -> None:
@@ -202,15 +197,11 @@ def test_concurrent_uploads_of_an_account_are_limited(with_staff: Service, sessi
         for client in clients:
             client.send(request)
             assert client.response().status == 100
-        with Client(with_staff) as another:
-            another.send(request)
-            rejected = another.response()
-            assert rejected.status == 400
-            assert b"Other uploads are under way" in rejected.body
+        rejected = response_to(with_staff, request)
+        assert rejected.status == 400
+        assert b"Other uploads are under way" in rejected.body
 
         for client in clients:
             client.send(b"x" * size)
             assert client.response().status == 403, "the form has no CSRF token"
-    with Client(with_staff) as another:
-        another.send(request)
-        assert another.response().status == 100
+    assert response_to(with_staff, request).status == 100

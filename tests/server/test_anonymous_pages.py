@@ -15,9 +15,8 @@ from petservice.handler import Handler
 from petservice.server.anonymous_pages import AnonymousPages
 from petservice.server.limits import PAGE_THREADS
 from petservice.server.public_responses import PublicResponses
-from petservice.server.requests import Request
 from tests.databases import migrated_database_url
-from tests.server.connections import Client, Response, get
+from tests.server.connections import Client, Response, get, request_of
 from tests.server.services import clear, held_requests, release, service_with_test_endpoints
 from tests.service import Service, log_in
 from tests.waiting import wait_until
@@ -159,8 +158,8 @@ def test_client_with_a_message_gets_it_and_a_forged_one_is_no_reason_for_work() 
     pages = AnonymousPages(PublicResponses(Handler()))
 
     def may_have(cookie: str) -> bool:
-        with closing(request(cookie)) as from_cookie:
-            return pages.may_have(from_cookie)
+        with closing(request_of(LOGIN, b"", (b"cookie", cookie.encode()))) as request:
+            return pages.may_have(request)
 
     assert not may_have(f"messages={response.cookies['messages'].coded_value}")
     assert may_have("messages=forged")
@@ -177,9 +176,3 @@ def test_unknown_host_gets_an_error_each_time(client: Client) -> None:
 def test_path_that_no_page_has_is_not_found(client: Client) -> None:
     for _ in range(2):
         assert page(client, "/admin/a%0Ab").status == 404  # Django's pattern for all other paths matches no newline
-
-
-def request(cookie: str) -> Request:
-    headers = [(b"cookie", cookie.encode())]
-    scope = {"method": "GET", "scheme": "http", "raw_path": LOGIN.encode(), "query_string": b"", "headers": headers}
-    return Request({**scope, "root_path": "", "server": None, "client": None})

@@ -148,6 +148,7 @@ def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files
         waiting = [stack.enter_context(Client(service)) for _ in range(3)]
         wait_until(lambda: "No connection could be accepted" in service.log.read_text())
         assert worker_of(first) == pid, "it still serves its open connections"
+        assert service.log.read_text().count("No connection could be accepted") < 10, "it tries once per second"
 
         resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
 

@@ -5,50 +5,36 @@ from io import BytesIO
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
-from petservice.server.requests import Request
-from tests.server.connections import Client, assert_rejected, get
+from tests.server.connections import assert_rejected, get, request_of, response_to
 from tests.service import Service
 
 pytestmark = pytest.mark.once
 
 
 def test_api_key_in_a_header_with_underscores_is_ignored(service: Service, service_key: str) -> None:
-    with Client(service) as client:
-        client.send(get("/v1/pets", f"X_API_Key: {service_key}".encode()))
-        assert_rejected(client.response(), 401)
+    assert_rejected(response_to(service, get("/v1/pets", f"X_API_Key: {service_key}".encode())), 401)
 
 
 @pytest.mark.parametrize("target", ["http://localhost/v1/health", "/v1/health#top", "/v1/he%61lth", "/v1/health?x#y?z"])
 def test_other_spellings_of_a_url_get_the_same_response(service: Service, target: str) -> None:
-    with Client(service) as client:
-        client.send(get(target))
-        assert client.response().body == b'{"status":"ok"}'
+    assert response_to(service, get(target)).body == b'{"status":"ok"}'
 
 
 def test_upgrade_to_another_protocol_is_ignored(service: Service) -> None:
     for protocol in (b"websocket", b"h2c"):
-        with Client(service) as client:
-            client.send(get("/v1/health", b"Upgrade: " + protocol, b"Connection: Upgrade, HTTP2-Settings"))
-            assert client.response().body == b'{"status":"ok"}'
+        upgrade = get("/v1/health", b"Upgrade: " + protocol, b"Connection: Upgrade, HTTP2-Settings")
+        assert response_to(service, upgrade).body == b'{"status":"ok"}'
 
 
 def test_query_that_is_not_utf_8_is_read_as_under_wsgi() -> None:
     query = b"name=\xff"
-    request = Request(
-        {
-            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/v1/pets", "query_string": query},
-            **{"root_path": "", "server": None, "client": None, "headers": []},
-        }
-    )
     under_wsgi = WSGIRequest(
         {"REQUEST_METHOD": "GET", "QUERY_STRING": query.decode("latin-1"), "wsgi.input": BytesIO()}
     )
 
-    assert request.GET == under_wsgi.GET == {"name": ["ÿ"]}
+    assert request_of("/v1/pets", query).GET == under_wsgi.GET == {"name": ["ÿ"]}
 
 
 def test_redirect_to_the_admin_is_no_unknown_path(service: Service) -> None:
     for target, status in (("/nowhere", 404), ("/admin", 302), ("/nowhere", 404), ("/admin", 302)):
-        with Client(service) as client:
-            client.send(get(target))
-            assert client.response().status == status
+        assert response_to(service, get(target)).status == status

@@ -14,12 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psycopg
 import pytest
-from django.core.handlers.base import BaseHandler
 from django.db import connection
 from django.http import HttpRequest
-from gunicorn.arbiter import Arbiter
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.config import Config
 from rest_framework.request import Request as RESTRequest
@@ -75,25 +72,6 @@ def test_member_exists(path: str, name: str) -> None:
         # Some members are set only in the constructor.
         exists = hasattr(found, name) or (inspect.isclass(found) and name in assigned_to_self(found))
     assert exists, f"{path}.{name} is missing"
-
-
-def test_handler_has_a_middleware_chain_after_it_has_loaded_its_middleware() -> None:
-    handler = BaseHandler()
-    handler.load_middleware()
-    assert callable(handler._middleware_chain)
-    assert callable(handler._get_response)
-
-
-def test_rest_framework_request_keeps_the_django_request_and_the_parsers() -> None:
-    django = HttpRequest()
-    request = RESTRequest(django, parsers=["a parser"])
-    assert request._request is django
-    assert request.parsers == ["a parser"]
-
-
-def test_arbiter_stops_with_the_exception_that_the_drain_raises() -> None:
-    with pytest.raises(StopIteration):
-        Arbiter.handle_term(SimpleNamespace())  # type: ignore[arg-type]
 
 
 # Signatures.
@@ -225,10 +203,3 @@ def test_all_classes_that_use_private_members_of_a_base_class_are_checked() -> N
             if {one.attr for one in own_attributes(node)} - stored - methods:
                 missed.add(f"{module}.{node.name}")
     assert missed == set()
-
-
-def test_psycopg_passes_only_a_pgconn_to_the_constructor_of_a_connection() -> None:
-    source = inspect.getsource(psycopg.Connection.connect) + inspect.getsource(
-        importlib.import_module("psycopg._connection_base").BaseConnection._connect_gen
-    )
-    assert "cls(pgconn)" in source

@@ -47,7 +47,7 @@ def test_readiness_is_probed_at_most_once_per_second_for_any_number_of_requests(
 
 @pytest.mark.long
 def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "silent").touch()
+    (tmp_path / "slow").touch()
     with (
         service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CALL_TIMEOUT="0.2") as service,
         Client(service) as client,
@@ -61,4 +61,4 @@ def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -
             client.send(get("/v1/worker"))
             assert client.response().body == str(first).encode()
             time.sleep(0.05)  # between two requests
-        (tmp_path / "released").touch()
+        release(tmp_path)

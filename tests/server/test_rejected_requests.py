@@ -6,7 +6,7 @@ import pytest
 
 from petservice.api.errors import MESSAGES
 from petservice.server.protocol import REQUEST_TIMEOUT
-from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_rejected, get
+from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_rejected, get, response_to
 from tests.service import Service
 
 pytestmark = pytest.mark.once
@@ -22,12 +22,9 @@ def chunk(content: bytes) -> bytes:
     ids=["expectation", "upload"],
 )
 def test_error_response_of_the_server_has_the_id_of_the_request(service: Service, parts: tuple[bytes, bytes]) -> None:
-    with Client(service) as client:
-        client.send(get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2], *parts)
+    response = response_to(service, get("/admin/login/", b"X-Request-ID: mine-1", method="POST")[:-2], *parts)
 
-        response = client.response()
-
-        assert (response.status, response.headers["x-request-id"]) == (400, "mine-1")
+    assert (response.status, response.headers["x-request-id"]) == (400, "mine-1")
 
 
 @pytest.mark.parametrize("path", ["/v1/pets", "/admin/login/"])
@@ -100,9 +97,7 @@ def test_endless_request_is_rejected(service: Service, sent: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["chunk extension", "chunk size", "chunk beyond its size", "trailers", "trailer"])
 def test_error_response_to_an_endless_chunked_body_mentions_chunks(service: Service, name: str) -> None:
-    with Client(service) as client:
-        client.send(UNBOUNDED[name])
-        assert b"chunk" in client.response().body
+    assert b"chunk" in response_to(service, UNBOUNDED[name]).body
 
 
 def test_message_about_a_slow_request_states_the_timeout() -> None:
@@ -122,11 +117,9 @@ def test_maximum_number_of_headers_is_accepted(service: Service) -> None:
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 @pytest.mark.parametrize("target", ["http://[", "http://[]", "http://[::1", "http://[v]"])
 def test_target_with_an_invalid_host_is_rejected(service: Service, target: str, method: str) -> None:
-    with Client(service) as client:
-        client.send(get(target, b"X-Request-ID: mine-4", method=method))
-        response = client.response()
-        assert_rejected(response)
-        assert response.headers["x-request-id"] == "mine-4"
+    response = response_to(service, get(target, b"X-Request-ID: mine-4", method=method))
+    assert_rejected(response)
+    assert response.headers["x-request-id"] == "mine-4"
 
 
 def test_rejected_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from tests.server.connections import Client, get
-from tests.server.smuggling import KEY, Result, Row, head, hidden
+from tests.server.connections import Client, get, response_to
+from tests.server.smuggling import HIDDEN, KEY, Result, Row, head, row
 from tests.server.smuggling_rows import CORPUS
 from tests.service import Service
 
@@ -61,16 +61,14 @@ def test_one_request_never_becomes_two(service: Service, service_key: str, row: 
     statuses = [int(status) for status in STATUS.findall(received) if status >= b"200"]
     assert all(status < 500 for status in statuses)
     assert_result(row.result, statuses, b"X-Request-ID: next" in received)
-    with Client(service) as client:
-        client.send(get("/v1/health"))
-        assert client.response().status == 200
-    assert number_of_pets(service, row.name) == 0
+    assert response_to(service, get("/v1/health")).status == 200
+    assert number_of_pets(service, row.pet) == 0
 
 
 def test_hidden_request_is_detected_if_it_runs(service: Service, service_key: str) -> None:
-    row = Row("noticed", head("GET", "/v1/health") + hidden("noticed"), Result.SERVED)
+    noticed = row("noticed", Result.SERVED, head("GET", "/v1/health") + HIDDEN)
 
-    received = exchange(service, service_key, row)
+    received = exchange(service, service_key, noticed)
 
     assert STATUS.findall(received) == [b"200", b"201", b"200"]
-    assert number_of_pets(service, "noticed") == 1
+    assert number_of_pets(service, noticed.pet) == 1

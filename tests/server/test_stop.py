@@ -48,6 +48,11 @@ def test_stop_completes_requests_and_announces_itself_on_keep_alive_connections(
         assert responses[-1].headers["connection"] == "close"
         assert silent.is_closed()
         assert service.process.poll() is None
+        late = connect(service)
+        late.send(get("/v1/health"))
+        late.socket.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            late.response()
         release(tmp_path)
         last = busy.response()
         assert (last.status, last.headers["connection"]) == (200, "close")

@@ -26,10 +26,9 @@ from petservice.server.limits import (
     PAGE_THREADS,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.requests import Request
 from petservice.server.responses import send_response
 from tests.databases import migrated_database_url
-from tests.server.connections import Client, get
+from tests.server.connections import Client, get, request_of
 from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints
 from tests.service import Service, log_in
 from tests.waiting import wait_until
@@ -156,12 +155,7 @@ def test_cached_response_equals_the_first_response(with_test_endpoints: Service)
 def test_response_that_was_used_least_recently_leaves_a_full_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public_responses, "MAX_PUBLIC_BYTES", 2_000_000)
     cache = public_responses.PublicResponses(Handler())
-    request = Request(
-        {
-            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/v1/nowhere", "query_string": b""},
-            **{"root_path": "", "server": None, "client": None, "headers": []},
-        }
-    )
+    request = request_of("/v1/nowhere")
     one, two, three = ((name, "", "http", "") for name in ("one", "two", "three"))
     for key in (one, two):
         cache.keep(key, request, (200, [], b"x" * 900_000))
@@ -180,7 +174,7 @@ def test_cached_home_page_shows_the_host_of_its_request(with_test_endpoints: Ser
                 assert f"http://{host}/v1/" in client.get("/", headers={"Host": host}).text
 
 
-def test_large_response_is_sent_in_pieces() -> None:
+async def test_large_response_is_sent_in_pieces() -> None:
     """The next piece waits until the client has read some data, so a slow client holds no copy of the rest."""
     body = os.urandom(3 * RESPONSE_PIECE_BYTES + 1)
     messages: list[dict[str, Any]] = []
@@ -194,7 +188,7 @@ def test_large_response_is_sent_in_pieces() -> None:
     async def send(message: dict[str, Any]) -> None:
         messages.append(message)
 
-    asyncio.run(send_response(send, "GET", (200, [], body), None, turn))
+    await send_response(send, "GET", (200, [], body), None, turn)
 
     pieces = [message["body"] for message in messages[1:]]
     assert b"".join(pieces) == body
@@ -204,12 +198,7 @@ def test_large_response_is_sent_in_pieces() -> None:
 
 
 def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
-    request = Request(
-        {
-            **{"type": "http", "method": "GET", "scheme": "http", "raw_path": b"/admin/", "query_string": b""},
-            **{"root_path": "", "server": None, "client": None, "headers": []},
-        }
-    )
+    request = request_of("/admin/")
     stored = request.session = SessionStore()  # type: ignore[assignment]
     stored.request = request  # type: ignore[attr-defined]
     is_alive = weakref.ref(stored)
@@ -252,39 +241,33 @@ def test_connections_of_an_address_are_limited(tmp_path: Path) -> None:
         assert again.response().status == 200
 
 
-def test_addresses_take_turns() -> None:
+async def test_addresses_take_turns() -> None:
     order: list[str] = []
 
     async def work(turns: Turns, address: str) -> None:
         async with turns.take(address):
             order.append(address)
 
-    async def run() -> None:
-        turns = Turns(1)
-        async with turns.take("first"):
-            tasks = [asyncio.create_task(work(turns, address)) for address in ("one", "one", "one", "two")]
-            left = asyncio.create_task(work(turns, "left"))
-            await asyncio.sleep(0)
-            left.cancel()
-        await asyncio.gather(*tasks)
-        async with asyncio.timeout(1), turns.take("last"):
-            pass
-
-    asyncio.run(run())
+    turns = Turns(1)
+    async with turns.take("first"):
+        tasks = [asyncio.create_task(work(turns, address)) for address in ("one", "one", "one", "two")]
+        left = asyncio.create_task(work(turns, "left"))
+        await asyncio.sleep(0)
+        left.cancel()
+    await asyncio.gather(*tasks)
+    async with asyncio.timeout(1), turns.take("last"):
+        pass
     assert order == ["one", "two", "one", "one"]
 
 
-def test_wait_for_a_turn_times_out() -> None:
-    async def run() -> None:
-        turns = Turns(1)
-        async with turns.take("first"):
-            with pytest.raises(TimeoutError):
-                async with turns.take("second", timeout=0.01):
-                    pass
-        async with turns.take("second", timeout=0.01):
-            pass
-
-    asyncio.run(run())
+async def test_wait_for_a_turn_times_out() -> None:
+    turns = Turns(1)
+    async with turns.take("first"):
+        with pytest.raises(TimeoutError):
+            async with turns.take("second", timeout=0.01):
+                pass
+    async with turns.take("second", timeout=0.01):
+        pass
 
 
 def test_known_clients_are_limited_and_can_be_forgotten() -> None:

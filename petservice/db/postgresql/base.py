@@ -15,7 +15,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import DeadlockDetected
 from psycopg.pq.abc import PGconn
 
-from petservice.db.backend import Rows
+from petservice.db.backend import Backend, Rows
 from petservice.db.postgresql import pooler
 from petservice.db.postgresql.latency import Latency
 from petservice.db.postgresql.statements import PreparedStatement
@@ -135,8 +135,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
-    shares_connection = False
-    writes_block = False
+    statements_block = False
     serves_event_loop = False
     returns_python_values = True
     knows_case_of_ascii_only = False
@@ -278,3 +277,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK])
         (is_taken,) = cursor.fetchone()
         return bool(is_taken)
+
+
+# Not used. It lets mypy compare the class with the interface.
+_backend: type[Backend] = DatabaseWrapper

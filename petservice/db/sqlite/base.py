@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db import OperationalError, transaction
 from django.db.backends.sqlite3 import base
 
-from petservice.db.backend import Rows
+from petservice.db.backend import Backend, Rows
 from petservice.db.sqlite import new_file, service_lock
 from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
@@ -44,8 +44,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = True
-    shares_connection = True
-    writes_block = True
+    statements_block = True
     serves_event_loop = False
     returns_python_values = False
     knows_case_of_ascii_only = True  # in every collation
@@ -180,3 +179,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.cursor() as cursor:
             cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table])
             cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])
+
+
+# Not used. It lets mypy compare the class with the interface.
+_backend: type[Backend] = DatabaseWrapper

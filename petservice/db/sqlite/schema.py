@@ -2,30 +2,20 @@
 
 from typing import Any
 
-from django.db import NotSupportedError
 from django.db.backends.sqlite3 import schema
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """A schema editor that refuses to copy a table with triggers, or creates its triggers again."""
-
-    # Whether to create the triggers of a copied table again. KeepTriggers (petservice.db.operations) sets it.
-    keeps_triggers = False
+    """A schema editor that keeps the triggers of a table that it copies."""
 
     def _remake_table(self, model: Any, *args: Any, **kwargs: Any) -> None:
-        table = model._meta.db_table
+        """Copy a table in order to change it, and create its triggers again, because the copy has none."""
         with self.connection.cursor() as cursor:
-            triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s ORDER BY name"
-            cursor.execute(triggers, [table])
-            statements = dict(cursor.fetchall())
-        if statements and not self.keeps_triggers:
-            raise NotSupportedError(
-                f"SQLite copies the table {table} for this change and would lose its triggers "
-                f"{', '.join(statements)}: in the migration, put the operation into KeepTriggers(…) of "
-                "petservice.db.operations, which creates them again."
-            )
+            triggers = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s ORDER BY name"
+            cursor.execute(triggers, [model._meta.db_table])
+            statements = cursor.fetchall()
         super()._remake_table(model, *args, **kwargs)  # type: ignore[misc]  # the stubs leave it out
-        for statement in statements.values():
+        for (statement,) in statements:
             self.execute(statement, params=None)
 
     def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:

@@ -97,10 +97,12 @@ Try it:
 
 
 def _address(bind: str | None) -> str:
-    """Where a client on this machine finds the service."""
+    """Return where a client on this machine finds the service, as arguments of curl."""
     scheme = "https" if os.environ.get("TLS_CERTFILE") else "http"
+    if bind and bind.startswith("unix:"):
+        return f"--unix-socket {bind.removeprefix('unix:').removeprefix('//')} {scheme}://localhost"
     host, _, port = (bind or "").rpartition(":")
-    if host in ("", "unix", "0.0.0.0", "[::]"):  # noqa: S104  # compared with, not bound to
+    if host in ("", "0.0.0.0", "[::]"):  # noqa: S104  # compared with, not bound to
         host = "127.0.0.1"
     if not port.isdigit():
         port = os.environ.get("PORT", "8000")

@@ -23,24 +23,21 @@ from tests.waiting import wait_until
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_call_without_a_response_of_the_database_times_out_and_frees_its_greenlet() -> None:
-    async def calls() -> None:
-        pool = GreenletPool(1, timeout=0.3)
-        began = time.monotonic()
-        slow = asyncio.ensure_future(pool.call(partial(sleep, 30)))
-        await asyncio.sleep(0.2)
-        with pytest.raises(OperationalError, match="has not answered in time"):
-            await slow
-        assert await pool.call(partial(sleep, 0.01)) == "slept"
-        assert time.monotonic() - began < 10
-        pool.close()
-
-    asyncio.run(calls())
+async def test_call_without_a_response_of_the_database_times_out_and_frees_its_greenlet() -> None:
+    pool = GreenletPool(1, timeout=0.3)
+    began = time.monotonic()
+    slow = asyncio.ensure_future(pool.call(partial(sleep, 30)))
+    await asyncio.sleep(0.2)
+    with pytest.raises(OperationalError, match="has not answered in time"):
+        await slow
+    assert await pool.call(partial(sleep, 0.01)) == "slept"
+    assert time.monotonic() - began < 10
+    pool.close()
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_call_that_has_timed_out_can_neither_wait_nor_connect_again() -> None:
+async def test_call_that_has_timed_out_can_neither_wait_nor_connect_again() -> None:
     def sleeping() -> int:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -54,21 +51,18 @@ def test_call_that_has_timed_out_can_neither_wait_nor_connect_again() -> None:
                 sleep(29)
         sleep(29)
 
-    async def calls() -> None:
-        pool = GreenletPool(1, timeout=0.3)
-        with pytest.raises(OperationalError, match="has not answered in time"):
-            await pool.call(repeat)
-        pool = GreenletPool(1, timeout=30)
-        assert await pool.call(sleeping) == 1, "the server ends that statement itself"
-        assert await pool.call(partial(sleep, 0.01)) == "slept"
-        pool.close()
-
-    asyncio.run(calls())
+    pool = GreenletPool(1, timeout=0.3)
+    with pytest.raises(OperationalError, match="has not answered in time"):
+        await pool.call(repeat)
+    pool = GreenletPool(1, timeout=30)
+    assert await pool.call(sleeping) == 1, "the server ends that statement itself"
+    assert await pool.call(partial(sleep, 0.01)) == "slept"
+    pool.close()
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_call_that_times_out_while_it_connects_waits_for_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_call_that_times_out_while_it_connects_waits_for_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     may_connect = threading.Event()
     connect = Connection.connect
 
@@ -76,36 +70,30 @@ def test_call_that_times_out_while_it_connects_waits_for_no_statement(monkeypatc
         may_connect.wait(10)
         return connect(**options)
 
-    async def calls() -> None:
-        pool = GreenletPool(1, timeout=0.1)
-        with pytest.raises(TimeoutError):
-            await pool.call(partial(sleep, 30))
-        may_connect.set()
-        async with asyncio.timeout(3):  # less than the server's own limit for a statement
-            while pool.in_use:
-                await asyncio.sleep(0.01)
-        pool.close()
-
     monkeypatch.setattr(Connection, "connect", connect_late)
-    asyncio.run(calls())
+    pool = GreenletPool(1, timeout=0.1)
+    with pytest.raises(TimeoutError):
+        await pool.call(partial(sleep, 30))
+    may_connect.set()
+    async with asyncio.timeout(3):  # less than the server's own limit for a statement
+        while pool.in_use:
+            await asyncio.sleep(0.01)
+    pool.close()
 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_wait_for_a_greenlet_has_the_same_timeout_as_the_wait_for_the_database() -> None:
-    async def calls() -> None:
-        pool = GreenletPool(1, timeout=3)
-        slow = asyncio.ensure_future(pool.call(partial(sleep, 2)))
-        queued = [asyncio.ensure_future(pool.call(partial(sleep, 2))) for _ in range(5)]
-        outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
-        assert outcomes[:2] == ["slept"] * 2
-        assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
-        # The log has this message, so it must name the cause.
-        assert all("has not answered earlier calls in time" in str(outcome) for outcome in outcomes[2:])
-        assert await pool.call(partial(sleep, 0.01)) == "slept"
-        pool.close()
-
-    asyncio.run(calls())
+async def test_wait_for_a_greenlet_has_the_same_timeout_as_the_wait_for_the_database() -> None:
+    pool = GreenletPool(1, timeout=3)
+    slow = asyncio.ensure_future(pool.call(partial(sleep, 2)))
+    queued = [asyncio.ensure_future(pool.call(partial(sleep, 2))) for _ in range(5)]
+    outcomes = await asyncio.gather(slow, *queued, return_exceptions=True)
+    assert outcomes[:2] == ["slept"] * 2
+    assert [type(outcome) for outcome in outcomes[2:]] == [TimeoutError] * 4
+    # The log has this message, so it must name the cause.
+    assert all("has not answered earlier calls in time" in str(outcome) for outcome in outcomes[2:])
+    assert await pool.call(partial(sleep, 0.01)) == "slept"
+    pool.close()
 
 
 @pytest.fixture(scope="module")

@@ -33,28 +33,22 @@ def save_in_a_transaction() -> None:
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("write", [save, save_in_a_transaction, lambda: Pet.objects.bulk_create([Pet(name="Rex")])])
-def test_write_that_would_block_other_calls_is_rejected(write: Callable[[], None]) -> None:
-    async def calls() -> None:
-        pool = GreenletPool(1)
-        with pytest.raises(NotSupportedError, match="must not write to SQLite"):
-            await pool.call(write)
-        assert await pool.call(Pet.objects.count) == 0
-
-    asyncio.run(calls())
+async def test_write_that_would_block_other_calls_is_rejected(write: Callable[[], None]) -> None:
+    pool = GreenletPool(1)
+    with pytest.raises(NotSupportedError, match="must not write to SQLite"):
+        await pool.call(write)
+    assert await pool.call(Pet.objects.count) == 0
 
 
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
-def test_other_errors_of_statements_keep_their_message() -> None:
+async def test_other_errors_of_statements_keep_their_message() -> None:
     def query() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM nowhere")
 
-    async def calls() -> None:
-        with pytest.raises(OperationalError, match="no such table: nowhere"):
-            await GreenletPool(1).call(query)
-
-    asyncio.run(calls())
+    with pytest.raises(OperationalError, match="no such table: nowhere"):
+        await GreenletPool(1).call(query)
 
 
 @only_on_sqlite
