@@ -2,7 +2,7 @@
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 
-from petservice.api.schema import example, failures, standard_headers
+from petservice.api.schema import STANDARD_HEADERS, example, failures
 from store.serializers import InventorySerializer
 
 inventory = extend_schema_view(
@@ -11,7 +11,7 @@ inventory = extend_schema_view(
         summary="Get inventory",
         description="Returns how many pets are available, pending and sold: always all three, exact and current.",
         tags=["Store"],
-        parameters=standard_headers(200, 400, 401, 403, 429, 500),
+        parameters=STANDARD_HEADERS,
         responses={
             200: OpenApiResponse(InventorySerializer, description="The counts."),
             **failures(400, 401, 403, 429, 500),
