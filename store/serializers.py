@@ -9,6 +9,3 @@ class InventorySerializer(serializers.Serializer[dict[str, int]]):
     available = serializers.IntegerField(min_value=0, help_text="Pets that can be bought.")
     pending = serializers.IntegerField(min_value=0, help_text="Pets whose sale is under way.")
     sold = serializers.IntegerField(min_value=0, help_text="Pets that have been sold.")
-
-    def to_representation(self, instance: dict[str, int]) -> dict[str, int]:
-        return instance

@@ -9,8 +9,6 @@ from store.models import InventoryItem
 from store.serializers import InventorySerializer
 from store.services import inventory_counts
 
-_shown = InventorySerializer().to_representation
-
 
 @schema.inventory
 class InventoryViewSet(APIViewSet):
@@ -20,4 +18,4 @@ class InventoryViewSet(APIViewSet):
     serializer_class = InventorySerializer
 
     def retrieve(self, request: Request) -> HttpResponse:
-        return self.respond(_shown(inventory_counts()))
+        return self.respond(inventory_counts())
