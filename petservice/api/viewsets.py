@@ -68,6 +68,10 @@ class APIViewSet(GenericViewSet[Any]):
             parser_context=self.get_parser_context(request),
         )
 
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        # Only the browsable API gets here. A client that accepts neither pages nor JSON gets JSON, as without DEBUG.
+        return super().perform_content_negotiation(request, force=True)
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)
         if not settings.DEBUG:
