@@ -117,24 +117,8 @@ class APIKey(models.Model):
     def is_revoked(self) -> bool:
         return self.revoked_at is not None
 
-    @property
-    def is_of_this_environment(self) -> bool:
-        return self.environment == settings.ENVIRONMENT
-
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
-
-    def state(self, now: datetime) -> State:
-        """Return the state of the key at a time."""
-        if self.is_revoked:
-            return self.State.REVOKED
-        if self.replaced_by_id is not None:
-            return self.State.REPLACED
-        if self.is_expired(now):
-            return self.State.EXPIRED
-        if not self.is_of_this_environment:
-            return self.State.OTHER_ENVIRONMENT
-        return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
     def reason_against_rotation(self, now: datetime) -> str | None:
         """Return why the key cannot be rotated, or None if it can."""
