@@ -145,13 +145,7 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
             or not old_key.can_get_replacement(timezone.now())
         ):
             return {}
-        return {
-            "name": old_key.name,
-            "environment": old_key.environment,
-            "access": old_key.access,
-            "requests_per_minute": old_key.requests_per_minute,
-            "replaces": old_key.pk,
-        }
+        return old_key.copied_settings | {"replaces": old_key.pk}
 
     # Searching by a pasted key.
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
+from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from petservice.apikeys import keys
@@ -165,6 +166,11 @@ class APIKey(models.Model):
         return usable & conditions[use]
 
     @property
+    def copied_settings(self) -> dict[str, Any]:
+        """The settings that a replacement of the key takes over."""
+        return model_to_dict(self, ["name", "environment", "access", "requests_per_minute"])
+
+    @property
     def lifetime(self) -> timedelta | None:
         """The time from the creation of the key to its expiry, or None if it does not expire."""
         return None if self.expires_at is None else self.expires_at - self.created_at
@@ -196,10 +202,7 @@ class APIKey(models.Model):
         if reason := self.reason_against_rotation(now):
             raise ValueError(reason)
         replacement, plain = APIKey.objects.create_key(
-            name=self.name,
-            environment=self.environment,
-            access=self.access,
-            requests_per_minute=self.requests_per_minute,
+            **self.copied_settings,
             created_at=now,
             expires_at=expires_at,
             created_by=created_by,
