@@ -40,12 +40,6 @@ class Client(NamedTuple):
 _BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*Client._fields), "digest")
 
 
-def _client(plain: str) -> Client | None:
-    for row in _BY_DIGEST.rows(keys.digest(plain)):
-        return Client._make(row)
-    return None
-
-
 class APIKeyAuthentication(BaseAuthentication):
     """An authentication by the key in the `X-API-Key` header.
 
@@ -63,7 +57,7 @@ class APIKeyAuthentication(BaseAuthentication):
         # The lookup below needs the current tables.
         if pending_migrations.may_exist and pending_migrations.count():
             raise APIException(BEING_UPDATED)
-        client = _client(plain)
+        client = next(map(Client._make, _BY_DIGEST.rows(keys.digest(plain))), None)
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(

@@ -28,11 +28,6 @@ def test_a_key_has_the_documented_format(environment: str) -> None:
     assert keys.environment_of(plain) == environment
 
 
-def test_generating_a_key_for_an_unknown_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="'staging' is not one of test, live"):
-        keys.generate("staging")
-
-
 def test_checksum_is_the_crc_32_in_base62() -> None:
     # The standard check value of CRC-32.
     assert number_of(keys.checksum("123456789")) == 0xCBF43926
