@@ -76,6 +76,7 @@ def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
     assert f"<strong>{unused}</strong>: Never used." in bulk_question
     for shown in (question, bulk_question):
         assert 'value="Revoke" class="danger"' in shown, "the button is not red"
+        assert "None" not in shown, "the page shows an empty form"
 
 
 def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Client) -> None:
