@@ -31,11 +31,6 @@ class Client(NamedTuple):
     revoked_at: datetime | None
     requests_per_minute: int | None
 
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the client is known, for permissions and throttles of REST framework."""
-        return True
-
 
 _BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*Client._fields), "digest")
 
