@@ -1,10 +1,11 @@
 """Authentication of requests by API key, and by staff session in the browsable API."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -70,6 +71,21 @@ class APIKeyAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate challenge, without which REST framework responds 403 instead of 401."""
         return f'ApiKey header="{HEADER}"'
+
+
+class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # untyped
+    """The description of the authentication in the OpenAPI document."""
+
+    target_class = APIKeyAuthentication
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": HEADER,
+            "description": "An API key, `pets_<environment>_…`, from the service's operator. Send it over HTTPS only.",
+        }
 
 
 class StaffSessionAuthentication(SessionAuthentication):
