@@ -139,13 +139,9 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
         """Return the settings of the key that the new key is to replace, if the user may change it."""
         pk = request.GET.get("replaces", "")
         old_key: APIKey | None = self.get_object(request, pk) if pk else None
-        if (
-            old_key is None
-            or not self.has_change_permission(request)
-            or not old_key.can_get_replacement(timezone.now())
-        ):
-            return {}
-        return old_key.copied_settings | {"replaces": old_key.pk}
+        if old_key and self.has_change_permission(request) and old_key.can_get_replacement(timezone.now()):
+            return old_key.copied_settings | {"replaces": old_key.pk}
+        return {}
 
     # Searching by a pasted key.
 

@@ -166,15 +166,13 @@ class LifeCycleViews(admin.ModelAdmin):
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for confirmation, then revoke one key."""
         api_key = self._changeable(request, pk)
-        if api_key is None or request.method == "POST":
-            if api_key is not None:
-                is_revoked = self._revoke(request, [api_key])
-                message = (
-                    f"Revoked {api_key}." if is_revoked else f"{api_key} was already revoked. Nothing was changed."
-                )
-                self.message_user(request, message, messages.SUCCESS if is_revoked else messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
-        return self._confirmation(request, [api_key], "revoke", form=None)
+        if api_key and request.method != "POST":
+            return self._confirmation(request, [api_key], "revoke", form=None)
+        if api_key and self._revoke(request, [api_key]):
+            self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
+        elif api_key:
+            self.message_user(request, f"{api_key} was already revoked. Nothing was changed.", messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
