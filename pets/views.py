@@ -13,7 +13,7 @@ from pets import creator, queries, schema, services
 from pets.fields import SHOWN
 from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
-from petservice.api.errors import Conflict, UnprocessableContent
+from petservice.api.errors import RequestError
 from petservice.api.pagination import Page, page_headers
 from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
@@ -82,6 +82,6 @@ def _create_once(api_key_id: int, idempotency_key: str, fields: dict[str, Any]) 
     try:
         return services.create_pet_once(api_key_id=api_key_id, idempotency_key=idempotency_key, **fields)
     except services.IdempotencyKeyReusedError:
-        raise UnprocessableContent(schema.KEY_REUSED) from None
+        raise RequestError(422, schema.KEY_REUSED) from None
     except services.IdempotencyKeyInUseError:
-        raise Conflict(schema.KEY_IN_USE, wait=1) from None
+        raise RequestError(409, schema.KEY_IN_USE, wait=1) from None

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from petservice.api.errors import error_response, safe_methods_only
-from petservice.api.schema import example, failures, standard_headers
+from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 
@@ -33,7 +33,7 @@ class HealthSerializer(serializers.Serializer[dict[str, str]]):
         description="Reports that the service is running and reachable. Needs no key and does not use the database.",
         tags=[],
         auth=[{}],
-        parameters=standard_headers(200, 400, 500),
+        parameters=STANDARD_HEADERS,
         responses={
             200: OpenApiResponse(HealthSerializer, description="The service runs."),
             **failures(400, 500),

@@ -94,8 +94,9 @@ _docs: Callable[[HttpRequest], HttpResponseBase] = SpectacularSwaggerSplitView.a
 
 @safe_methods_only
 def docs(request: HttpRequest) -> HttpResponseBase:
-    """Return the page that shows the document, or its script if there is a parameter `script`."""
+    """Return the page that shows the document, or its script if there is a parameter `script`, for any `Accept`."""
     request.GET = QueryDict("script" if "script" in request.GET else "")
+    request.META["HTTP_ACCEPT"] = "*/*"
     return _docs(request)
 
 

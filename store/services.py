@@ -1,7 +1,5 @@
 """The stored counters of pets by status: reading and correcting them."""
 
-from typing import NamedTuple
-
 from django.db import transaction
 from django.db.models import Count, Sum
 
@@ -21,16 +19,9 @@ def inventory_counts() -> Counts:
     return _ZERO | {status: int(count) for status, count in _SUMS.rows()}
 
 
-class Reconciled(NamedTuple):
-    """The stored counts before a correction, and the counts that a full count found."""
-
-    stored: Counts
-    counted: Counts
-
-
 @transaction.atomic
-def reconcile_inventory() -> Reconciled:
-    """Recount pets by status, correct the stored counters, and return both counts.
+def reconcile_inventory() -> tuple[Counts, Counts]:
+    """Recount pets by status, correct the stored counters, and return the stored counts and those of the recount.
 
     Other writers of pets wait until the transaction ends.
     """
@@ -43,4 +34,4 @@ def reconcile_inventory() -> Reconciled:
         InventoryCounter.objects.bulk_create(
             InventoryCounter(status=status, count=count) for status, count in counted.items()
         )
-    return Reconciled(stored, counted)
+    return stored, counted

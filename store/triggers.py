@@ -8,31 +8,28 @@ from typing import Any
 
 # SQLite has only row triggers and only one writer at a time, so one counter row per status is enough. A deletion does
 # not create a missing counter row, because the tables may be emptied in any order.
+_SQLITE_ADD = """INSERT INTO store_inventorycounter (status, count)
+            SELECT NEW.status, 0
+            WHERE NOT EXISTS (SELECT 1 FROM store_inventorycounter WHERE status = NEW.status);
+        UPDATE store_inventorycounter SET count = count + 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = NEW.status);"""
+_SQLITE_SUBTRACT = """UPDATE store_inventorycounter SET count = count - 1 WHERE id =
+            (SELECT min(id) FROM store_inventorycounter WHERE status = OLD.status);"""
 SQLITE_CREATE = [
-    """
+    f"""
     CREATE TRIGGER store_count_insert AFTER INSERT ON pets_pet BEGIN
-        INSERT INTO store_inventorycounter (status, count)
-            SELECT NEW.status, 0
-            WHERE NOT EXISTS (SELECT 1 FROM store_inventorycounter WHERE status = NEW.status);
-        UPDATE store_inventorycounter SET count = count + 1 WHERE id =
-            (SELECT min(id) FROM store_inventorycounter WHERE status = NEW.status);
+        {_SQLITE_ADD}
     END
     """,
-    """
+    f"""
     CREATE TRIGGER store_count_delete AFTER DELETE ON pets_pet BEGIN
-        UPDATE store_inventorycounter SET count = count - 1 WHERE id =
-            (SELECT min(id) FROM store_inventorycounter WHERE status = OLD.status);
+        {_SQLITE_SUBTRACT}
     END
     """,
-    """
+    f"""
     CREATE TRIGGER store_count_update AFTER UPDATE OF status ON pets_pet WHEN NEW.status <> OLD.status BEGIN
-        UPDATE store_inventorycounter SET count = count - 1 WHERE id =
-            (SELECT min(id) FROM store_inventorycounter WHERE status = OLD.status);
-        INSERT INTO store_inventorycounter (status, count)
-            SELECT NEW.status, 0
-            WHERE NOT EXISTS (SELECT 1 FROM store_inventorycounter WHERE status = NEW.status);
-        UPDATE store_inventorycounter SET count = count + 1 WHERE id =
-            (SELECT min(id) FROM store_inventorycounter WHERE status = NEW.status);
+        {_SQLITE_SUBTRACT}
+        {_SQLITE_ADD}
     END
     """,
 ]

@@ -18,7 +18,7 @@ class Pet(models.Model):
     """A pet. The API shows its id and its texts (pets.fields), and only counts its status."""
 
     class Status(models.TextChoices):
-        # The API shows a count of each status (store.serializers), so a new status changes the API's contract. It needs
+        # The API shows a count of each status (store.views), so a new status changes the API's contract. It needs
         # a migration of `pets` and a migration of `store`.
         AVAILABLE = "available"
         PENDING = "pending"

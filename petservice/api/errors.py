@@ -40,30 +40,15 @@ MESSAGES = {
 _CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
 
 
-class RetryLater(exceptions.APIException):
-    """An error that a retry of the same request may not have; `wait` is the number of seconds before the retry."""
+class RequestError(exceptions.APIException):
+    """An error with a status that REST framework has no class for.
 
-    def __init__(self, detail: str, *, wait: int) -> None:
+    If a retry of the same request may succeed, `wait` is the number of seconds before the retry.
+    """
+
+    def __init__(self, status: int, detail: str, *, wait: int | None = None) -> None:
         super().__init__(detail)
-        self.wait = wait
-
-
-class Conflict(RetryLater):
-    """The error 409: the same request is still running."""
-
-    status_code = 409
-
-
-class UnprocessableContent(exceptions.APIException):
-    """The error 422: the request is well-formed, but contradicts an earlier one."""
-
-    status_code = 422
-
-
-class TooManyRequests(RetryLater):
-    """The error 429: the key's rate limit is exceeded."""
-
-    status_code = 429
+        self.status_code, self.wait = status, wait
 
 
 def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
@@ -100,8 +85,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpRespons
     headers = {}
     if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
-    if isinstance(exc, RetryLater):
-        headers["Retry-After"] = str(exc.wait)
+    if wait := getattr(exc, "wait", None):
+        headers["Retry-After"] = str(wait)
     if settings.DEBUG:  # the browsable API shows it as a page
         return Response(envelope(status, message), status=status, headers=headers)
     # REST framework's response and its view refer to each other. Only the garbage collector would free them, and it

@@ -84,46 +84,34 @@ def example(value: Any, *statuses: int) -> OpenApiExample:
 def response_header(
     name: str, schema: dict[str, Any], description: str, *statuses: int, required: bool = True
 ) -> OpenApiParameter:
-    """Return the description of a header in the responses with these statuses."""
+    """Return the description of a header in the responses with these statuses, or in all responses without statuses."""
     return OpenApiParameter(
         name,
         schema,
         OpenApiParameter.HEADER,
         description=description,
-        response=[str(status) for status in statuses],
+        response=[*statuses] or True,  # drf-spectacular takes no tuple
         required=required,
     )
 
 
-def standard_headers(*statuses: int) -> list[OpenApiParameter]:
-    """Return the descriptions of the headers that all responses with these statuses have."""
-    headers = [
-        response_header(
-            "X-Request-ID",
-            {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "example": "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"},
-            "Request ID, for support. Echoes your `X-Request-ID` if it is valid; otherwise generated.",
-            *statuses,
-        )
-    ]
-    if 401 in statuses:
-        headers.append(
-            response_header(
-                "WWW-Authenticate",
-                {"type": "string", "example": 'ApiKey header="X-API-Key"'},
-                "Names the header that must contain the API key.",
-                401,
-            )
-        )
-    if 429 in statuses:
-        headers.append(retry_after(429))
-    return headers
-
-
-def retry_after(status: int) -> OpenApiParameter:
-    """Return the description of `Retry-After` in responses with this status."""
-    return response_header(
+# The headers that the responses of all operations have, if the operation has responses with these statuses.
+STANDARD_HEADERS = [
+    response_header(
+        "X-Request-ID",
+        {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "example": "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"},
+        "Request ID, for support. Echoes your `X-Request-ID` if it is valid; otherwise generated.",
+    ),
+    response_header(
+        "WWW-Authenticate",
+        {"type": "string", "example": 'ApiKey header="X-API-Key"'},
+        "Names the header that must contain the API key.",
+        401,
+    ),
+    response_header(
         "Retry-After",
         {"type": "integer", "minimum": 1, "example": 1},
         "Seconds to wait before the next attempt.",
-        status,
-    )
+        *(409, 429),
+    ),
+]

@@ -30,10 +30,6 @@ class JSONRequest(Request):
         # Otherwise each access goes through __getattr__.
         self.META, self.method = request.META, request.method
 
-    def authenticate(self) -> None:
-        """Authenticate the request now. The properties `user` and `auth` would do it later and more slowly."""
-        self._authenticate()
-
     @cached_property
     def data(self) -> Any:
         """The parsed body, or an empty object if there is none."""
@@ -68,6 +64,10 @@ class APIViewSet(GenericViewSet[Any]):
             parser_context=self.get_parser_context(request),
         )
 
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        # Only the browsable API gets here. A client that accepts neither pages nor JSON gets JSON, as without DEBUG.
+        return super().perform_content_negotiation(request, force=True)
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)
         if not settings.DEBUG:
@@ -85,8 +85,9 @@ class APIViewSet(GenericViewSet[Any]):
         if not isinstance(request, JSONRequest):
             super().initial(request, *args, **kwargs)
             return
-        # The API has neither versions nor content negotiation, and errors use the first renderer.
-        request.authenticate()
+        # The API has neither versions nor content negotiation, and errors use the first renderer. The properties `user`
+        # and `auth` would authenticate later and more slowly.
+        request._authenticate()
         self.check_permissions(request)
         self.check_throttles(request)
 

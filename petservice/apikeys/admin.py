@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -55,6 +55,12 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     class Media:
         css = {"all": ("apikeys/keys.css",)}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
+        now = timezone.now()
+        state = Case(*(When(APIKey.in_state(one, now), then=Value(one)) for one in APIKey.State))
+        api_keys: QuerySet[APIKey] = super().get_queryset(request)
+        return api_keys.annotate(state=state)
+
     @admin.display(description="name", ordering="name")
     def key(self, api_key: APIKey) -> str:
         """Return the name with the prefix, because several keys may have one name. It also shows the environment."""
@@ -62,8 +68,8 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
 
     @admin.display(description="state")
     def state(self, api_key: APIKey) -> str:
-        state = api_key.state(timezone.now())
-        return format_html('<span class="badge badge-{}">{}</span>', state.value, state.label)
+        state = APIKey.State(api_key.state)  # type: ignore[attr-defined]  # see get_queryset
+        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
     @admin.display(description="replaces")
     def old_key(self, api_key: APIKey) -> str:
@@ -133,19 +139,9 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
         """Return the settings of the key that the new key is to replace, if the user may change it."""
         pk = request.GET.get("replaces", "")
         old_key: APIKey | None = self.get_object(request, pk) if pk else None
-        if (
-            old_key is None
-            or not self.has_change_permission(request)
-            or not old_key.can_get_replacement(timezone.now())
-        ):
-            return {}
-        return {
-            "name": old_key.name,
-            "environment": old_key.environment,
-            "access": old_key.access,
-            "requests_per_minute": old_key.requests_per_minute,
-            "replaces": old_key.pk,
-        }
+        if old_key and self.has_change_permission(request) and old_key.can_get_replacement(timezone.now()):
+            return old_key.copied_settings | {"replaces": old_key.pk}
+        return {}
 
     # Searching by a pasted key.
 

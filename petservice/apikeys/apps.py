@@ -9,7 +9,7 @@ class APIKeysConfig(AppConfig):
     verbose_name = "API keys"
 
     def ready(self) -> None:
-        from petservice.apikeys import checks, schema  # noqa: F401  # schema registers the security scheme
+        from petservice.apikeys import checks
 
         register(checks.check_redis_url, "petservice")
         if settings.REDIS_URL:

@@ -1,10 +1,11 @@
 """Authentication of requests by API key, and by staff session in the browsable API."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -31,19 +32,8 @@ class Client(NamedTuple):
     revoked_at: datetime | None
     requests_per_minute: int | None
 
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the client is known, for permissions and throttles of REST framework."""
-        return True
-
 
 _BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*Client._fields), "digest")
-
-
-def _client(plain: str) -> Client | None:
-    for row in _BY_DIGEST.rows(keys.digest(plain)):
-        return Client._make(row)
-    return None
 
 
 class APIKeyAuthentication(BaseAuthentication):
@@ -63,7 +53,7 @@ class APIKeyAuthentication(BaseAuthentication):
         # The lookup below needs the current tables.
         if pending_migrations.may_exist and pending_migrations.count():
             raise APIException(BEING_UPDATED)
-        client = _client(plain)
+        client = next(map(Client._make, _BY_DIGEST.rows(keys.digest(plain))), None)
         environment = keys.environment_of(plain) if client is None else client.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(
@@ -81,6 +71,21 @@ class APIKeyAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate challenge, without which REST framework responds 403 instead of 401."""
         return f'ApiKey header="{HEADER}"'
+
+
+class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # untyped
+    """The description of the authentication in the OpenAPI document."""
+
+    target_class = APIKeyAuthentication
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": HEADER,
+            "description": "An API key, `pets_<environment>_…`, from the service's operator. Send it over HTTPS only.",
+        }
 
 
 class StaffSessionAuthentication(SessionAuthentication):

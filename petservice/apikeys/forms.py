@@ -89,7 +89,7 @@ class KeyForm(forms.ModelForm):
 class ExpiryChoice(forms.Form):
     """A part of a form that offers usual lifetimes of a key next to a day of one's own."""
 
-    lifetime = forms.ChoiceField(label="Expires")
+    lifetime = forms.ChoiceField(label="Expires", initial="90")
 
     def offer_lifetimes(self, now: datetime, old_lifetime: timedelta | None = None) -> None:
         """Fill in the choices. The lifetime of an old key is the first one, if there is an old key that expires."""
@@ -125,7 +125,6 @@ class NewKeyForm(ExpiryChoice, KeyForm):
     A double click, a reload or the Back button can send the same form again.
     """
 
-    lifetime = forms.ChoiceField(label="Expires", initial="90")
     form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     # A revoked or expired key that the new key replaces.
     replaces = forms.ModelChoiceField(APIKey.objects.all(), required=False, widget=forms.HiddenInput)

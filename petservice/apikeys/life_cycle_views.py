@@ -94,15 +94,13 @@ class LifeCycleViews(admin.ModelAdmin):
             return None  # the form will reject this token
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
-        old_key = APIKey.objects.filter(replaced_by=obj).first()
-        return self._show_once(request, obj, request.plain_key, old_key)  # type: ignore[attr-defined]  # set by save_model
+        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
     @method_decorator(never_cache)
     @sensitive_variables("plain")
-    def _show_once(
-        self, request: HttpRequest, api_key: APIKey, plain: str, old_key: APIKey | None = None
-    ) -> HttpResponse:
+    def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""
+        old_key = APIKey.objects.filter(replaced_by=api_key).first()
         context = self.admin_site.each_context(request) | {
             "title": "API key created",
             "opts": self.opts,
@@ -154,15 +152,8 @@ class LifeCycleViews(admin.ModelAdmin):
             *super().get_urls(),
         ]
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: Any,
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: APIKey | None = None,
-    ) -> Any:
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        obj: APIKey | None = context.get("original")
         if obj is not None:
             now, may_add = timezone.now(), self.has_add_permission(request)
             context["can_rotate"] = may_add and obj.reason_against_rotation(now) is None
@@ -170,20 +161,18 @@ class LifeCycleViews(admin.ModelAdmin):
                 context["replacement_url"] = f"{reverse('admin:apikeys_apikey_add')}?replaces={obj.pk}"
             context["usage"] = usage_display.read(obj, now.date())
             context["last_use"] = usage_display.last_use(obj, now)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for confirmation, then revoke one key."""
         api_key = self._changeable(request, pk)
-        if api_key is None or request.method == "POST":
-            if api_key is not None:
-                is_revoked = self._revoke(request, [api_key])
-                message = (
-                    f"Revoked {api_key}." if is_revoked else f"{api_key} was already revoked. Nothing was changed."
-                )
-                self.message_user(request, message, messages.SUCCESS if is_revoked else messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
-        return self._confirmation(request, [api_key], "revoke", form=None)
+        if api_key and request.method != "POST":
+            return self._confirmation(request, [api_key], "revoke", form=None)
+        if api_key and self._revoke(request, [api_key]):
+            self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
+        elif api_key:
+            self.message_user(request, f"{api_key} was already revoked. Nothing was changed.", messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
@@ -214,7 +203,7 @@ class LifeCycleViews(admin.ModelAdmin):
         end = f"The old key works until {moment(api_key.expires_at)}."  # type: ignore[arg-type]  # it has a grace period
         message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
         record(request, AuditEntry.Kind.KEY_ROTATED, target=api_key, message=message)
-        return self._show_once(request, replacement, plain, old_key=api_key)
+        return self._show_once(request, replacement, plain)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
         """Return the key, or show a message and return None if it does not exist or is revoked."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
+from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from petservice.apikeys import keys
@@ -117,24 +118,8 @@ class APIKey(models.Model):
     def is_revoked(self) -> bool:
         return self.revoked_at is not None
 
-    @property
-    def is_of_this_environment(self) -> bool:
-        return self.environment == settings.ENVIRONMENT
-
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
-
-    def state(self, now: datetime) -> State:
-        """Return the state of the key at a time."""
-        if self.is_revoked:
-            return self.State.REVOKED
-        if self.replaced_by_id is not None:
-            return self.State.REPLACED
-        if self.is_expired(now):
-            return self.State.EXPIRED
-        if not self.is_of_this_environment:
-            return self.State.OTHER_ENVIRONMENT
-        return self.State.EXPIRES_SOON if self.is_expired(now + SOON) else self.State.ACTIVE
 
     def reason_against_rotation(self, now: datetime) -> str | None:
         """Return why the key cannot be rotated, or None if it can."""
@@ -181,6 +166,11 @@ class APIKey(models.Model):
         return usable & conditions[use]
 
     @property
+    def copied_settings(self) -> dict[str, Any]:
+        """The settings that a replacement of the key takes over."""
+        return model_to_dict(self, ["name", "environment", "access", "requests_per_minute"])
+
+    @property
     def lifetime(self) -> timedelta | None:
         """The time from the creation of the key to its expiry, or None if it does not expire."""
         return None if self.expires_at is None else self.expires_at - self.created_at
@@ -212,10 +202,7 @@ class APIKey(models.Model):
         if reason := self.reason_against_rotation(now):
             raise ValueError(reason)
         replacement, plain = APIKey.objects.create_key(
-            name=self.name,
-            environment=self.environment,
-            access=self.access,
-            requests_per_minute=self.requests_per_minute,
+            **self.copied_settings,
             created_at=now,
             expires_at=expires_at,
             created_by=created_by,

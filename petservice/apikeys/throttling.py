@@ -7,7 +7,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from petservice.api.errors import TooManyRequests
+from petservice.api.errors import RequestError
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ class RequestsPerMinute(BaseThrottle):
     """A throttle that allows each key its limit of requests in any minute, and any number without a limit."""
 
     def allow_request(self, request: Request, view: object) -> bool:
-        """Return True, or raise TooManyRequests. A rejected request does not count towards the limit."""
+        """Return True, or raise RequestError. A rejected request does not count towards the limit."""
         # Staff in the browsable API have no key.
         limit: int | None = getattr(request.auth, "requests_per_minute", None)
         if limit is not None and not settings.REDIS_URL:
@@ -29,7 +29,8 @@ class RequestsPerMinute(BaseThrottle):
             # The prefix makes the name unique, because another service may use the same Redis.
             wait = seconds_to_wait(settings.REDIS_URL, f"{client.prefix}:{client.id}", limit)  # type: ignore[union-attr]  # the stubs know tokens only
             if wait:
-                raise TooManyRequests(
+                raise RequestError(
+                    429,
                     f"Rate limit of {limit} requests per minute exceeded. Retry after the number of seconds in the "
                     "Retry-After header.",
                     wait=wait,

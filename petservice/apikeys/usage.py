@@ -8,6 +8,7 @@ import atexit
 import logging
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -21,8 +22,6 @@ from petservice.db.backend import backend
 
 logger = logging.getLogger(__name__)
 
-# The shortest time between two changes of the recorded last use of a key.
-RESOLUTION = timedelta(minutes=1)
 # Seconds from the first use after a write until the next write, so that a key that was idle shows its use soon.
 GATHERING_INTERVAL = 1.0
 # Seconds between two writes of a worker, including the gathering.
@@ -32,8 +31,8 @@ WRITE_INTERVAL = 60.0
 STOP_TIMEOUT = 6.0
 # Maximum number of keys and days in memory while the database cannot be written. Each takes about 300 bytes.
 MAX_DAYS = 10_000
-# Maximum number of keys in one transaction, so that other writers do not wait long on SQLite.
-MAX_KEYS = 100
+# Maximum number of keys and days in one transaction, so that other writers do not wait long on SQLite.
+MAX_DAYS_AT_ONCE = 100
 
 _SECONDS_PER_DAY = 86_400
 # The sums are added in the database, because each worker has its own. A key that was deleted is skipped.
@@ -47,16 +46,16 @@ server_errors = apikeys_keyday.server_errors + excluded.server_errors
 """
 
 
+@dataclass(slots=True)
 class Use:
     """The use of one key on one day, and the time and the client of its last request."""
 
-    __slots__ = ("client_errors", "forwarded_for", "last_used", "peer", "requests", "server_errors")
-
-    def __init__(self) -> None:
-        self.requests = self.client_errors = self.server_errors = 0
-        self.last_used = 0.0
-        self.peer: str | None = None
-        self.forwarded_for = ""
+    requests: int = 0
+    client_errors: int = 0
+    server_errors: int = 0
+    last_used: float = 0.0
+    peer: str | None = None
+    forwarded_for: str = ""
 
     def add_earlier(self, earlier: "Use") -> None:
         """Add the numbers of an earlier use."""
@@ -84,8 +83,6 @@ class UsageRecorder:
         self._in_background = in_background
         self._lock = threading.Lock()
         self._uses: dict[Place, Use] = {}
-        # The last use of each key, until it is certain that the database has it or a later one.
-        self._last_uses: dict[int, Use] = {}
         self._deleted_on: date | None = None
         self._has_use = threading.Event()
         self._is_stopping = threading.Event()
@@ -120,42 +117,30 @@ class UsageRecorder:
 
     def write(self, now: datetime | None = None) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
-        now = now or datetime.now(UTC)
         with self._lock:
             uses, self._uses = self._uses, {}
-        self._last_uses |= {key: uses[key, day] for key, day in sorted(uses, key=lambda place: place[1])}
         # In the order of keys, so that workers do not wait for each other in a circle.
-        keys = sorted(self._last_uses)
+        places = sorted(uses)
         try:
-            for start in range(0, len(keys), MAX_KEYS):
-                self._write_keys(keys[start : start + MAX_KEYS], uses, now)
-            self._delete_old_days(now.date())
+            for start in range(0, len(places), MAX_DAYS_AT_ONCE):
+                self._write_days(places[start : start + MAX_DAYS_AT_ONCE], uses)
+            self._delete_old_days((now or datetime.now(UTC)).date())
         finally:
             self._put_back(uses)  # those that are written have been removed
 
-    def _write_keys(self, keys: list[int], uses: dict[Place, Use], now: datetime) -> None:
-        places = sorted(place for place in uses if place[0] in set(keys))
+    def _write_days(self, places: list[Place], uses: dict[Place, Use]) -> None:
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.executemany(_ADD, [_row(place, uses[place]) for place in places])
-            for key in keys:
-                self._write_last_use(key, now)
+            for place in places:
+                use = uses[place]
+                last_used_at = datetime.fromtimestamp(use.last_used, UTC)
+                is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
+                APIKey.objects.filter(is_later, pk=place[0]).update(
+                    last_used_at=last_used_at, last_used_address=use.address
+                )
         for place in places:
             del uses[place]
-        for key in keys:
-            if self._last_uses[key].last_used <= (now - RESOLUTION).timestamp():
-                del self._last_uses[key]
-
-    def _write_last_use(self, key: int, now: datetime) -> None:
-        """Record the last use, unless the recorded one is later, or younger than a minute; then the next write does."""
-        use = self._last_uses[key]
-        last_used_at = datetime.fromtimestamp(use.last_used, UTC)
-        due = Q(last_used_at__lt=last_used_at)
-        if not self._is_stopping.is_set():
-            due &= Q(last_used_at__lte=now - RESOLUTION)
-        APIKey.objects.filter(Q(last_used_at=None) | due, pk=key).update(
-            last_used_at=last_used_at, last_used_address=use.address
-        )
 
     def _delete_old_days(self, today: date) -> None:
         if self._deleted_on == today:
@@ -171,7 +156,7 @@ class UsageRecorder:
                 later = self._uses.setdefault(place, use)
                 if later is not use:
                     later.add_earlier(use)
-            if self._uses or self._last_uses:
+            if self._uses:
                 self._has_use.set()
 
     # The following runs on the thread, except _stop.

@@ -1,30 +1,17 @@
 """The use of an API key as its pages show it: a chart of the last days, and the last use in words."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.utils.timesince import timesince
 
-from petservice.admin_pages.charts import COLUMN, DayBar, day_bars
+from petservice.admin_pages.charts import COLUMN, day_bars
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.time_zone import moment
 
 
-@dataclass(frozen=True)
-class Usage:
-    """The use of one key on each of the last days, oldest first, as numbers and as a chart."""
-
-    days: list[KeyDay]
-    bars: list[DayBar]
-    best: DayBar
-    width: int
-    requests: int
-    client_errors: int
-    server_errors: int
-
-
-def read(api_key: APIKey, today: date) -> Usage:
-    """Return the use of a key on the last days, including today."""
+def read(api_key: APIKey, today: date) -> dict[str, Any]:
+    """Return the use of a key on the last days up to today, oldest first, as numbers and as a chart, for a template."""
     first = today - timedelta(days=USAGE_DAYS - 1)
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
     dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
@@ -34,15 +21,15 @@ def read(api_key: APIKey, today: date) -> Usage:
         {one.day: _text(one) for one in days},
         parts={one.day: one.client_errors + one.server_errors for one in days},
     )
-    return Usage(
-        days,
-        bars,
-        best=max(bars, key=lambda bar: (bar.count, bar.day)),
-        width=USAGE_DAYS * COLUMN,
-        requests=sum(day.requests for day in days),
-        client_errors=sum(day.client_errors for day in days),
-        server_errors=sum(day.server_errors for day in days),
-    )
+    return {
+        "days": days,
+        "bars": bars,
+        "best": max(bars, key=lambda bar: (bar.count, bar.day)),
+        "width": USAGE_DAYS * COLUMN,
+        "requests": sum(day.requests for day in days),
+        "client_errors": sum(day.client_errors for day in days),
+        "server_errors": sum(day.server_errors for day in days),
+    }
 
 
 def _text(day: KeyDay) -> str:

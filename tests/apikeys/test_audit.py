@@ -39,6 +39,7 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
 
     admin_client.post(url("change", key), FORM | {"name": "Acme Ltd"})
     assert message() == "Name changed from “Acme” to “Acme Ltd”."
+    assert message() in admin_client.get(url("history", key)).content.decode()
     key.refresh_from_db()
     assert entries() == [(Kind.KEY_CHANGED, "admin", str(key), 1)]
     admin_client.post(url("change", key), FORM | {"name": "Acme Ltd"})

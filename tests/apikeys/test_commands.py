@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
+from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from petservice.apikeys import keys
+from petservice.apikeys.management.commands import create_api_key as create_api_key_command
 from petservice.apikeys.models import APIKey
 from tests.service import ROOT, Service
 
@@ -48,27 +50,23 @@ def test_create_api_key_can_be_piped(service: Service) -> None:
     assert ended.stderr.startswith(f"Created Acme ({ended.stdout[:18]}…), read and write.")
 
 
-def test_create_api_key_uses_its_options() -> None:
+def test_create_api_key_uses_its_options(settings: LazySettings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1/0"
     before = timezone.now()
 
-    output, _ = create_api_key("Acme", "--read-only", "--expires-in", "90d", "--environment", "live")
+    options = ("--read-only", "--expires-in", "90d", "--environment", "live", "--requests-per-minute", "600")
+    output, _ = create_api_key("Acme", *options)
 
     api_key = APIKey.objects.get()
     assert keys.environment_of(output.strip()) == "live"
-    assert (api_key.environment, api_key.access) == ("live", "read")
+    assert (api_key.environment, api_key.access, api_key.requests_per_minute) == ("live", "read", 600)
     assert before + timedelta(days=90) <= api_key.expires_at <= timezone.now() + timedelta(days=90)
 
 
-@pytest.mark.parametrize(
-    ("span", "length"),
-    [("1d", timedelta(days=1)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30))],
-)
-def test_create_api_key_accepts_days_hours_and_minutes(span: str, length: timedelta) -> None:
-    before = timezone.now()
+def test_a_time_span_has_days_hours_or_minutes() -> None:
+    spans = [create_api_key_command.duration(text) for text in ("1d", "12h", "30m")]
 
-    create_api_key("Acme", "--expires-in", span)
-
-    assert before + length <= APIKey.objects.get().expires_at <= timezone.now() + length
+    assert spans == [timedelta(days=1), timedelta(hours=12), timedelta(minutes=30)]
 
 
 SPANS = ("", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "1000000d", "soon")
@@ -85,6 +83,11 @@ SPANS = ("", "90", "d", "0d", "-1d", "1.5d", "1w", "90 d", "1d12h", "\u0661d", "
         ([], "arguments are required: name"),
         (["Acme", "--environment", "staging"], "invalid choice: 'staging'"),
         (["Acme", "another"], "unrecognized arguments: another"),
+        *(
+            (["Acme", f"--requests-per-minute={limit}"], "is not a whole number from 1 to 100000")
+            for limit in ("0", "-1", "", "1.5", "100001", "\u0661", "many")
+        ),
+        (["Acme", "--requests-per-minute", "600"], "--requests-per-minute needs Redis: set REDIS_URL"),
     ],
 )
 def test_create_api_key_rejects_invalid_arguments(arguments: list[str], message: str) -> None:
@@ -94,21 +97,14 @@ def test_create_api_key_rejects_invalid_arguments(arguments: list[str], message:
     assert not APIKey.objects.exists()
 
 
-def test_revoke_api_key_accepts_a_prefix() -> None:
+@pytest.mark.parametrize("length", [keys.PREFIX_LENGTH, None], ids=["prefix", "complete key"])
+def test_revoke_api_key_revokes_the_key_and_does_not_print_it(length: int | None) -> None:
     api_key, plain = APIKey.objects.create_key(name="Acme")
-    other, _ = APIKey.objects.create_key(name="Other")
+    APIKey.objects.create_key(name="Other")
 
-    assert revoke_api_key(plain[:18]) == f"Revoked {api_key}.\n"
+    assert revoke_api_key(plain[:length]) == f"Revoked {api_key}.\n"
 
-    assert APIKey.objects.get(pk=api_key.pk).is_revoked
-    assert not APIKey.objects.get(pk=other.pk).is_revoked
-
-
-def test_revoke_api_key_accepts_a_complete_key_and_does_not_print_it() -> None:
-    api_key, plain = APIKey.objects.create_key(name="Acme")
-
-    assert revoke_api_key(plain) == f"Revoked {api_key}.\n"
-    assert APIKey.objects.get().is_revoked
+    assert APIKey.objects.exclude(revoked_at=None).get() == api_key
 
 
 def test_revoke_api_key_reports_that_a_key_is_already_revoked() -> None:

@@ -48,26 +48,6 @@ def test_staff_change_the_expiry_of_a_usable_key(admin_client: Client, days: int
     assert APIKey.objects.get().expires_at == wanted
 
 
-def test_an_expiry_in_the_past_does_not_stop_a_key(admin_client: Client) -> None:
-    record, _ = APIKey.objects.create_key(name="Acme")
-
-    response = change(admin_client, record, **expiry(timezone.now() - DAY))
-
-    assert "To stop the key immediately, use Revoke." in response.content.decode()
-    assert APIKey.objects.get().expires_at is None
-
-
-@pytest.mark.parametrize("days", [1, None])
-def test_an_expired_key_cannot_be_made_valid_again(admin_client: Client, days: int | None) -> None:
-    expired_at = timezone.now() - DAY
-    record, _ = APIKey.objects.create_key(name="Acme", expires_at=expired_at)
-
-    response = change(admin_client, record, **expiry(timezone.now() + days * DAY if days else None))
-
-    assert "“Create a replacement”" in response.content.decode()
-    assert APIKey.objects.get().expires_at == expired_at
-
-
 def test_staff_rename_an_expired_key(admin_client: Client) -> None:
     expired_at = timezone.now() - DAY
     record, _ = APIKey.objects.create_key(name="Acme", expires_at=expired_at)
@@ -77,11 +57,24 @@ def test_staff_rename_an_expired_key(admin_client: Client) -> None:
     assert APIKey.objects.get().name == "Acme, old"
 
 
-def test_a_replaced_key_keeps_an_expiry(admin_client: Client) -> None:
-    record, _ = APIKey.objects.create_key(name="Acme")
-    record.rotate(grace_period=DAY, expires_at=None)
+@pytest.mark.parametrize(
+    ("days", "is_replaced", "new_days", "error"),
+    [
+        (None, False, -1, "To stop the key immediately, use Revoke."),
+        (-1, False, 1, "“Create a replacement”"),
+        (-1, False, None, "“Create a replacement”"),
+        (1, True, None, "so it must expire"),
+    ],
+)
+def test_an_expiry_that_stops_revives_or_keeps_a_key_for_ever_is_rejected(
+    admin_client: Client, days: int | None, is_replaced: bool, new_days: int | None, error: str
+) -> None:
+    new_key, _ = APIKey.objects.create_key(name="New")
+    expires_at, wanted = (timezone.now() + number * DAY if number else None for number in (days, new_days))
+    replaced_by = new_key if is_replaced else None
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=expires_at, replaced_by=replaced_by)
 
-    response = change(admin_client, record, **expiry(None))
+    response = change(admin_client, record, **expiry(wanted))
 
-    assert "so it must expire" in response.content.decode()
-    assert APIKey.objects.get(pk=record.pk).expires_at is not None
+    assert error in response.content.decode()
+    assert APIKey.objects.get(pk=record.pk).expires_at == expires_at

@@ -28,22 +28,11 @@ def test_a_key_has_the_documented_format(environment: str) -> None:
     assert keys.environment_of(plain) == environment
 
 
-def test_generating_a_key_for_an_unknown_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="'staging' is not one of test, live"):
-        keys.generate("staging")
-
-
 def test_checksum_is_the_crc_32_in_base62() -> None:
     # The standard check value of CRC-32.
     assert number_of(keys.checksum("123456789")) == 0xCBF43926
     assert number_of(keys.checksum(HEAD)) == zlib.crc32(HEAD.encode())
     assert keys.checksum("") == "000000"
-
-
-def test_checksum_of_the_largest_number_fits_its_six_characters() -> None:
-    assert number_of("zzzzzz") > 0xFFFFFFFF
-    for number in range(1000):
-        assert len(keys.checksum(str(number))) == 6
 
 
 def test_a_key_ends_with_the_checksum_of_everything_before_it() -> None:
@@ -78,12 +67,6 @@ def test_the_checksum_detects_a_missing_a_doubled_and_two_swapped_characters() -
 )
 def test_anything_else_is_not_a_key(text: str) -> None:
     assert keys.environment_of(text.format(key=keys.generate("test"))) is None
-
-
-def test_changing_the_environment_of_a_key_invalidates_its_checksum() -> None:
-    plain = keys.generate("test")
-
-    assert keys.environment_of(plain.replace("_test_", "_live_")) is None
 
 
 def test_all_generated_keys_are_different() -> None:

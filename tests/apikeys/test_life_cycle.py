@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from tests.apikeys.forms import shown_key
 from tests.databases import migrated_database_url
 from tests.server.connections import Client
 from tests.service import ROOT, TLS, Service, running_service
@@ -48,20 +49,20 @@ class StaffSession:
             base_url=service.url, follow_redirects=True, timeout=30, trust_env=False, verify=TLS
         )
 
-    def get(self, path: str) -> str:
+    def get(self, path: str) -> httpx.Response:
         return self._keep(self._client.get(path))
 
-    def submit(self, path: str, **fields: str) -> str:
+    def submit(self, path: str, **fields: str) -> httpx.Response:
         """Open the form at a path, fill it in and send it."""
-        hidden = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', self.get(path)))
+        hidden = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', self.get(path).text))
         assert "csrfmiddlewaretoken" in hidden, path
         return self._keep(self._client.post(path, data=hidden | fields))
 
-    def _keep(self, response: httpx.Response) -> str:
+    def _keep(self, response: httpx.Response) -> httpx.Response:
         assert response.status_code == 200, response.text
         self.responses += [*response.history, response]
         self.cookies += [cookie.value or "" for cookie in self._client.cookies.jar]
-        return response.text
+        return response
 
     def close(self) -> None:
         self._client.close()
@@ -75,12 +76,6 @@ def dump(service: Service) -> str:
             names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         tables = [name for (name,) in database.execute(names).fetchall()]
         return "\n".join(f"TABLE {name}\n{database.execute(f'SELECT * FROM {name}').fetchall()}" for name in tables)
-
-
-def shown_key(page: str) -> str:
-    """Return the only key on a page."""
-    (plain,) = set(re.findall(r"pets_(?:test|live)_[0-9A-Za-z]{49}", page))
-    return plain
 
 
 def decoded(signed: str) -> str:
@@ -195,7 +190,7 @@ def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: S
     key_pages = {}
     for name, plain in (("Web shop", writer), ("Report", reader)):
         found = staff.get(f"/admin/apikeys/apikey/?q={plain[:18]}")
-        key_pages[name] = re.search(r"/admin/apikeys/apikey/(\d+)/change/", found)[0]
+        key_pages[name] = re.search(r"/admin/apikeys/apikey/(\d+)/change/", found.text)[0]
     staff.submit(key_pages["Report"], name="Reports", expires_at_0="", expires_at_1="")
     replacement = shown_key(
         staff.submit(key_pages["Web shop"].replace("change", "rotate"), grace_period="24", lifetime="never")

@@ -1,7 +1,6 @@
 """Request limits, counted exactly in a real Redis."""
 
 import math
-import re
 import time
 from pathlib import Path
 
@@ -16,19 +15,6 @@ from tests.service import free_port, make_certificate
 pytestmark = [pytest.mark.redis, pytest.mark.django_db]
 
 
-def test_a_request_above_the_limit_is_rejected_and_the_response_says_when_to_retry(redis_in_use: RedisServer) -> None:
-    client = client_with(requests_per_minute=3)
-
-    assert statuses(client, 3) == [200] * 3
-    response = client.get("/v1/store/inventory")
-
-    assert response.status_code == 429
-    assert response.json()["error"]["code"] == "too_many_requests"
-    assert "Rate limit of 3 requests per minute exceeded" in response.json()["error"]["message"]
-    assert re.fullmatch(r"[1-9]\d*", response["Retry-After"])
-    assert int(response["Retry-After"]) <= 60
-
-
 def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) -> None:
     client = client_with(requests_per_minute=3)
 
@@ -38,14 +24,6 @@ def test_the_limit_holds_in_any_period_of_60_seconds(redis_in_use: RedisServer) 
     shift_timestamps(redis_in_use, 20)  # a minute after the first
     assert statuses(client, 2) == [200, 429]
     shift_timestamps(redis_in_use, 40)  # a minute after the second and third
-    assert statuses(client, 3) == [200, 200, 429]
-
-
-def test_rejected_requests_do_not_count(redis_in_use: RedisServer) -> None:
-    client = client_with(requests_per_minute=2)
-
-    assert statuses(client, 20) == [200, 200, *[429] * 18]
-    shift_timestamps(redis_in_use, 60)
     assert statuses(client, 3) == [200, 200, 429]
 
 

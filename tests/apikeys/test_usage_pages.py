@@ -50,7 +50,7 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
 
     usage = usage_display.read(api_key, today)
 
-    bars = [(bar.height, bar.part_height, bar.part_y) for bar in usage.bars[-3:]]
+    bars = [(bar.height, bar.part_height, bar.part_y) for bar in usage["bars"][-3:]]
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
 
 
@@ -76,6 +76,7 @@ def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
     assert f"<strong>{unused}</strong>: Never used." in bulk_question
     for shown in (question, bulk_question):
         assert 'value="Revoke" class="danger"' in shown, "the button is not red"
+        assert "None" not in shown, "the page shows an empty form"
 
 
 def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Client) -> None:

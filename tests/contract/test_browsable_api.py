@@ -116,9 +116,10 @@ def test_browser_without_a_login_is_rejected(debug_service: Service) -> None:
         assert client.get("/v1/pets", headers=HTML).status_code == 401
 
 
-def test_programs_get_json_with_debug(debug_service: Service) -> None:
+@pytest.mark.parametrize("accepted", ["*/*", "image/png", "nonsense"])
+def test_programs_get_json_with_debug(debug_service: Service, accepted: str) -> None:
     with debug_service.client(debug_service.create_key()) as client:
-        assert isinstance(client.get("/v1/pets", headers={"Accept": "*/*"}).json(), list)
+        assert isinstance(client.get("/v1/pets", headers={"Accept": accepted}).json(), list)
 
 
 def test_errors_have_the_envelope_with_debug(debug_service: Service) -> None:

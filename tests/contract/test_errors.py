@@ -11,11 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.test.client import ClientHandler
 from rest_framework.exceptions import MethodNotAllowed
-from rest_framework.permissions import IsAuthenticated
 
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
-from tests.contract.rows.row import TYPE, WRITE
+from tests.contract.rows.row import WRITE
 from tests.contract.test_table import assert_api_response, assert_failure, filled
 from tests.contract.transports import ClientTransport, Reply, SocketTransport
 
@@ -96,15 +95,6 @@ def test_exceptions_that_a_view_may_raise_have_the_envelope(
     assert_failure(client_transport.send("GET", path, filled(WRITE, client_transport.seed)), status)
 
 
-def test_a_view_may_use_the_permissions_of_rest_framework(
-    client_transport: ClientTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PetViewSet, "permission_classes", [IsAuthenticated])
-
-    assert client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed)).status == 200
-    assert_failure(client_transport.send("GET", "/v1/pets", []), 401)
-
-
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("kind", ["CrashingMiddleware", "CrashingAfterwardsMiddleware"])
 @pytest.mark.parametrize("place", POSITIONS_WITH_HEADERS)
@@ -140,16 +130,6 @@ def test_crash_in_the_first_middleware_has_the_envelope(
     logged_crash(caplog)
 
 
-@pytest.mark.parametrize("debug", [False, True])
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_unknown_path_has_the_envelope_with_and_without_debug(
-    client_transport: ClientTransport, settings: LazySettings, method: str, debug: bool
-) -> None:
-    settings.DEBUG = debug
-
-    assert_failure(client_transport.send(method, "/v1/nope"), 404)
-
-
 @pytest.mark.once
 @pytest.mark.parametrize(
     "request_bytes",
@@ -180,10 +160,6 @@ def test_unknown_path_has_the_envelope_with_and_without_debug(
 )
 def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTransport, request_bytes: bytes) -> None:
     assert_failure(socket_transport.send_bytes(request_bytes), 400)
-
-
-def test_post_to_the_openapi_document_is_not_found(client_transport: ClientTransport) -> None:
-    assert_failure(client_transport.send("POST", "/openapi.json", [TYPE], b"{}"), 404)
 
 
 def test_error_of_django_whose_status_is_not_in_the_contract_has_the_envelope(

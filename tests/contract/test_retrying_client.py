@@ -228,14 +228,6 @@ def test_service_has_one_pet_after_its_responses_are_lost(
     assert kept["id"] in run.output
 
 
-def test_message_of_the_service_is_printed(program: Program, service: Service) -> None:
-    run = program.run(service.url, "pets_test_guess")
-
-    assert not run.succeeded
-    assert run.waits == []
-    assert '"code":"unauthorized"' in run.output + run.errors
-
-
 def test_every_pet_is_listed_once_although_pages_fail(
     functions: dict[str, Any], service: Service, service_key: str
 ) -> None:

@@ -153,15 +153,6 @@ def chunked(*chunks: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
 
 
-def test_chunked_body_is_read(server_transport: SocketTransport) -> None:
-    headers = [*filled(WRITE, server_transport.seed), TYPE, CHUNKED]
-
-    reply = server_transport.send("POST", "/v1/pets", headers, chunked(b'{"na', b'me":"Rex"', b"}"))
-
-    assert reply.status == 201
-    assert reply.json() == {"id": reply.json()["id"], "name": "Rex"}
-
-
 @pytest.mark.parametrize("size", [MAX_BODY, 1])
 def test_chunked_body_of_64_kib_is_read(server_transport: SocketTransport, size: int) -> None:
     headers = [*filled(WRITE, server_transport.seed), TYPE, CHUNKED]
@@ -171,6 +162,7 @@ def test_chunked_body_of_64_kib_is_read(server_transport: SocketTransport, size:
     reply = server_transport.send("POST", "/v1/pets", headers, chunks)
 
     assert reply.status == 201
+    assert reply.json() == {"id": reply.json()["id"], "name": "Rex"}
 
 
 @pytest.mark.parametrize(
@@ -241,7 +233,9 @@ def test_plain_http_is_rejected_before_the_key_is_looked_up(
     settings.REQUIRE_HTTPS = True
 
     with django_assert_num_queries(0):
-        reply = client_transport.send("GET", target, [("X-API-Key", client_transport.seed[key])])
+        # The client is no trusted proxy, so its second header changes nothing.
+        headers = [("X-API-Key", client_transport.seed[key]), ("X-Forwarded-Proto", "https")]
+        reply = client_transport.send("GET", target, headers)
 
     assert_failure(reply, 403)
     assert "HTTPS" in reply.error["message"]
@@ -277,12 +271,3 @@ def test_probes_work_over_plain_http(client_transport: ClientTransport, settings
     settings.REQUIRE_HTTPS = True
 
     assert client_transport.send("GET", target, [("Host", "10.0.0.7")]).status == 200
-
-
-def test_proxy_header_does_not_make_plain_http_secure(
-    client_transport: ClientTransport, settings: LazySettings
-) -> None:
-    settings.REQUIRE_HTTPS = True
-    headers = [*filled(WRITE, client_transport.seed), ("X-Forwarded-Proto", "https")]
-
-    assert_failure(client_transport.send("GET", "/v1/pets", headers), 403)

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pets.fields import new_pet_id
 from pets.models import Pet
 from store.services import inventory_counts
-from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact
+from tests.store.counts import STATUSES, ProvokedError, assert_exact
 from tests.store.writes import WRITES, Write
 
 pytestmark = pytest.mark.django_db
@@ -49,31 +49,6 @@ def test_a_write_is_counted(write: Write) -> None:
     write(1, "available", "sold")
 
     assert_exact()
-
-
-def test_a_rolled_back_savepoint_is_not_counted() -> None:
-    Pet.objects.create(name="Rex")
-    with suppress(ProvokedError), transaction.atomic():
-        Pet.objects.update(status="sold")
-        raise ProvokedError
-
-    assert inventory_counts() == NONE | {"available": 1}
-
-
-def test_a_failed_statement_is_not_counted() -> None:
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Pet.objects.bulk_create([Pet(name="Rex"), Pet(name="")])
-
-    assert inventory_counts() == NONE
-
-
-@pytest.mark.parametrize("status", STATUSES)
-def test_the_inventory_always_has_all_three_counts(status: str) -> None:
-    assert inventory_counts() == NONE
-
-    Pet.objects.create(name="Rex", status=status)
-
-    assert inventory_counts() == NONE | {status: 1}
 
 
 def test_reading_the_counts_does_not_read_the_pets(django_assert_num_queries) -> None:

@@ -62,6 +62,7 @@ ROWS = [
     get("key of 4000 characters", "/v1/pets", 401, challenges, headers=[("X-API-Key", "k" * 4000)]),
     get("mistyped key", "/v1/pets", 401, challenges, headers=key("mistyped")),
     get("unknown key", "/v1/pets", 401, challenges, headers=key("unknown")),
+    get("unknown key is named as such", "/v1/pets", 401, says("Unknown API key"), headers=key("unknown")),
     get("expired key", "/v1/pets", 401, challenges, headers=key("expired")),
     get("expired key is named as such", "/v1/pets", 401, says("expired"), headers=key("expired")),
     get("revoked key", "/v1/pets", 401, challenges, headers=key("revoked")),
