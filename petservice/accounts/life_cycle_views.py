@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -28,21 +28,18 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     """A part of the pages of staff accounts, which performs actions on one account after a confirmation."""
 
     def get_urls(self) -> list[URLPattern]:
+        views: dict[Action, Callable[..., HttpResponse]] = {
+            action: partial(self.action_view, action=action) for action in ACTIONS
+        }
+        views[LINK] = self.link_view  # its response shows the link
+        wrap = self.admin_site.admin_view
         return [
             *(
-                path(
-                    f"<int:pk>/{action.verb}/",
-                    self.admin_site.admin_view(self._view_of(action)),
-                    name=f"accounts_account_{action.verb}",
-                )
-                for action in ACTIONS
+                path(f"<int:pk>/{action.verb}/", wrap(view), name=f"accounts_account_{action.verb}")
+                for action, view in views.items()
             ),
             *super().get_urls(),
         ]
-
-    def _view_of(self, action: Action) -> Callable[..., HttpResponse]:
-        # The response to the creation of a link shows the link.
-        return self.link_view if action is LINK else partial(self.action_view, action=action)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         account: Account | None = context.get("original")
@@ -101,9 +98,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 raise PermissionDenied
         return super().get_object(request, object_id, from_field)
 
-    def _confirmation(
-        self, request: HttpRequest, account: Account, action: Action, form: forms.Form | None = None
-    ) -> HttpResponse:
+    def _confirmation(self, request: HttpRequest, account: Account, action: Action) -> HttpResponse:
         """Return the page that asks before an action."""
         context = self.admin_site.each_context(request) | {
             "title": f"{action.label}: {account}",
@@ -113,11 +108,11 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "explanation": action.explanation.format(account=account, role=account.role.label),
             "is_own": account.pk == request.user.pk,
             "version": _version_of(account),
-            "form": form,
+            "form": LinkForm() if action is LINK else None,
         }
         return TemplateResponse(request, "admin/accounts/account/confirmation.html", context)
 
-    def _unavailable(self, request: HttpRequest, account: Account, reason: str) -> HttpResponse:
+    def _unavailable(self, request: HttpRequest, account: User, reason: str) -> HttpResponse:
         """Say why an action was not performed, on the page of the account."""
         self.message_user(request, reason.format(account=account), messages.WARNING)
         return self._to_page_of(account)
@@ -128,7 +123,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         self.message_user(request, text, messages.WARNING)
         return HttpResponseRedirect(reverse("admin:accounts_account_changelist"))
 
-    def _to_page_of(self, account: Account) -> HttpResponse:
+    def _to_page_of(self, account: User) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[account.pk]))
 
     # Creating and showing a link.
@@ -162,7 +157,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 return self._unavailable(request, account, LINK.unavailable)
             form = LinkForm(request.POST or None)
             if request.method != "POST" or not form.is_valid():
-                return self._confirmation(request, account, LINK, LinkForm())
+                return self._confirmation(request, account, LINK)
             link = self._create(request, account, form.cleaned_data["form_token"])
             self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
         return self._show_once(request, account)
@@ -185,11 +180,10 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 if link is None:
                     return create()  # the form now finds the account with the same name
         text = (
-            f"This form was already submitted and created a password link for {link.account}. A link is shown only "
-            "once. If you did not copy it, create a new password link."
+            "This form was already submitted and created a password link for {account}. A link is shown only once. If "
+            "you did not copy it, create a new password link."
         )
-        self.message_user(request, text, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[link.account_id]))
+        return self._unavailable(request, link.account, text)
 
     @method_decorator(never_cache)
     @sensitive_variables("token", "url")
