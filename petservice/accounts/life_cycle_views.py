@@ -28,15 +28,14 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     """A part of the pages of staff accounts, which performs actions on one account after a confirmation."""
 
     def get_urls(self) -> list[URLPattern]:
-        views: dict[Action, Callable[..., HttpResponse]] = {
-            action: partial(self.action_view, action=action) for action in ACTIONS
-        }
-        views[LINK] = self.link_view  # its response shows the link
-        wrap = self.admin_site.admin_view
         return [
             *(
-                path(f"<int:pk>/{action.verb}/", wrap(view), name=f"accounts_account_{action.verb}")
-                for action, view in views.items()
+                path(
+                    f"<int:pk>/{action.verb}/",
+                    self.admin_site.admin_view(partial(self.action_view, action=action)),
+                    name=f"accounts_account_{action.verb}",
+                )
+                for action in ACTIONS
             ),
             *super().get_urls(),
         ]
@@ -55,15 +54,23 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         """Ask for confirmation, then perform the action on the account."""
+        if not self.has_change_permission(request):  # checked before the message that names the account
+            raise PermissionDenied
+        return self._create_once(request, lambda: self._perform(request, pk, action))
+
+    def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         with transaction.atomic():
-            account = self._account(request, pk)
+            account = self.get_object(request, str(pk))
             if account is None:
                 return self._missing(request)
             reason = self._refusal(request, action, account)
             if reason or not action.is_available(account):
                 return self._unavailable(request, account, reason or action.unavailable)
-            if request.method != "POST":
+            form = LinkForm(request.POST or None)
+            if request.method != "POST" or (action is LINK and not form.is_valid()):
                 return self._confirmation(request, account, action)
+            if action is LINK:
+                return self._new_link(request, account, form.cleaned_data["form_token"])
             if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
                 text = "All sessions of {account} were ended after your page was opened. Nothing was changed."
                 return self._unavailable(request, account, text)
@@ -82,14 +89,8 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     # Parts of all views of one account.
 
-    def _account(self, request: HttpRequest, pk: int) -> Account | None:
-        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        account: Account | None = self.get_object(request, str(pk))
-        return account
-
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
         if request.method == "POST" and connection.in_atomic_block:
             account = super().get_object(request, object_id, from_field)
             services.lock(account.pk if account else 0)
@@ -142,24 +143,9 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     def response_add(self, request: HttpRequest, obj: Account, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj)
 
-    def link_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ask for confirmation, then create a link and show it."""
-        if not self.has_change_permission(request):  # checked before the message that names the account
-            raise PermissionDenied
-        return self._create_once(request, lambda: self._new_link(request, pk))
-
-    def _new_link(self, request: HttpRequest, pk: int) -> HttpResponse:
-        with transaction.atomic():
-            account = self._account(request, pk)
-            if account is None:
-                return self._missing(request)
-            if not LINK.is_available(account):
-                return self._unavailable(request, account, LINK.unavailable)
-            form = LinkForm(request.POST or None)
-            if request.method != "POST" or not form.is_valid():
-                return self._confirmation(request, account, LINK)
-            link = self._create(request, account, form.cleaned_data["form_token"])
-            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
+    def _new_link(self, request: HttpRequest, account: Account, form_token: UUID) -> HttpResponse:
+        link = self._create(request, account, form_token)
+        self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
         return self._show_once(request, account)
 
     def _create(self, request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
