@@ -42,25 +42,6 @@ def test_staff_correct_a_file_import_it_and_export_a_search(staff_page: Page, tm
     }
 
 
-def test_staff_change_pets_in_an_exported_file(staff_page: Page, tmp_path: Path) -> None:
-    file = tmp_path / "pets.csv"
-    staff_page.goto("/admin/pets/pet/import/")
-    choose(staff_page, file, "name,tag", "Exported,dog")
-    staff_page.get_by_role("button", name="Confirm import").click()
-    staff_page.goto("/admin/pets/pet/?q=Exported")
-    (pet,) = export(staff_page)
-
-    staff_page.goto("/admin/pets/pet/import/")
-    choose(staff_page, file, "id,name,tag,status", f"{pet['id']},Exported,hound,sold")
-    expect(staff_page.locator(".import-changes del")).to_have_text(["dog", "available"])
-    expect(staff_page.locator(".import-changes ins")).to_have_text(["hound", "sold"])
-    staff_page.get_by_role("button", name="Confirm import").click()
-
-    expect(staff_page.get_by_text("Imported: 0 pets added, 1 changed, 0 unchanged.")).to_be_visible()
-    staff_page.goto(f"/admin/pets/pet/{pet['id']}/history/")
-    expect(staff_page.get_by_text("Imported: tag from dog to hound, status from available to sold.")).to_be_visible()
-
-
 def export(page: Page) -> list[dict[str, str]]:
     """Export the list and return the pets of the file that the browser saves."""
     page.get_by_role("link", name="Export", exact=True).click()

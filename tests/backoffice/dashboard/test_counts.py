@@ -184,4 +184,5 @@ def test_the_chart_of_days_has_a_text_for_each_bar() -> None:
 
     assert f"<title>2 pets on {day:%Y-%m-%d}</title>" in shown
     assert shown.count("<title>0 pets on ") == dashboard.DAYS - 1
+    assert shown.count('<tr><th scope="row">') == dashboard.DAYS
     assert re.search(rf"2 pets</a> in the last {dashboard.DAYS} days", shown)
