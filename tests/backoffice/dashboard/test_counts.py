@@ -115,17 +115,6 @@ def test_the_inventory_shows_percentages(counts: tuple[int, ...], percentages: l
     assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
 
 
-def test_the_length_of_an_inventory_bar_is_proportional_to_its_count() -> None:
-    for status, number in {"available": 3, "pending": 1}.items():
-        Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
-
-    available, pending, sold = (bar["width"] for bar in dashboard_at(NOW)["inventory"]["bars"])
-
-    assert available == 3 * pending
-    assert available + pending == charts.FULL
-    assert sold == 0
-
-
 def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
     for days_ago in (0, 0, 1, 29, 29, 29, 29, 30):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
