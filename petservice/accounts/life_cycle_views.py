@@ -10,10 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
@@ -21,6 +18,7 @@ from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK,
 from petservice.accounts.forms import LinkForm
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
+from petservice.admin_pages.staff_page import staff_page
 from petservice.time_zone import moment
 
 
@@ -101,8 +99,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     def _confirmation(self, request: HttpRequest, account: Account, action: Action) -> HttpResponse:
         """Return the page that asks before an action."""
-        context = self.admin_site.each_context(request) | {
-            "title": f"{action.label}: {account}",
+        context = {
             "opts": self.opts,
             "account": account,
             "action": action,
@@ -111,7 +108,8 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "version": _version_of(account),
             "form": LinkForm() if action is LINK else None,
         }
-        return TemplateResponse(request, "admin/accounts/account/confirmation.html", context)
+        title = f"{action.label}: {account}"
+        return staff_page(request, "admin/accounts/account/confirmation.html", title, context)
 
     def _unavailable(self, request: HttpRequest, account: User, reason: str) -> HttpResponse:
         """Say why an action was not performed, on the page of the account."""
@@ -171,20 +169,19 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         )
         return self._unavailable(request, link.account, text)
 
-    @method_decorator(never_cache)
     @sensitive_variables("token", "url")
     def _show_once(self, request: HttpRequest, account: Account) -> HttpResponse:
         """Return the only page that shows the link. It has no URL of its own and is not cached."""
         link: PasswordLink = request.password_link  # type: ignore[attr-defined]  # set by _create
         token: str = request.password_token  # type: ignore[attr-defined]  # set by _create
-        context = self.admin_site.each_context(request) | {
-            "title": f"Password link for {account}",
+        context = {
             "opts": self.opts,
             "account": account,
             "link": link,
             "url": request.build_absolute_uri(reverse("password-link", args=[token])),
         }
-        response = TemplateResponse(request, "admin/accounts/account/link_created.html", context)
+        title = f"Password link for {account}"
+        response = staff_page(request, "admin/accounts/account/link_created.html", title, context)
         response.render()  # immediately, so that no middleware receives the token in the context
         return response
 

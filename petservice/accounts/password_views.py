@@ -1,14 +1,11 @@
 """The pages with which the holder of a password link sets a password, without being logged in."""
 
-from typing import Any
-
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -18,6 +15,7 @@ from django.views.decorators.http import require_safe
 from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import staff_page
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.sign_in import logins
@@ -90,13 +88,8 @@ def _use(request: HttpRequest, link: PasswordLink, account: Account) -> None:
 
 
 def _form_page(request: HttpRequest, account: User, form: SetPasswordForm) -> HttpResponse:
-    context: dict[str, Any] = admin.site.each_context(request) | {
-        "title": "Set a password",
-        "account": account,
-        "form": form,
-        "is_nav_sidebar_enabled": False,
-    }
-    return TemplateResponse(request, "accounts/set_password.html", context)
+    context = {"account": account, "form": form, "is_nav_sidebar_enabled": False}
+    return staff_page(request, "accounts/set_password.html", "Set a password", context)
 
 
 def _failure(link: PasswordLink) -> HttpResponse | None:
