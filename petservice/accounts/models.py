@@ -128,15 +128,13 @@ class PasswordLink(models.Model):
     def create(cls, account: User, *, created_by: Any, form_token: UUID) -> tuple["PasswordLink", str]:
         """Create a link that replaces the account's open links, and return it with its token."""
         token = TOKEN_PREFIX + secrets.token_hex(24)
-        now = timezone.now()
         cls.withdraw(account)
         link = cls.objects.create(
             account=account,
             digest=cls.digest_of(token),
             form_token=form_token,
             created_by=created_by,
-            created_at=now,
-            expires_at=now + cls.LIFETIME,
+            expires_at=timezone.now() + cls.LIFETIME,
         )
         return link, token
 
