@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -52,7 +51,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 def set_password(request: HttpRequest) -> HttpResponse:
     """Ask for the new password, and set it."""
-    link = _link_of(request)
+    link = PasswordLink.objects.select_related("account").filter(pk=request.session.get(_LINK, 0)).first()
     if link is None:
         return _page(404, *_NO_LINK)
     failure = _failure(link)
@@ -61,7 +60,8 @@ def set_password(request: HttpRequest) -> HttpResponse:
     account = Account.objects.get(pk=link.account_id)
     form = SetPasswordForm(account, request.POST or None)
     if request.method != "POST" or not form.is_valid():
-        return _form_page(request, account, form)
+        context = {"account": account, "form": form, "is_nav_sidebar_enabled": False}
+        return staff_page(request, "accounts/set_password.html", "Set a password", context)
     form.save(commit=False)  # before the transaction, because hashing is slow, and SQLite has one writer
     with transaction.atomic():
         services.lock(account.pk)
@@ -73,11 +73,6 @@ def set_password(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:login"))
 
 
-def _link_of(request: HttpRequest) -> PasswordLink | None:
-    pk = request.session.get(_LINK)
-    return None if pk is None else PasswordLink.objects.select_related("account").filter(pk=pk).first()
-
-
 def _use(request: HttpRequest, link: PasswordLink, account: Account) -> None:
     account.save(update_fields=["password"])
     PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now())
@@ -85,11 +80,6 @@ def _use(request: HttpRequest, link: PasswordLink, account: Account) -> None:
     text = "Password set with a link."
     LogEntry.objects.log_actions(account.pk, [account], CHANGE, text, single_object=True)
     record(request, AuditEntry.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
-
-
-def _form_page(request: HttpRequest, account: User, form: SetPasswordForm) -> HttpResponse:
-    context = {"account": account, "form": form, "is_nav_sidebar_enabled": False}
-    return staff_page(request, "accounts/set_password.html", "Set a password", context)
 
 
 def _failure(link: PasswordLink) -> HttpResponse | None:
