@@ -1,5 +1,7 @@
 """The pages of pets and of the inventory in a real browser."""
 
+import csv
+
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
@@ -34,6 +36,18 @@ def test_a_bulk_change_of_many_pets_asks_first(staff_page: Page, site: Service) 
     staff_page.get_by_role("button", name="Yes, mark 60 pets as sold").click()
     expect(staff_page.get_by_text("60 pets marked as sold.")).to_be_visible()
     expect(staff_page.get_by_text("0 results")).to_be_visible()
+
+
+def test_the_browser_saves_the_export_of_a_list(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Export 狗", "tag": "dog"}, {"name": "=Export"}, {"name": "Other"})
+    staff_page.goto("/admin/pets/pet/?q=export")
+    staff_page.get_by_role("link", name="Export", exact=True).click()
+    staff_page.get_by_label("Format").select_option("CSV")
+    with staff_page.expect_download() as download:
+        staff_page.get_by_role("button", name="Download").click()
+
+    with download.value.path().open(encoding="utf-8-sig", newline="") as file:
+        assert {pet["name"]: pet["tag"] for pet in csv.DictReader(file)} == {"Export 狗": "dog", "'=Export": ""}
 
 
 def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Page, site: Service) -> None:
