@@ -44,9 +44,9 @@ def day_bars(
             count=count,
             text=texts[day],
             x=number * COLUMN,
-            y=FULL - (height := length(count, largest)),
+            y=FULL - (height := bar_length(count, largest)),
             height=height,
-            part_y=FULL - (part_height := length(parts[day], largest) if parts else 0),
+            part_y=FULL - (part_height := bar_length(parts[day], largest) if parts else 0),
             part_height=part_height,
             url=urls[day] if urls else None,
         )
@@ -62,6 +62,6 @@ def percentage(count: int, total: int) -> str:
     return "over 99%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
-def length(count: int, largest: int) -> int:
+def bar_length(count: int, largest: int) -> int:
     """Return the length of a bar, where the largest count has full length."""
     return max(round(FULL * count / largest), MIN_LENGTH) if count else 0

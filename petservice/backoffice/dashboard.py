@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice.admin_pages.charts import COLUMN, day_bars, length, percentage
+from petservice.admin_pages.charts import COLUMN, bar_length, day_bars, percentage
 from petservice.apikeys.models import SOON, APIKey
 from petservice.time_zone import in_days
 from store.models import InventoryItem
@@ -60,7 +60,7 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
             "label": status.label,
             "count": counts[status],
             "percentage": percentage(counts[status], total),
-            "width": length(counts[status], total),
+            "width": bar_length(counts[status], total),
             "url": _list_url(InventoryItem, status__exact=status),
         }
         for status in Pet.Status
