@@ -253,6 +253,8 @@ def test_the_page_of_an_account_describes_its_last_link(admin_client: Client, ad
     new_link(admin_client, ada)
     PasswordLink.objects.update(expires_at=timezone.now())
     assert "expired at" in description()
+    admin_client.post(page_of(ada, "deactivate"))
+    assert "withdrawn at" in description()
 
 
 def test_the_login_page_says_whom_to_ask_about_a_forgotten_password(client: Client) -> None:
