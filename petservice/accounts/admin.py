@@ -25,7 +25,7 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.
-    list_display = ("user_name", "state", "role_label", "name", "last_login_text")
+    list_display = ("user_name", "state", "role", "full_name", "last_login_text")
     list_filter = (StateFilter,)
     allowed_lookups = ("state",)
     search_fields = ("username", "first_name", "last_name")
@@ -56,14 +56,6 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     @admin.display(description="user name")
     def user_name(self, account: Account) -> str:
         return account.get_username()
-
-    @admin.display(description="full name")
-    def name(self, account: Account) -> str:
-        return account.full_name
-
-    @admin.display(description="role")
-    def role_label(self, account: Account) -> str:
-        return str(account.role.label)
 
     @admin.display(description="state")
     def state(self, account: Account) -> str:

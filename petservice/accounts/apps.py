@@ -7,7 +7,6 @@ class AccountsConfig(AppConfig):
     """The app of staff accounts."""
 
     name = "petservice.accounts"
-    label = "accounts"
     verbose_name = "Staff accounts"
 
     def ready(self) -> None:

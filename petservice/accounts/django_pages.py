@@ -31,6 +31,10 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        # Django's text says how to type a name, which this page only shows.
+        return super().get_form(request, obj, change, help_texts={"username": ""}, **kwargs)
+
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":  # each choice names its content type
             kwargs["queryset"] = Permission.objects.select_related("content_type")

@@ -5,15 +5,12 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
@@ -21,6 +18,7 @@ from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK,
 from petservice.accounts.forms import LinkForm
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
+from petservice.admin_pages.staff_page import staff_page
 from petservice.time_zone import moment
 
 
@@ -32,17 +30,13 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             *(
                 path(
                     f"<int:pk>/{action.verb}/",
-                    self.admin_site.admin_view(self._view_of(action)),
+                    self.admin_site.admin_view(partial(self.action_view, action=action)),
                     name=f"accounts_account_{action.verb}",
                 )
                 for action in ACTIONS
             ),
             *super().get_urls(),
         ]
-
-    def _view_of(self, action: Action) -> Callable[..., HttpResponse]:
-        # The response to the creation of a link shows the link.
-        return self.link_view if action is LINK else partial(self.action_view, action=action)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         account: Account | None = context.get("original")
@@ -58,15 +52,23 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         """Ask for confirmation, then perform the action on the account."""
+        if not self.has_change_permission(request):  # checked before the message that names the account
+            raise PermissionDenied
+        return self._create_once(request, lambda: self._perform(request, pk, action))
+
+    def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         with transaction.atomic():
-            account = self._account(request, pk)
+            account = self.get_object(request, str(pk))
             if account is None:
                 return self._missing(request)
             reason = self._refusal(request, action, account)
             if reason or not action.is_available(account):
                 return self._unavailable(request, account, reason or action.unavailable)
-            if request.method != "POST":
+            form = LinkForm(request.POST or None)
+            if request.method != "POST" or (action is LINK and not form.is_valid()):
                 return self._confirmation(request, account, action)
+            if action is LINK:
+                return self._new_link(request, account, form.cleaned_data["form_token"])
             if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
                 text = "All sessions of {account} were ended after your page was opened. Nothing was changed."
                 return self._unavailable(request, account, text)
@@ -85,14 +87,8 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
 
     # Parts of all views of one account.
 
-    def _account(self, request: HttpRequest, pk: int) -> Account | None:
-        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        account: Account | None = self.get_object(request, str(pk))
-        return account
-
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
         if request.method == "POST" and connection.in_atomic_block:
             account = super().get_object(request, object_id, from_field)
             services.lock(account.pk if account else 0)
@@ -101,23 +97,21 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 raise PermissionDenied
         return super().get_object(request, object_id, from_field)
 
-    def _confirmation(
-        self, request: HttpRequest, account: Account, action: Action, form: forms.Form | None = None
-    ) -> HttpResponse:
+    def _confirmation(self, request: HttpRequest, account: Account, action: Action) -> HttpResponse:
         """Return the page that asks before an action."""
-        context = self.admin_site.each_context(request) | {
-            "title": f"{action.label}: {account}",
+        context = {
             "opts": self.opts,
             "account": account,
             "action": action,
             "explanation": action.explanation.format(account=account, role=account.role.label),
             "is_own": account.pk == request.user.pk,
             "version": _version_of(account),
-            "form": form,
+            "form": LinkForm() if action is LINK else None,
         }
-        return TemplateResponse(request, "admin/accounts/account/confirmation.html", context)
+        title = f"{action.label}: {account}"
+        return staff_page(request, "admin/accounts/account/confirmation.html", title, context)
 
-    def _unavailable(self, request: HttpRequest, account: Account, reason: str) -> HttpResponse:
+    def _unavailable(self, request: HttpRequest, account: User, reason: str) -> HttpResponse:
         """Say why an action was not performed, on the page of the account."""
         self.message_user(request, reason.format(account=account), messages.WARNING)
         return self._to_page_of(account)
@@ -128,7 +122,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         self.message_user(request, text, messages.WARNING)
         return HttpResponseRedirect(reverse("admin:accounts_account_changelist"))
 
-    def _to_page_of(self, account: Account) -> HttpResponse:
+    def _to_page_of(self, account: User) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[account.pk]))
 
     # Creating and showing a link.
@@ -147,24 +141,9 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
     def response_add(self, request: HttpRequest, obj: Account, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj)
 
-    def link_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ask for confirmation, then create a link and show it."""
-        if not self.has_change_permission(request):  # checked before the message that names the account
-            raise PermissionDenied
-        return self._create_once(request, lambda: self._new_link(request, pk))
-
-    def _new_link(self, request: HttpRequest, pk: int) -> HttpResponse:
-        with transaction.atomic():
-            account = self._account(request, pk)
-            if account is None:
-                return self._missing(request)
-            if not LINK.is_available(account):
-                return self._unavailable(request, account, LINK.unavailable)
-            form = LinkForm(request.POST or None)
-            if request.method != "POST" or not form.is_valid():
-                return self._confirmation(request, account, LINK, LinkForm())
-            link = self._create(request, account, form.cleaned_data["form_token"])
-            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
+    def _new_link(self, request: HttpRequest, account: Account, form_token: UUID) -> HttpResponse:
+        link = self._create(request, account, form_token)
+        self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
         return self._show_once(request, account)
 
     def _create(self, request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
@@ -185,26 +164,24 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
                 if link is None:
                     return create()  # the form now finds the account with the same name
         text = (
-            f"This form was already submitted and created a password link for {link.account}. A link is shown only "
-            "once. If you did not copy it, create a new password link."
+            "This form was already submitted and created a password link for {account}. A link is shown only once. If "
+            "you did not copy it, create a new password link."
         )
-        self.message_user(request, text, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[link.account_id]))
+        return self._unavailable(request, link.account, text)
 
-    @method_decorator(never_cache)
     @sensitive_variables("token", "url")
     def _show_once(self, request: HttpRequest, account: Account) -> HttpResponse:
         """Return the only page that shows the link. It has no URL of its own and is not cached."""
         link: PasswordLink = request.password_link  # type: ignore[attr-defined]  # set by _create
         token: str = request.password_token  # type: ignore[attr-defined]  # set by _create
-        context = self.admin_site.each_context(request) | {
-            "title": f"Password link for {account}",
+        context = {
             "opts": self.opts,
             "account": account,
             "link": link,
             "url": request.build_absolute_uri(reverse("password-link", args=[token])),
         }
-        response = TemplateResponse(request, "admin/accounts/account/link_created.html", context)
+        title = f"Password link for {account}"
+        response = staff_page(request, "admin/accounts/account/link_created.html", title, context)
         response.render()  # immediately, so that no middleware receives the token in the context
         return response
 

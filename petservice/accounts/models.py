@@ -95,12 +95,12 @@ class PasswordLink(models.Model):
     """A link with which a person sets the password of an account, once. Only a digest of its token is stored."""
 
     class State(models.TextChoices):
-        """A state of a link; only an open link can set a password."""
+        """A state of a link, with its label before a time. Only an open link can set a password."""
 
-        OPEN = "open"
-        USED = "used"
-        WITHDRAWN = "withdrawn"
-        EXPIRED = "expired"
+        OPEN = "open", "works until"
+        USED = "used", "used at"
+        WITHDRAWN = "withdrawn", "withdrawn at"
+        EXPIRED = "expired", "expired at"
 
     LIFETIME = timedelta(days=3)
 
@@ -128,15 +128,13 @@ class PasswordLink(models.Model):
     def create(cls, account: User, *, created_by: Any, form_token: UUID) -> tuple["PasswordLink", str]:
         """Create a link that replaces the account's open links, and return it with its token."""
         token = TOKEN_PREFIX + secrets.token_hex(24)
-        now = timezone.now()
         cls.withdraw(account)
         link = cls.objects.create(
             account=account,
             digest=cls.digest_of(token),
             form_token=form_token,
             created_by=created_by,
-            created_at=now,
-            expires_at=now + cls.LIFETIME,
+            expires_at=timezone.now() + cls.LIFETIME,
         )
         return link, token
 
@@ -155,10 +153,5 @@ class PasswordLink(models.Model):
     def description(self, now: datetime) -> str:
         """Return in words who created the link, and whether it still works."""
         state = self.state(now)
-        times = {
-            self.State.OPEN: f"works until {moment(self.expires_at)}",
-            self.State.USED: f"used at {moment(self.used_at)}" if self.used_at else "",
-            self.State.WITHDRAWN: f"withdrawn at {moment(self.withdrawn_at)}" if self.withdrawn_at else "",
-            self.State.EXPIRED: f"expired at {moment(self.expires_at)}",
-        }
-        return f"Created by {self.created_by or 'a deleted account'}, {times[state]}"
+        at = {self.State.USED: self.used_at, self.State.WITHDRAWN: self.withdrawn_at}.get(state) or self.expires_at
+        return f"Created by {self.created_by or 'a deleted account'}, {state.label} {moment(at)}"

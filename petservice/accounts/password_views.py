@@ -1,14 +1,10 @@
 """The pages with which the holder of a password link sets a password, without being logged in."""
 
-from typing import Any
-
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -18,6 +14,7 @@ from django.views.decorators.http import require_safe
 from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import staff_page
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.sign_in import logins
@@ -54,7 +51,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 def set_password(request: HttpRequest) -> HttpResponse:
     """Ask for the new password, and set it."""
-    link = _link_of(request)
+    link = PasswordLink.objects.select_related("account").filter(pk=request.session.get(_LINK, 0)).first()
     if link is None:
         return _page(404, *_NO_LINK)
     failure = _failure(link)
@@ -63,7 +60,8 @@ def set_password(request: HttpRequest) -> HttpResponse:
     account = Account.objects.get(pk=link.account_id)
     form = SetPasswordForm(account, request.POST or None)
     if request.method != "POST" or not form.is_valid():
-        return _form_page(request, account, form)
+        context = {"account": account, "form": form, "is_nav_sidebar_enabled": False}
+        return staff_page(request, "accounts/set_password.html", "Set a password", context)
     form.save(commit=False)  # before the transaction, because hashing is slow, and SQLite has one writer
     with transaction.atomic():
         services.lock(account.pk)
@@ -75,11 +73,6 @@ def set_password(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:login"))
 
 
-def _link_of(request: HttpRequest) -> PasswordLink | None:
-    pk = request.session.get(_LINK)
-    return None if pk is None else PasswordLink.objects.select_related("account").filter(pk=pk).first()
-
-
 def _use(request: HttpRequest, link: PasswordLink, account: Account) -> None:
     account.save(update_fields=["password"])
     PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now())
@@ -87,16 +80,6 @@ def _use(request: HttpRequest, link: PasswordLink, account: Account) -> None:
     text = "Password set with a link."
     LogEntry.objects.log_actions(account.pk, [account], CHANGE, text, single_object=True)
     record(request, AuditEntry.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
-
-
-def _form_page(request: HttpRequest, account: User, form: SetPasswordForm) -> HttpResponse:
-    context: dict[str, Any] = admin.site.each_context(request) | {
-        "title": "Set a password",
-        "account": account,
-        "form": form,
-        "is_nav_sidebar_enabled": False,
-    }
-    return TemplateResponse(request, "accounts/set_password.html", context)
 
 
 def _failure(link: PasswordLink) -> HttpResponse | None:

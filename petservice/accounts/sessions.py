@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest
 
@@ -31,7 +30,5 @@ def begin(sender: Any, request: HttpRequest, user: User, **kwargs: Any) -> None:
 
 def end_all(account: User) -> None:
     """End all sessions of an account with its next request, at the cost of one row."""
-    with transaction.atomic():
-        version, is_new = SessionVersion.objects.get_or_create(account_id=account.pk)
-        if not is_new:
-            SessionVersion.objects.filter(pk=version.pk).update(number=F("number") + 1)
+    # A new row keeps its first number, because earlier sessions have none and so end as well.
+    SessionVersion.objects.update_or_create({"number": F("number") + 1}, {}, account_id=account.pk)

@@ -12,17 +12,6 @@ MIN_LENGTH = 12
 
 
 @dataclass(frozen=True)
-class StatusBar:
-    """A bar for the number of pets with one status."""
-
-    label: str
-    count: int
-    percentage: str
-    width: int
-    url: str
-
-
-@dataclass(frozen=True)
 class DayBar:
     """A bar for the number of things on one day. `x` is the left edge of its column, `y` the top of the bar.
 
@@ -40,11 +29,6 @@ class DayBar:
     url: str | None
 
 
-def status_bar(label: str, count: int, total: int, url: str) -> StatusBar:
-    """Return the bar of a status, from the number of pets with this status and of all pets."""
-    return StatusBar(label, count, _percentage(count, total), _length(count, total), url)
-
-
 def day_bars(
     counts: Mapping[date, int],
     texts: Mapping[date, str],
@@ -60,9 +44,9 @@ def day_bars(
             count=count,
             text=texts[day],
             x=number * COLUMN,
-            y=FULL - (height := _length(count, largest)),
+            y=FULL - (height := bar_length(count, largest)),
             height=height,
-            part_y=FULL - (part_height := _length(parts[day], largest) if parts else 0),
+            part_y=FULL - (part_height := bar_length(parts[day], largest) if parts else 0),
             part_height=part_height,
             url=urls[day] if urls else None,
         )
@@ -70,7 +54,7 @@ def day_bars(
     ]
 
 
-def _percentage(count: int, total: int) -> str:
+def percentage(count: int, total: int) -> str:
     """Return a percentage without decimals, where 0% means none and 100% means all."""
     percent = 100 * count / (total or 1)
     if 0 < percent < 1:
@@ -78,5 +62,6 @@ def _percentage(count: int, total: int) -> str:
     return "over 99%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
-def _length(count: int, largest: int) -> int:
+def bar_length(count: int, largest: int) -> int:
+    """Return the length of a bar, where the largest count has full length."""
     return max(round(FULL * count / largest), MIN_LENGTH) if count else 0

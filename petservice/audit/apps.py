@@ -5,7 +5,6 @@ class AuditConfig(AppConfig):
     """The app of the audit."""
 
     name = "petservice.audit"
-    label = "audit"
 
     def ready(self) -> None:
         from petservice.audit import logins  # noqa: F401  # connects the signals of logins

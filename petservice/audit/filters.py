@@ -1,6 +1,5 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
-from datetime import date
 from typing import Any
 
 from django import forms
@@ -33,27 +32,12 @@ def record_types() -> dict[str, str]:
     return types
 
 
-class _DayInput(forms.DateInput):
-    """An input for a day. It shows no value that browsers would reject."""
-
-    input_type = "date"
-
-    def format_value(self, value: Any) -> str | None:
-        text = super().format_value(value)
-        try:
-            return str(date.fromisoformat(text or ""))
-        except ValueError:
-            return None
-
-
 class _DayField(forms.DateField):
-    """A field for an optional day of the store."""
+    """A field for a day of the store."""
 
-    widget = _DayInput
+    widget = forms.DateInput(attrs={"type": "date"})
+    input_formats = ["%Y-%m-%d"]
     default_error_messages = {"invalid": "Write a day as year-month-day, for example 2026-11-21."}
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, input_formats=["%Y-%m-%d"], **kwargs)
 
 
 class FilterForm(forms.Form):
@@ -63,8 +47,8 @@ class FilterForm(forms.Form):
     kind = forms.ChoiceField(required=False)
     record_type = forms.ChoiceField(required=False, label="Record")
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
-    day_from = _DayField(label=format_lazy("From ({})", zone_name()))
-    day_to = _DayField(label=format_lazy("To ({})", zone_name()))
+    day_from = _DayField(required=False, label=format_lazy("From ({})", zone_name()))
+    day_to = _DayField(required=False, label=format_lazy("To ({})", zone_name()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

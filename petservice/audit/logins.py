@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db import DatabaseError, transaction
 from django.db.models import F
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -76,20 +76,12 @@ def _logged_instead(request: HttpRequest, kind: AuditEntry.Kind, account: Any = 
         )
 
 
-def _record(request: HttpRequest, kind: AuditEntry.Kind, account: Any) -> None:
-    with _logged_instead(request, kind, account):
-        record(request, kind, account=account)
+@receiver([user_logged_in, user_logged_out])
+def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    kind = AuditEntry.Kind.LOGIN if signal is user_logged_in else AuditEntry.Kind.LOGOUT
+    with _logged_instead(request, kind, user):
+        record(request, kind, account=user)
         remove_old_entries()
-
-
-@receiver(user_logged_in)
-def _logged_in(request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    _record(request, AuditEntry.Kind.LOGIN, user)
-
-
-@receiver(user_logged_out)
-def _logged_out(request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    _record(request, AuditEntry.Kind.LOGOUT, user)
 
 
 @receiver(user_login_failed)

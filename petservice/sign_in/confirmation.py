@@ -13,10 +13,9 @@ import django_otp
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern
-from django.utils.cache import add_never_cache_headers
 
+from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import attempts, factors
 from petservice.sign_in.kept_forms import without_secrets
 
@@ -102,14 +101,11 @@ def _is_correct(request: HttpRequest, entered: str) -> bool:
 
 
 def _page(request: HttpRequest, method: str, *, error: str = "") -> HttpResponse:
-    context = admin.site.each_context(request) | {
-        "title": "Confirm that it is you",
+    context = {
         "method": method,
         "error": error,
         "fields": without_secrets(request),
         "has_factor": factors.is_set_up(request.user),
         "has_files": bool(request.FILES),
     }
-    response = TemplateResponse(request, "sign_in/confirmation.html", context)
-    add_never_cache_headers(response)
-    return response
+    return staff_page(request, "sign_in/confirmation.html", "Confirm that it is you", context)

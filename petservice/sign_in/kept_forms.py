@@ -7,13 +7,11 @@ Files and passwords are left out.
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import admin
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.utils.cache import add_never_cache_headers
 
 from petservice import paths
+from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import form_tokens
 
 # The field that carries a kept form, in the forms of the login and of the set-up.
@@ -93,7 +91,4 @@ def form_from_before_login(request: HttpRequest) -> KeptForm | None:
 
 def offer(request: HttpRequest, form: KeptForm) -> HttpResponse:
     """Return a page that shows a form and sends it again with one click, with a new CSRF token."""
-    context = admin.site.each_context(request) | {"title": "Send your form?", "form": form}
-    response = TemplateResponse(request, "sign_in/kept_form.html", context)
-    add_never_cache_headers(response)
-    return response
+    return staff_page(request, "sign_in/kept_form.html", "Send your form?", {"form": form})

@@ -27,6 +27,7 @@ class TwoStepLoginView(LoginView):
 
     authentication_form = LoginForm
     template_name = "backoffice/login.html"
+    next_page = "admin:index"
     # The signed form that the person had sent before, or an empty text.
     kept_form = ""
     # A sentence for people who had to log in again.
@@ -78,9 +79,6 @@ class TwoStepLoginView(LoginView):
             message = "The form from before the login was not sent: it is another account's, or older than a day."
             messages.warning(self.request, message)
         return HttpResponseRedirect(self.get_success_url())
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("admin:index")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the context of Django's login page in the admin, with the kept form."""

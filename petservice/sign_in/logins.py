@@ -75,11 +75,9 @@ def is_locked(username: str) -> bool:
     return lockouts().filter(username=username).exists()
 
 
-def unlock(username: str) -> bool:
-    """Delete the failed logins of an account, and return whether it was locked."""
-    was_locked = is_locked(username)
+def unlock(username: str) -> None:
+    """Delete the failed logins of an account."""
     reset(username=username)
-    return was_locked
 
 
 def counted_address(request: HttpRequest) -> str:

@@ -1,20 +1,18 @@
 """The pages on which staff set up, renew and remove their own second factor."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 import django_otp
 import segno
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import confirmation, factors, kept_forms
 from petservice.sign_in.kept_forms import KeptForm
 
@@ -51,7 +49,7 @@ def set_up_first(request: HttpRequest) -> HttpResponse:
         "set_up_url": f"{reverse('admin:second_factor')}?{target}",
         "kept_form": KeptForm.of(request).signed(),
     }
-    return _page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
+    return staff_page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
 
 
 def _offer_form(request: HttpRequest) -> HttpResponse:
@@ -68,7 +66,7 @@ def _state(request: HttpRequest) -> HttpResponse:
         "codes_left": factors.recovery_codes_left(request.user),
         "is_required": factors.is_required(request.user),
     }
-    return _page(request, "sign_in/second_factor.html", "Second factor", context)
+    return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
 @sensitive_variables("secret", "codes")
@@ -92,7 +90,7 @@ def _set_up(request: HttpRequest) -> HttpResponse:
         "is_required": factors.is_required(request.user),
         "kept_form": request.POST.get(kept_forms.FIELD),
     }
-    return _page(request, "sign_in/set_up.html", "Set up a second factor", context)
+    return staff_page(request, "sign_in/set_up.html", "Set up a second factor", context)
 
 
 def _secret_of_page(request: HttpRequest) -> str | None:
@@ -113,12 +111,6 @@ def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
         "continue_url": target if is_safe else reverse("admin:index"),
         "kept_form": request.POST.get(kept_forms.FIELD),
     }
-    response = _page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
+    response = staff_page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
     response.render()  # immediately, so that no middleware receives the codes in the context
-    return response
-
-
-def _page(request: HttpRequest, template: str, title: str, context: dict[str, Any]) -> TemplateResponse:
-    response = TemplateResponse(request, template, admin.site.each_context(request) | {"title": title} | context)
-    add_never_cache_headers(response)
     return response

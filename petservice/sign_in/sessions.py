@@ -21,14 +21,10 @@ _IS_SHARED = "is_shared_computer"
 
 def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     """Set the end of a session that begins with a login."""
-    _begin(request.session)
-
-
-def _begin(session: SessionBase) -> None:
     ends_at = timezone.now() + LIFETIME
-    session[_ENDS_AT] = ends_at.isoformat()
-    session[_IS_SHARED] = False
-    session.set_expiry(ends_at)
+    request.session[_ENDS_AT] = ends_at.isoformat()
+    request.session[_IS_SHARED] = False
+    request.session.set_expiry(ends_at)
 
 
 def end_when_idle(session: SessionBase) -> None:
@@ -39,9 +35,7 @@ def end_when_idle(session: SessionBase) -> None:
 
 def continue_session(session: SessionBase) -> None:
     """Postpone the end of a session on a shared computer, because a request has come."""
-    if _ENDS_AT not in session:  # the login was on a version of the service that did not limit sessions
-        _begin(session)
-    elif session[_IS_SHARED] and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
+    if session.get(_IS_SHARED) and session.get_expiry_date() - timezone.now() < IDLE_LIFETIME - _WRITE_AFTER:
         _postpone_end(session)
 
 

@@ -1,7 +1,6 @@
 """The pages of staff accounts, as administrators and the holders of links use them."""
 
 import re
-from html import unescape
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -10,7 +9,7 @@ from django.urls import reverse
 
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.audit.models import AuditEntry
-from tests.backoffice.pages import fields_of, read
+from tests.backoffice.pages import read
 
 LIST = reverse("admin:accounts_account_changelist")
 ADD = reverse("admin:accounts_account_add")
@@ -22,14 +21,6 @@ NEW = {"username": "eve", "full_name": "Eve Adams", "role": PETS_AND_INVENTORY}
 
 def page_of(account: User, verb: str = "change") -> str:
     return reverse(f"admin:accounts_account_{verb}", args=[account.pk])
-
-
-def form_of(client: Client, url: str) -> dict[str, str]:
-    """Return the fields of a form with its chosen role, because a radio button sends its value only when it is on."""
-    response = client.get(url)
-    page = response.content.decode()
-    chosen = re.search(r'name="role" value="([^"]*)"[^>]* checked', page)
-    return fields_of(response, "account_form") | {"role": unescape(chosen[1]) if chosen else ""}
 
 
 def link_in(response: Any) -> str:

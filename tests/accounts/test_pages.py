@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
-from tests.accounts.pages import ADD, LIST, NEW, audit_of, form_of, link_in, new_account, page_of
+from tests.accounts.pages import ADD, LIST, NEW, audit_of, link_in, new_account, page_of
 from tests.backoffice.login import PASSWORD, fail
 from tests.backoffice.pages import messages, read
 from tests.backoffice.staff import granted, logged_in
@@ -142,7 +142,7 @@ def test_a_role_whose_group_was_deleted_is_not_offered(admin_client: Client) -> 
 def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
     User.objects.filter(pk=account.pk).update(is_staff=False)
-    fields = form_of(admin_client, page_of(account))
+    fields = read(admin_client, page_of(account), "account_form")
     assert fields["role"] == PETS_AND_INVENTORY
 
     save(admin_client, account, fields | {"username": "eva", "full_name": "", "role": PETS_INVENTORY_AND_KEYS})
@@ -162,7 +162,7 @@ def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(adm
 def test_a_save_without_a_change_leaves_no_trace(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
 
-    response = save(admin_client, account, form_of(admin_client, page_of(account)))
+    response = save(admin_client, account, read(admin_client, page_of(account), "account_form"))
 
     assert messages(response) == ["You changed nothing, so eve is as before."]
     assert len(audit_of(account)) == LogEntry.objects.count() == 1
@@ -183,7 +183,7 @@ def test_a_custom_role_is_shown_and_kept_by_a_save(admin_client: Client, custom:
     assert "Custom (groups: Pets and inventory, Vets; permissions: Can view API key)" in page
     assert f'href="{reverse("admin:auth_user_change", args=[custom.pk])}"' in page
 
-    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"username": "handy"})
+    save(admin_client, custom, read(admin_client, page_of(custom), "account_form") | {"username": "handy"})
 
     assert rows(admin_client)["handy"][:2] == ["Hand Made", "Custom"]
     assert permissions_of(custom) == before
@@ -191,8 +191,8 @@ def test_a_custom_role_is_shown_and_kept_by_a_save(admin_client: Client, custom:
 
 
 def test_a_role_replaces_what_was_set_by_hand_and_the_audit_names_it(admin_client: Client, custom: User) -> None:
-    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"role": "Administrator"})
-    save(admin_client, custom, form_of(admin_client, page_of(custom)) | {"role": PETS_AND_INVENTORY})
+    save(admin_client, custom, read(admin_client, page_of(custom), "account_form") | {"role": "Administrator"})
+    save(admin_client, custom, read(admin_client, page_of(custom), "account_form") | {"role": PETS_AND_INVENTORY})
 
     assert [message for _, _, message in audit_of(custom)] == [
         "Role changed from Custom (groups: Pets and inventory, Vets; permissions: Can view API key) to Administrator.",
@@ -204,17 +204,17 @@ def test_a_role_replaces_what_was_set_by_hand_and_the_audit_names_it(admin_clien
 
 def test_two_administrators_change_different_fields_and_both_are_kept(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
-    first, second = form_of(admin_client, page_of(account)), form_of(admin_client, page_of(account))
+    fields = read(admin_client, page_of(account), "account_form")
 
-    save(admin_client, account, first | {"role": PETS_INVENTORY_AND_KEYS})
-    save(admin_client, account, second | {"full_name": "Eva Adams"})
+    save(admin_client, account, fields | {"role": PETS_INVENTORY_AND_KEYS})
+    save(admin_client, account, fields | {"full_name": "Eva Adams"})
 
     assert rows(admin_client)["eve"][:2] == ["Eva Adams", PETS_INVENTORY_AND_KEYS]
 
 
 def test_two_administrators_who_choose_different_roles_see_both(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
-    fields = form_of(admin_client, page_of(account))
+    fields = read(admin_client, page_of(account), "account_form")
     save(admin_client, account, fields | {"role": PETS_INVENTORY_AND_KEYS})
 
     response = save(admin_client, account, fields | {"role": "Administrator"})
@@ -224,7 +224,7 @@ def test_two_administrators_who_choose_different_roles_see_both(admin_client: Cl
 
 
 def test_the_own_account_and_the_last_administrator_keep_the_role(admin_client: Client, admin_user: User) -> None:
-    fields = form_of(admin_client, page_of(admin_user))
+    fields = read(admin_client, page_of(admin_user), "account_form")
     assert "This is your own account" in save(admin_client, admin_user, fields | NEW).content.decode()
 
     other = User.objects.create_superuser("other")  # without a password, so it cannot log in
@@ -242,7 +242,7 @@ def test_the_own_account_and_the_last_administrator_keep_the_role(admin_client: 
 
 def test_a_deleted_account_is_not_changed(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
-    fields = form_of(admin_client, page_of(account))
+    fields = read(admin_client, page_of(account), "account_form")
     User.objects.filter(pk=account.pk).delete()
 
     response = save(admin_client, account, fields | {"role": "Administrator"})

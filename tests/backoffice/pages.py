@@ -56,7 +56,8 @@ class _FormReader(HTMLParser):
             self._inside = values.get("id") == self._form
         if not self._inside:
             return
-        if tag == "input" and "name" in values and values.get("type") not in ("submit", "checkbox", "file"):
+        is_sent = values.get("type") not in ("submit", "checkbox", "file", "radio") or "checked" in values
+        if tag == "input" and "name" in values and is_sent:
             self.fields[values["name"]] = values.get("value", "")
         elif tag == "select":
             self._select = values["name"]

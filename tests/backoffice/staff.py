@@ -13,6 +13,10 @@ def logged_in(user: User, *, enforce_csrf_checks: bool = False) -> Client:
     return client
 
 
+def is_logged_in(client: Client) -> bool:
+    return client.get("/admin/").status_code == 200
+
+
 def staff(*group_names: str, name: str = "someone", **fields: object) -> Client:
     user = get_user_model().objects.create_user(name, is_staff=True, **fields)
     for group_name in group_names:

@@ -37,8 +37,8 @@ WHO = {
 }
 
 
-def urls() -> Iterator[tuple[str, str]]:
-    """Yield the model and the URL of each page: list, search, add form, and the pages of one record."""
+def create_records() -> None:
+    """Create a record of each model with pages in the admin."""
     create_pet(name="Rex <b>", tag="狗")
     APIKey.objects.create_key(name="Acme")
     Group.objects.get_or_create(name="Any")
@@ -48,6 +48,11 @@ def urls() -> Iterator[tuple[str, str]]:
     trash.move([rex], deleted_by="any", now=timezone.now())
     undo.record(owner_id=owner.pk, changes=[undo.deletion(rex)], **change)
     record(None, AuditEntry.Kind.EXPORTED)
+
+
+def urls() -> Iterator[tuple[str, str]]:
+    """Yield the model and the URL of each page: list, search, add form, and the pages of one record."""
+    create_records()
     for model in admin.site._registry:
         page = f"{model._meta.app_label}_{model._meta.model_name}"
         yield page, reverse(f"admin:{page}_changelist")

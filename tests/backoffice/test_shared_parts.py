@@ -1,4 +1,4 @@
-"""The parts that the pages of all models share: header, titles and the question before a deletion."""
+"""The parts that the pages of all models share: header, titles, numbers and the question before a deletion."""
 
 import re
 
@@ -50,3 +50,12 @@ def test_the_page_of_a_pet_writes_id_as_the_lists_do(admin_client: Client) -> No
         assert (
             "<label>ID:</label>" in admin_client.get(reverse(f"admin:{model}_change", args=[pet.pk])).content.decode()
         )
+
+
+def test_lists_write_numbers_with_separators(admin_client: Client) -> None:
+    Group.objects.bulk_create(Group(name=f"Group {number}") for number in range(1200))
+
+    page = admin_client.get(reverse("admin:auth_group_changelist"), {"q": "Group"}).content.decode()
+
+    assert "1,200 groups" in page
+    assert "1,200 results" in page

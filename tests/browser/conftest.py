@@ -2,13 +2,20 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from pets import trash
+from pets.models import Pet
+from petservice.apikeys.models import APIKey, KeyDay
 from tests.databases import migrated_database_url
 from tests.service import Service, log_in, running_service
 
@@ -76,6 +83,31 @@ def running_site(folder: Path, fill: Callable[[], None] | None = None) -> Iterat
         yield running
 
 
+def fill() -> None:
+    """Create records of every kind and in every state."""
+    now = timezone.now()
+    names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
+    Pet.objects.bulk_create(
+        Pet(
+            name=f"{names[n % 4]} {n}",
+            tag=("dog", "cat", None)[n % 3],
+            status=Pet.Status.values[n % 3],
+            created_at=now - timedelta(hours=n),
+            created_by="staff Bea",
+        )
+        for n in range(120)
+    )
+    LogEntry.objects.log_actions(User.objects.get().pk, Pet.objects.all()[5:8], CHANGE, "Renamed.")
+    trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
+    APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
+    APIKey.objects.create_key(name="Expired", expires_at=now)
+    revoked, _ = APIKey.objects.create_key(name="Revoked")
+    APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
+    used, _ = APIKey.objects.create_key(name="Acme web shop")
+    KeyDay.objects.create(api_key=used, day=now.date(), requests=41, client_errors=2)
+    User.objects.create_user("Bea", password="a long one", is_staff=True)
+
+
 @pytest.fixture
 def page(browser: Browser, site: Service) -> Iterator[Page]:
     """An empty page, which fails the test if it contacts another host, reports an error or violates its policy."""
@@ -121,13 +153,6 @@ def change_window(page: Page, width: int, height: int, theme: Any) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=theme)
     page.evaluate(SETTLE)
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(page: Page, request: pytest.FixtureRequest) -> str:
-    """The colour scheme that the browser asks for, each in turn."""
-    page.emulate_media(color_scheme=request.param)
-    return str(request.param)
 
 
 @pytest.fixture(autouse=True)

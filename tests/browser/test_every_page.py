@@ -8,24 +8,18 @@ With PETSERVICE_PICTURES, the screenshots are kept; see tests/README.md.
 import os
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import User
 from django.urls import Resolver404, resolve
-from django.utils import timezone
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
-from pets import trash
-from pets.models import Pet
-from petservice.apikeys.models import APIKey
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, change_window, log_in_as_staff, running_site, watched
+from tests.browser.conftest import PICTURES, change_window, fill, log_in_as_staff, running_site, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -49,7 +43,7 @@ LISTS = {
     f"{name} {query}": f"/admin/{name}/?{query}"
     for name in ("pets/pet", "store/inventoryitem")
     for query in ("q=rex", "q=rex&tag=%3Cb%3E&created_from=yesterday")
-} | {"audit, wrong day": "/admin/audit/auditentry/?day_from=yesterday"}
+} | {"audit, wrong days": "/admin/audit/auditentry/?day_from=2026-11-23&day_to=2026-11-22"}
 # Responses that are no pages.
 NOT_PAGES = {"openapi"}
 
@@ -74,29 +68,6 @@ MODES = {
 # Each theme and both narrow sizes, for a run that keeps no screenshots. Most faults of layout are in narrow windows.
 ESSENTIAL_MODES = ("dark-390", "light-zoomed")
 CHECKED_MODES = tuple(MODES) if os.environ.get(PICTURES) else ESSENTIAL_MODES
-
-
-def fill() -> None:
-    """Create records of every kind and in every state."""
-    now = timezone.now()
-    names = ("Rex", "Барсик", "たま", "A long name of a pet that someone typed in full, with a description")
-    Pet.objects.bulk_create(
-        Pet(
-            name=f"{names[n % 4]} {n}",
-            tag=("dog", "cat", None)[n % 3],
-            status=Pet.Status.values[n % 3],
-            created_at=now - timedelta(hours=n),
-            created_by="staff Bea",
-        )
-        for n in range(120)
-    )
-    trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
-    APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
-    APIKey.objects.create_key(name="Expired", expires_at=now)
-    revoked, _ = APIKey.objects.create_key(name="Revoked")
-    APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
-    APIKey.objects.create_key(name="Acme web shop")
-    User.objects.create_user("Bea", password="a long one", is_staff=True)
 
 
 @pytest.fixture(scope="module")

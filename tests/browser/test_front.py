@@ -5,23 +5,6 @@ import re
 from playwright.sync_api import Page, expect
 
 
-def test_it_links_to_the_documentation_and_to_the_login(page: Page) -> None:
-    page.goto("/")
-    page.get_by_role("main").get_by_role("link", name="Documentation").click()
-    expect(page.get_by_role("button", name="Authorize")).to_be_visible()
-
-    page.goto("/")
-    page.get_by_role("main").get_by_role("link", name="Admin").click()
-    expect(page.get_by_label("Password")).to_be_visible()
-
-
-def test_the_admin_links_back_to_it(staff_page: Page) -> None:
-    staff_page.goto("/admin/")
-    staff_page.get_by_role("link", name="View site").click()
-
-    expect(staff_page.get_by_role("heading", name="Make the first call")).to_be_visible()
-
-
 def test_a_laptop_shows_it_without_scrolling(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/")

@@ -11,6 +11,7 @@ from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from tests.backoffice.login import LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import fields_of, read
+from tests.backoffice.staff import logged_in
 from tests.sign_in.authenticator import MINUTE, is_asked, let_pass, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -140,15 +141,13 @@ def test_a_factor_that_another_session_set_up_is_asked_for_at_once(boss: User, b
 
     assert confirm(boss_client, asked, app.code(), KEYS)["Location"] == KEYS
     assert not is_asked(boss_client.get(KEYS))
-    other = Client()
-    other.force_login(boss)
+    other = logged_in(boss)
     created = confirm(other, other.post(ADD_KEY, {"name": "Acme"}), app.code(), ADD_KEY)
     assert "Please correct the errors below." in created.content.decode(), "the form did not continue"
 
 
 def test_a_person_without_permission_is_refused_after_the_confirmation_as_well(ada: User) -> None:
-    client = Client()
-    client.force_login(ada)
+    client = logged_in(ada)
     let_pass(client, 16 * MINUTE)
 
     asked = client.post(ADD_KEY, {"name": "Acme"})

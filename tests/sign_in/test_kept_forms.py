@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
-from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
@@ -249,21 +248,6 @@ def test_a_form_is_kept_until_a_factor_that_the_operator_requires_is_set_up(
 
     assert send_again(browser, offer).status_code == 302
     assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
-
-
-def test_a_form_is_kept_until_a_factor_that_a_new_role_requires_is_set_up(
-    browser: Client, boss: User, settings: LazySettings
-) -> None:
-    settings.SECOND_FACTOR = "keys"
-    User.objects.filter(pk=boss.pk).update(is_superuser=False)
-    boss.groups.add(Group.objects.get(name=PETS_AND_INVENTORY))
-    fields = filled_in(browser)
-    User.objects.filter(pk=boss.pk).update(is_superuser=True)
-
-    offer = set_up_with_form(browser, browser.post(ADD, fields))
-
-    assert send_again(browser, offer).status_code == 302
-    assert Pet.objects.get().name == NAME
 
 
 def test_a_form_that_waits_for_the_set_up_is_not_offered_to_another_account(

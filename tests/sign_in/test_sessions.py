@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from petservice.sign_in import sessions
 from tests.backoffice.login import HERE, INDEX, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of
 from tests.sign_in.authenticator import with_factor
@@ -117,16 +115,3 @@ def test_requests_do_not_write_the_session(sent: dict[str, str], django_assert_n
         client.get("/admin/help/")
 
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
-
-
-def test_a_session_from_before_the_limits_ends_12_hours_after_its_next_request(clock: Clock) -> None:
-    client = log_in()
-    session = client.session
-    for name in ("ends_at", "is_shared_computer", "_session_expiry"):
-        del session[name]
-    session.save()
-    Session.objects.update(expire_date=clock.now() + timedelta(days=14))
-
-    assert is_logged_in(client)
-    clock.passed += sessions.LIFETIME
-    assert not is_logged_in(client)

@@ -9,7 +9,6 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.test import Client, RequestFactory
-from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
@@ -35,7 +34,7 @@ def figures(client: Client) -> dict[str, tuple[int, str]]:
     }
 
 
-def dashboard_at(now: datetime) -> dashboard.Dashboard:
+def dashboard_at(now: datetime) -> dict[str, Any]:
     """Return the dashboard of a superuser at this time."""
     request = RequestFactory().get(INDEX)
     request.user = get_user_model()(is_superuser=True, is_staff=True)
@@ -83,9 +82,9 @@ def test_each_figure_equals_the_list_that_it_links_to() -> None:
 def test_a_key_is_counted_once_in_the_first_matching_line(fields: dict[str, timedelta], counted: str | None) -> None:
     APIKey.objects.create_key(name="Acme", **{name: NOW + time for name, time in fields.items()})
 
-    keys = dashboard_at(NOW).keys
+    figures = dashboard_at(NOW)["keys"]["figures"]
 
-    assert {figure.label: figure.count for figure in keys.figures if figure.count} == ({counted: 1} if counted else {})
+    assert {one["label"]: one["count"] for one in figures if one["count"]} == ({counted: 1} if counted else {})
 
 
 @pytest.mark.parametrize("grace_period", [timedelta(0), DAY])
@@ -94,7 +93,7 @@ def test_a_replaced_key_needs_no_attention(grace_period: timedelta) -> None:
     new, _ = old.rotate(grace_period=grace_period, expires_at=None, now=NOW)
     APIKey.objects.filter(pk=new.pk).update(last_used_at=NOW)
 
-    assert not any(figure.count for figure in dashboard_at(NOW).keys.figures)
+    assert not any(figure["count"] for figure in dashboard_at(NOW)["keys"]["figures"])
 
 
 @pytest.mark.parametrize(
@@ -116,38 +115,27 @@ def test_the_inventory_shows_percentages(counts: tuple[int, ...], percentages: l
     assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
 
 
-def test_the_length_of_an_inventory_bar_is_proportional_to_its_count() -> None:
-    for status, number in {"available": 3, "pending": 1}.items():
-        Pet.objects.bulk_create(Pet(name="Rex", status=status) for _ in range(number))
-
-    available, pending, sold = (bar.width for bar in dashboard_at(NOW).inventory.bars)
-
-    assert available == 3 * pending
-    assert available + pending == charts.FULL
-    assert sold == 0
-
-
 def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
     for days_ago in (0, 0, 1, 29, 29, 29, 29, 30):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
 
-    days = dashboard_at(NOW).days
+    days = dashboard_at(NOW)["days"]
 
-    assert [bar.day for bar in days.bars] == [NOW.date() - n * DAY for n in reversed(range(30))]
-    assert {bar.day: bar.count for bar in days.bars if bar.count} == {
+    assert [bar.day for bar in days["bars"]] == [NOW.date() - n * DAY for n in reversed(range(30))]
+    assert {bar.day: bar.count for bar in days["bars"] if bar.count} == {
         NOW.date(): 2,
         NOW.date() - DAY: 1,
         NOW.date() - 29 * DAY: 4,
     }
-    assert days.total == 7
-    assert days.best == days.bars[0]
+    assert days["total"] == 7
+    assert days["best"] == days["bars"][0]
 
 
 def test_the_height_of_a_day_bar_is_proportional_to_its_count() -> None:
     for days_ago in (0, 1, 1):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
 
-    bars = dashboard_at(NOW).days.bars
+    bars = dashboard_at(NOW)["days"]["bars"]
 
     assert all(bar.y + bar.height == charts.FULL for bar in bars)
     assert [bar.height for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
@@ -157,19 +145,9 @@ def test_the_bar_of_the_smallest_count_is_visible() -> None:
     InventoryCounter.objects.create(status="sold", count=10**9)
     InventoryCounter.objects.create(status="pending", count=1)
 
-    _, pending, _ = dashboard_at(NOW).inventory.bars
+    _, pending, _ = dashboard_at(NOW)["inventory"]["bars"]
 
-    assert pending.width == charts.MIN_LENGTH
-
-
-def test_each_day_links_to_its_pets_and_the_total_links_to_all_of_them() -> None:
-    Pet.objects.create(name="Rex", created_at=NOW)
-
-    days = dashboard_at(NOW).days
-
-    pets = reverse("admin:pets_pet_changelist")
-    assert days.bars[-1].url == f"{pets}?created_from=2026-03-10&created_to=2026-03-10"
-    assert days.url == f"{pets}?created_from={days.bars[0].day}&created_to={days.bars[-1].day}"
+    assert pending["width"] == charts.MIN_LENGTH
 
 
 def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> None:
@@ -178,10 +156,10 @@ def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> Non
     for created_at in (first.replace(hour=0), NOW.replace(hour=0), NOW.replace(hour=0) - timedelta(microseconds=1)):
         Pet.objects.create(name="Rex", created_at=created_at)
 
-    days = dashboard_at(NOW).days
+    days = dashboard_at(NOW)["days"]
 
-    assert [bar.count for bar in days.bars] == [1, *[0] * 27, 1, 1]
-    for count, url in [(days.total, days.url), *((bar.count, bar.url) for bar in days.bars)]:
+    assert [bar.count for bar in days["bars"]] == [1, *[0] * 27, 1, 1]
+    for count, url in [(days["total"], days["url"]), *((bar.count, bar.url) for bar in days["bars"])]:
         assert admin_client.get(url).context["cl"].result_count == count, url
 
 
@@ -195,4 +173,5 @@ def test_the_chart_of_days_has_a_text_for_each_bar() -> None:
 
     assert f"<title>2 pets on {day:%Y-%m-%d}</title>" in shown
     assert shown.count("<title>0 pets on ") == dashboard.DAYS - 1
+    assert shown.count('<tr><th scope="row">') == dashboard.DAYS
     assert re.search(rf"2 pets</a> in the last {dashboard.DAYS} days", shown)

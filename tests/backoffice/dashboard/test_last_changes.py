@@ -55,6 +55,7 @@ def test_a_change_shows_the_author_the_change_and_the_time() -> None:
     (change,) = changes(granted("view_pet"))
 
     assert f'<a href="{reverse("admin:pets_pet_change", args=[pet.pk])}"><bdi>Rex</bdi></a>' in change
+    assert '<span class="model-name">pet</span>' in change
     assert "Changed Name and Tag." in change
     assert "<bdi>anna</bdi>" in change
     assert '<time datetime="2026-03-10T12:00:00+00:00">2026-03-10 12:00 UTC</time>' in change

@@ -7,7 +7,6 @@ from django.contrib.admin.models import CHANGE
 from django.urls import reverse
 
 from pets.services import create_pet
-from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
 from petservice.backoffice import dashboard
 from tests.backoffice.dashboard.pages import log, page
@@ -17,19 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 # Permissions.
-
-
-@pytest.mark.parametrize(
-    ("group", "sees_keys"), [(groups.PETS_AND_INVENTORY, False), (groups.PETS_INVENTORY_AND_KEYS, True)]
-)
-def test_only_staff_with_the_permission_see_api_keys(group: str, sees_keys: bool) -> None:
-    log(CHANGE, [APIKey.objects.create_key(name="Acme")[0]], "Renamed.")
-
-    shown = page(staff(group))
-
-    assert ("API key" in shown) == ("Acme" in shown) == ("state=" in shown) == sees_keys
-    assert "Inventory" in shown
-    assert "Pets created per day" in shown
 
 
 @pytest.mark.parametrize(

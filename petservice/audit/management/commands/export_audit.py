@@ -11,15 +11,10 @@ from petservice.audit.models import AuditEntry
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
 
-# The options and their fields in the form of the page.
-_FIELDS = {
-    "--person": "person",
-    "--kind": "kind",
-    "--record-type": "record_type",
-    "--record-id": "record_id",
-    "--from": "day_from",
-    "--to": "day_to",
-}
+
+def _option(field: str) -> str:
+    """Return the option for a field in the form of the page."""
+    return "--" + field.removeprefix("day_").replace("_", "-")
 
 
 class Command(DatabaseCommand):
@@ -28,12 +23,12 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="An existing file is replaced. - for standard output.")
         choices = {"kind": AuditEntry.Kind.values, "record_type": sorted(record_types())}
-        for option, field in _FIELDS.items():
+        for field in FilterForm.base_fields:
             metavar = None if field in choices else "DAY" if field.startswith("day") else "TEXT"
-            parser.add_argument(option, dest=field, default="", choices=choices.get(field), metavar=metavar)
+            parser.add_argument(_option(field), dest=field, default="", choices=choices.get(field), metavar=metavar)
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        form = FilterForm({field: options[field] for field in _FIELDS.values()})
+        form = FilterForm({field: options[field] for field in FilterForm.base_fields})
         if not form.is_valid():
             raise CommandError(self._errors(form))
         started = time.monotonic()
@@ -48,6 +43,5 @@ class Command(DatabaseCommand):
         self.stderr.write(text, self.style.SUCCESS)
 
     def _errors(self, form: FilterForm) -> str:
-        options = {field: option for option, field in _FIELDS.items()}
-        texts = [f"{options[field]}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
+        texts = [f"{_option(field)}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
         return f"{' '.join(texts)} Nothing was exported."
