@@ -15,11 +15,11 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
-from pets.batches import batches
 from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages import bounded_paginator
+from petservice.db.lookups import Among
 
 _TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
 
@@ -145,7 +145,4 @@ class TagActions(BulkChanges):
 
 def _tags(selection: Selection) -> dict[str, str | None]:
     """Return the present tags of the selected pets by their ids."""
-    found: dict[str, str | None] = {}
-    for ids in batches([*selection]):
-        found |= Pet.objects.filter(pk__in=ids).values_list("pk", "tag")
-    return found
+    return dict(Pet.objects.filter(Among("pk", [*selection])).values_list("pk", "tag"))
