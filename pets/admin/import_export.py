@@ -20,10 +20,10 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from import_export import admin as import_export
 from import_export.formats import base_formats
@@ -33,7 +33,6 @@ from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
 from pets.admin.import_preview import EXPORTED, cells
-from pets.admin.import_templates import TEMPLATES
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, StaleError
@@ -109,22 +108,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     def has_export_permission(self, request: HttpRequest) -> bool:
         return bool(self.has_view_permission(request))
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.template_view)
-        urls: list[URLPattern] = super().get_urls()
-        return [path("import/template/<slug:name>/", view, name="pets_pet_import_template"), *urls]
-
-    # Importing: template, upload, preview, confirmation.
-
-    def template_view(self, request: HttpRequest, name: str) -> HttpResponse:
-        """Send a file with the columns of an import and two example pets."""
-        if not self.has_import_permission(request):
-            raise PermissionDenied
-        if name not in TEMPLATES:
-            raise Http404
-        template = TEMPLATES[name]
-        headers = {"Content-Disposition": f'attachment; filename="{template.file_name}"'}
-        return HttpResponse(template.content, content_type=template.content_type, headers=headers)
+    # Importing: upload, preview, confirmation.
 
     def import_action(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Show the form for a file, and then the preview of the file or its errors."""
@@ -222,7 +206,6 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             "title": "Import pets",
             "opts": self.opts,
             "columns": ", ".join(EXPORTED),
-            "templates": {name: template.label for name, template in TEMPLATES.items()},
         }
         return TemplateResponse(request, self.import_template_name, context)
 
