@@ -1,6 +1,5 @@
 """The filters of the audit, each combination of which reads a part of one index."""
 
-from datetime import date
 from typing import Any
 
 from django import forms
@@ -9,6 +8,7 @@ from django.contrib import admin
 from django.db.models import CharField, F, Func, QuerySet
 from django.utils.text import format_lazy
 
+from petservice.admin_pages.day_field import DayField
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import type_of
 from petservice.time_zone import in_days, zone_name
@@ -33,29 +33,6 @@ def record_types() -> dict[str, str]:
     return types
 
 
-class _DayInput(forms.DateInput):
-    """An input for a day. It shows no value that browsers would reject."""
-
-    input_type = "date"
-
-    def format_value(self, value: Any) -> str | None:
-        text = super().format_value(value)
-        try:
-            return str(date.fromisoformat(text or ""))
-        except ValueError:
-            return None
-
-
-class _DayField(forms.DateField):
-    """A field for an optional day of the store."""
-
-    widget = _DayInput
-    default_error_messages = {"invalid": "Write a day as year-month-day, for example 2026-11-21."}
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, input_formats=["%Y-%m-%d"], **kwargs)
-
-
 class FilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
@@ -63,8 +40,8 @@ class FilterForm(forms.Form):
     kind = forms.ChoiceField(required=False)
     record_type = forms.ChoiceField(required=False, label="Record")
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
-    day_from = _DayField(label=format_lazy("From ({})", zone_name()))
-    day_to = _DayField(label=format_lazy("To ({})", zone_name()))
+    day_from = DayField(label=format_lazy("From ({})", zone_name()))
+    day_to = DayField(label=format_lazy("To ({})", zone_name()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
