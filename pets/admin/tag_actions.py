@@ -53,8 +53,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Set tag…", permissions=["change"])
     def set_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ask for a tag, and give it to the selected pets."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         form = SetTagForm(request.POST if "post" in request.POST else None)
         if form.is_valid():
@@ -66,8 +65,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Rename tag…", permissions=["change"])
     def rename_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         tags = [*filter(None, set(_tags(selection).values()))]
         initial = {"old_tag": tags[0]} if len({tag.casefold() for tag in tags}) == 1 else {}
@@ -103,8 +101,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Remove tag", permissions=["change"])
     def remove_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Remove the tags of the selected pets, after a confirmation if there are many."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         untagged = selections.shown({"name": None, "tag": None, "status": None})["tag"]
         count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
