@@ -24,8 +24,9 @@ def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, url: str
     return client.post(url, shown | selection | fields, follow=True)
 
 
-def confirm(client: Client, page: Any, url: str = LIST) -> Any:
-    return client.post(url, fields_of(page, "confirmation"), follow=True)
+def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
+    """Send the form of a page that asks, with these fields changed."""
+    return client.post(url, fields_of(page, "confirmation") | fields, follow=True)
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
