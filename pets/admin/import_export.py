@@ -12,7 +12,6 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -41,6 +40,7 @@ from pets.files.rows import COLUMNS, Line, Row
 from pets.files.writing import write
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.exports.csv_files import BYTE_ORDER_MARK
@@ -249,12 +249,9 @@ def _json(rows: Iterable[Row]) -> bytes:
 
 def _uploaded(request: HttpRequest) -> Upload | None:
     """Return the upload that the form names, if it exists, has not expired and belongs to the user."""
-    try:
-        pk = UUID(request.POST.get("upload", ""))
-    except ValueError:
-        return None
-    begin = timezone.now() - Upload.LIFETIME
-    return Upload.objects.filter(pk=pk, owner_id=request.user.pk, created_at__gt=begin).first()
+    pk, begin = request.POST.get("upload", ""), timezone.now() - Upload.LIFETIME
+    uploads = Upload.objects.filter(owner_id=request.user.pk, created_at__gt=begin)
+    return uploads.filter(pk=pk).first() if is_id(pk) else None
 
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
