@@ -36,7 +36,7 @@ from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, StaleError
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, Line, Row
+from pets.files.rows import COLUMNS, FORMATS_BY_SUFFIX, Line, Row
 from pets.files.writing import write
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -52,7 +52,6 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
-FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
 
 class _ImportedMeanwhileError(Exception):
@@ -118,7 +117,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if not form.is_valid():
             return self._page(request, form=form)
         file = form.cleaned_data["file"]
-        upload = Upload(kind=FORMATS_BY_SUFFIX[_suffix(file)], content=file.read())
+        upload = Upload(kind="csv" if _suffix(file) == ".csv" else "json", content=file.read())
         upload.owner = request.user  # type: ignore[assignment]  # staff are never anonymous
         lines = _lines(request, upload)
         if not lines:

@@ -35,7 +35,9 @@ class Line(NamedTuple):
 
 COLUMNS = Row._fields
 _CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
+# The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
+FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 # The columns that may contain any text, formulas included.
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values

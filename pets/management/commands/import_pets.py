@@ -50,8 +50,7 @@ class Command(DatabaseCommand):
         )
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        # All JSON may be an array, because the admin exports arrays.
-        file_format = "csv" if format_of(file, options["format"]) == "csv" else "json"
+        file_format = format_of(file, options["format"])
         started = time.monotonic()
         try:
             with _no_garbage_collection(), CheckedRows() as checked:
