@@ -24,6 +24,7 @@ from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from import_export import admin as import_export
 from import_export.formats import base_formats
 from import_export.forms import ExportForm
@@ -31,10 +32,9 @@ from import_export.forms import ExportForm
 from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.admin.import_preview import EXPORTED, cells
 from pets.fields import EDITABLE
 from pets.files import import_diff
-from pets.files.import_diff import ImportPreview, StaleError
+from pets.files.import_diff import ImportPreview, RowChange, StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS_BY_SUFFIX, Line, Row
 from pets.files.writing import write
@@ -52,6 +52,8 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
+# All columns except the creator, which may contain the prefix of an API key.
+EXPORTED = COLUMNS[:-1]
 
 
 class _ImportedMeanwhileError(Exception):
@@ -142,7 +144,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             imported=ImportedFile.last(sha256(upload.content).hexdigest()),
             totals=_totals(preview),
             fields=EDITABLE,
-            rows=[(change, cells(change)) for change in preview.changes[:MAX_SHOWN]],
+            rows=[(change, [_cell(change, field) for field in EDITABLE]) for change in preview.changes[:MAX_SHOWN]],
             number=len(preview.changes),
             max_shown=MAX_SHOWN,
         )
@@ -261,6 +263,14 @@ def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]
+
+
+def _cell(change: RowChange, field: str) -> str:
+    """Return the value of a field for the preview, after its old value if it changes."""
+    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
+    if change.before is None or before == after:
+        return after
+    return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
 def _totals(preview: ImportPreview) -> Counter[str]:
