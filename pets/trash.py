@@ -3,7 +3,7 @@
 Only the admin deletes pets through the trash. Commands and programs that use the ORM delete them directly.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pets import history
-from pets.batches import BATCH, batches
 from pets.models import Pet, TrashedPet
+from petservice.db.lookups import Among
 
 # Number of expired rows that one change deletes beyond the number of its own rows, so that the trash does not grow.
 _MAX_DELETED = 200
@@ -29,13 +29,11 @@ def move(pets: Sequence[Pet], *, deleted_by: str, now: datetime) -> None:
     """
     TrashedPet.objects.bulk_create(
         (TrashedPet(**_values(pet), deleted_at=now, deleted_by=deleted_by) for pet in pets),
-        batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["id"],
         update_fields=[name for name in _FIELDS if name != "id"] + _OWN_FIELDS,
     )
-    for ids in batches([pet.pk for pet in pets]):
-        Pet.objects.filter(pk__in=ids).delete()
+    Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
 
 
 class PutBack(NamedTuple):
@@ -45,32 +43,27 @@ class PutBack(NamedTuple):
     taken: list[TrashedPet]
 
 
-def put_back(ids: Iterable[str], *, user_id: Any, message: str, now: datetime | None = None) -> PutBack:
+def put_back(ids: Sequence[str], *, user_id: Any, message: str, now: datetime | None = None) -> PutBack:
     """Create deleted pets again with all their values, take them out of the trash, and record it in their history.
 
     Ids that are not in the trash are ignored.
     """
     try:
-        return _put_back(sorted(ids), user_id, message, now)
+        return _put_back(ids, user_id, message, now)
     except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
-        return _put_back(sorted(ids), user_id, message, now)
+        return _put_back(ids, user_id, message, now)
 
 
 @transaction.atomic
-def _put_back(ids: list[str], user_id: Any, message: str, now: datetime | None) -> PutBack:
+def _put_back(ids: Sequence[str], user_id: Any, message: str, now: datetime | None) -> PutBack:
     now = now or timezone.now()
-    trashed = [pet for some in batches(ids) for pet in _locked(some, now)]
-    existing = {pk for some in batches(ids) for pk in Pet.objects.filter(pk__in=some).values_list("pk", flat=True)}
+    trashed = list(TrashedPet.unexpired(now=now).select_for_update().filter(Among("pk", ids)).order_by("pk"))
+    existing = set(Pet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
     pets = [Pet(**_values(one)) for one in trashed if one.pk not in existing]
-    Pet.objects.bulk_create(pets, batch_size=BATCH)
-    for some in batches([pet.pk for pet in pets]):
-        TrashedPet.objects.filter(pk__in=some).delete()
+    Pet.objects.bulk_create(pets)
+    TrashedPet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
     history.write(user_id, (history.Entry(pet, CHANGE, message) for pet in pets))
     return PutBack(pets, [one for one in trashed if one.pk in existing])
-
-
-def _locked(ids: list[str], now: datetime) -> list[TrashedPet]:
-    return list(TrashedPet.unexpired(now=now).select_for_update().filter(pk__in=ids).order_by("pk"))
 
 
 def _values(pet: Pet | TrashedPet) -> dict[str, Any]:
@@ -86,5 +79,4 @@ def delete_expired(*, now: datetime, beyond: int) -> None:
         .select_for_update(skip_locked=True)
         .values_list("pk", flat=True)[: beyond + _MAX_DELETED]
     )
-    for ids in batches(list(expired)):
-        TrashedPet.objects.filter(pk__in=ids).delete()
+    TrashedPet.objects.filter(Among("pk", list(expired))).delete()

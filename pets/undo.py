@@ -12,10 +12,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from pets import history, trash
-from pets.batches import BATCH, batches
 from pets.fields import EDITABLE
 from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
 from petservice.db.backend import backend
+from petservice.db.lookups import Among
 
 # Number of expired rows that one change deletes beyond the number of its own rows, so that the table does not grow.
 _MAX_DELETED = 1000
@@ -91,8 +91,7 @@ def _delete_expired(now: datetime, beyond: int) -> None:
     left = beyond + _MAX_DELETED
     for pk in list(expired.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_MAX_SETS]):
         rows = list(ChangedPet.objects.filter(change_set=pk).values_list("pk", flat=True)[:left])
-        for some in batches(rows):
-            ChangedPet.objects.filter(pk__in=some).delete()
+        ChangedPet.objects.filter(Among("pk", rows)).delete()
         left -= len(rows)
         if left <= 0:
             return
@@ -140,7 +139,7 @@ def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
 def _by_id(model: Any, ids: list[str], fields: Sequence[str], lock: bool) -> dict[str, Any]:
     """Return records by their ids; without a lock, only rows with these fields, which takes half the time."""
     rows = model.objects.select_for_update() if lock else model.objects.values_list("pk", *fields, named=True)
-    return {row.pk: row for some in batches(ids) for row in rows.filter(pk__in=some).order_by("pk")}
+    return {row.pk: row for row in rows.filter(Among("pk", ids)).order_by("pk")}
 
 
 def _undo_deletion(
@@ -198,7 +197,5 @@ def _restore(changed: Sequence[tuple[Pet, Values]], user_id: Any) -> None:
         entries.append(history.Entry(pet, CHANGE, f"Undone: {' '.join(sentences)}"))
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]
-    Pet.objects.bulk_create(
-        pets, batch_size=BATCH, update_conflicts=True, unique_fields=["id"], update_fields=list(EDITABLE)
-    )
+    Pet.objects.bulk_create(pets, update_conflicts=True, unique_fields=["id"], update_fields=list(EDITABLE))
     history.write(user_id, entries)

@@ -7,7 +7,6 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED, BulkChanges
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
@@ -33,8 +32,7 @@ class BulkActions(BulkChanges):
 
     def mark_selected(self, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
         """Set the status of the selected pets, after a confirmation if there are many."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         others = [values for values in selection.values() if values.get("status") != status]
         if len(others) > MAX_UNCONFIRMED and "post" not in request.POST:

@@ -14,8 +14,8 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import ConfirmedActions
 from pets.admin.selection import Selection
 from pets.admin.undoable import UndoableChanges
-from pets.batches import batches
 from pets.models import ChangeSet, Pet
+from petservice.db.lookups import Among
 
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20
@@ -55,8 +55,7 @@ class BulkChanges(ConfirmedActions, UndoableChanges):
     ) -> None:
         for value in sorted({wanted[pet.pk] for pet in pets}, key=str):
             ids = [pet.pk for pet in pets if wanted[pet.pk] == value]
-            for some in batches(ids):
-                Pet.objects.filter(pk__in=some).update(**{field: value})
+            Pet.objects.filter(Among("pk", ids)).update(**{field: value})
         changes = [undo.Change(pet.pk, {field: getattr(pet, field)}, {field: wanted[pet.pk]}) for pet in pets]
         sentences = (history.change(field, getattr(pet, field), wanted[pet.pk]) for pet in pets)
         entries = [history.Entry(pet, CHANGE, sentence) for pet, sentence in zip(pets, sentences, strict=True)]

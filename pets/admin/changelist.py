@@ -1,16 +1,19 @@
 """The lists of pets, whose cost does not grow with the number of pets."""
 
+from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
+from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.admin.filters import PARAMETERS, PetFilter, filters_in_words
+from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.search import Found, search
@@ -59,13 +62,17 @@ class PetChangeList(OrderedChangeList):
     ids: list[str] | None = None
     is_complete = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.has_filters = False  # the template of Django's list would show them again
+    def get_filters(self, request: HttpRequest) -> Any:
+        """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
+        if unknown := self.get_filters_params().keys() - PARAMETERS:
+            raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
+        self.filter_form = FilterForm(self.params, auto_id=False)
+        self.filters = self.filter_form.conditions()
+        return [], False, {}, False, bool(self.filters)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         queryset = super().get_queryset(request, exclude_parameters)
-        self.conditions = [spec.condition for spec in self._filters() if spec.condition is not None]
+        self.conditions = list(self.filters.values())
         self.found = search(self.query) if self.query else None
         # Pets of one status in the order of statuses are in the order of days, which has an index.
         is_by_day = self.order.field == "status" and self.params.get("status__exact")
@@ -144,12 +151,9 @@ class PetChangeList(OrderedChangeList):
     def active_filters(self) -> list[tuple[str, dict[str, str], Condition]]:
         """Return each filter in use: in words, its parameters and its condition."""
         found = []
-        for spec in self._filters():
-            parameters = {name: spec.value(name) for name in spec.labels if spec.value(name)}
-            if spec.condition is not None:
-                query = QueryDict(mutable=True)
-                query.update(parameters)
-                found.append((filters_in_words(query), parameters, spec.condition))
+        for names, condition in self.filters.items():
+            parameters = {name: self.params[name] for name in names if self.params.get(name)}
+            found.append((filters_in_words(parameters), parameters, condition))
         return found
 
     @property
@@ -161,16 +165,16 @@ class PetChangeList(OrderedChangeList):
     @property
     def filter_errors(self) -> list[str]:
         """Return what is wrong with the values of filters."""
-        return [spec.error for spec in self._filters() if spec.error]
+        return [*dict.fromkeys(str(error) for errors in self.filter_form.errors.values() for error in errors)]
 
     @property
     def links(self) -> list[tuple[str, str]]:
         """Return the texts and URLs of frequent filters."""
-        found = [link for spec in self._filters() for link in spec.links()]
-        return [(text, self.get_query_string(parameters)) for text, parameters in found]
-
-    def _filters(self) -> list[PetFilter]:
-        return cast(list[PetFilter], self.filter_specs)
+        today = timezone.localdate()
+        return [
+            (text, self.get_query_string({"created_from": today - timedelta(days=days - 1), "created_to": today}))
+            for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
+        ]
 
     # The order of the list.
 

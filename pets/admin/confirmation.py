@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
@@ -16,14 +17,16 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 class ConfirmedActions(admin.ModelAdmin):
     """A mixin for actions that limit the number of selected pets, and ask before they change many."""
 
-    def is_too_large(self, request: HttpRequest, selection: Selection, limit: int | None = None) -> bool:
-        """Return whether more pets than the limit are selected, after a message that says so."""
+    def selected(self, request: HttpRequest, queryset: QuerySet[Any], limit: int | None = None) -> Selection | None:
+        """Return the selected pets, or None after a message if they are more than the limit."""
+        selection = selections.read(request, queryset)
         advice = "Select fewer and try again" if limit else "Filter the list and try again"
         limit = limit or MAX_COUNTED
-        if len(selection) > limit:
-            message = f"You selected more than {count_of_pets(limit)}. {advice}. Nothing was changed."
-            self.message_user(request, message, messages.ERROR)
-        return len(selection) > limit
+        if len(selection) <= limit:
+            return selection
+        message = f"You selected more than {count_of_pets(limit)}. {advice}. Nothing was changed."
+        self.message_user(request, message, messages.ERROR)
+        return None
 
     def confirmation(self, request: HttpRequest, selection: Selection, **context: Any) -> HttpResponse:
         """Return the page that asks before an action. It sends the selection back with the action's name."""

@@ -38,8 +38,7 @@ class Deletions(BulkChanges):
     @admin.action(description="Delete selected pets", permissions=["delete"])
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
         """Ask whether to delete the selected pets, and delete them after the confirmation."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection, MAX_DELETED):
+        if (selection := self.selected(request, queryset, MAX_DELETED)) is None:
             return None
         if "post" in request.POST:
             self._delete_pets(request, selection)

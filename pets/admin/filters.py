@@ -1,197 +1,98 @@
 """The filters of the lists of pets, in the page and in words."""
 
-from abc import ABC, abstractmethod
-from datetime import date, timedelta
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from typing import Any
 
-from django.contrib.admin import ListFilter
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest, QueryDict
-from django.utils import timezone
+from django import forms
+from django.db.models import Q
 
 from pets import creator
 from pets.admin.narrowing import Condition
 from pets.admin.tag_suggestions import spellings_in_use
 from pets.case_insensitive import CaseInsensitive, equals, has_one_spelling, is_absent
 from pets.models import Pet
+from petservice.admin_pages.day_field import DayField
 from petservice.time_zone import in_days
 
-_NOTHING = Condition(())
+
+class _ChoiceField(forms.ChoiceField):
+    """A field for one of several choices, or for any of them."""
+
+    default_error_messages = {"invalid_choice": "“%(value)s” is not known here. Choose one from the list."}
+
+    def __init__(self, choices: Iterable[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(required=False, choices=[("", "Any"), *choices], **kwargs)
 
 
-class Field(NamedTuple):
-    """A field of a filter, as the template needs it."""
+class FilterForm(forms.Form):
+    """A form of the filters above a list. Its fields have the names of the parameters of the URL."""
 
-    name: str
-    label: str
-    type: str
-    value: str
-    choices: tuple[tuple[str, str], ...] = ()  # of a select: value and text
-    suggestions: str = ""  # the URL of suggestions
+    status__exact = _ChoiceField(Pet.Status.choices, label="Status")
+    tag = forms.CharField(
+        required=False,
+        strip=False,
+        # The URL is relative, because staff may have the permission for only one of the lists.
+        widget=forms.TextInput({"list": "suggestions-tag", "data-suggestions": "tags/", "autocomplete": "off"}),
+    )
+    no_tag = forms.BooleanField(label="No tag", required=False, widget=forms.CheckboxInput({"value": "1"}))
+    creator = _ChoiceField([(kind, text) for kind, (text, _) in creator.KINDS.items()], label="Created by")
+    created_from = DayField()
+    created_to = DayField()
 
+    def clean(self) -> None:
+        value = self.cleaned_data.get
+        if value("tag") and value("no_tag"):
+            self.add_error("tag", "A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
+        first, last = value("created_from"), value("created_to")
+        if first and last and first > last:
+            self.add_error("created_from", "“From” is after “To”. Exchange the two days.")
 
-class PetFilter(ListFilter, ABC):
-    """A filter of one or more fields above the list. An invalid value shows an error and an empty list."""
-
-    labels: dict[str, str]  # by the parameters of the URL
-    error = ""
-
-    def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: Any, model_admin: Any) -> None:
-        super().__init__(request, params, model, model_admin)
-        for name in self.labels:
-            if name in params:
-                self.used_parameters[name] = params.pop(name)[-1]
-        self.model_admin = model_admin
-        self.condition = self._condition() if any(self.used_parameters.values()) else None
-
-    def value(self, name: str) -> str:
-        """Return the value of a parameter, or an empty text."""
-        return str(self.used_parameters.get(name, ""))
-
-    def has_output(self) -> bool:
-        return True
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the queryset as it is, because the list applies all conditions together (pets.admin.narrowing)."""
-        return queryset
-
-    @abstractmethod
-    def fields(self) -> list[Field]:
-        """Return the fields of the form."""
-
-    def links(self) -> list[tuple[str, dict[str, str]]]:
-        """Return the texts and the parameters of frequent filters."""
-        return []
-
-    @abstractmethod
-    def _condition(self) -> Condition:
-        """Return the condition of the values, at least one of which is not empty."""
-
-    def _reject(self, error: str) -> Condition:
-        self.error = error
-        return _NOTHING
+    def conditions(self) -> dict[tuple[str, ...], Condition]:
+        """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
+        found = {}
+        for names, condition in _CONDITIONS.items():
+            if self.errors.keys() & names:
+                found[names] = Condition(())
+            elif any(values := [self.cleaned_data[name] for name in names]):
+                found[names] = condition(*values)
+        return found
 
 
-class _ChoiceFilter(PetFilter):
-    """A filter with one choice of several."""
-
-    options: tuple[tuple[str, str], ...]
-
-    def fields(self) -> list[Field]:
-        ((name, label),) = self.labels.items()
-        return [Field(name, label, "select", self.value(name), (("", "Any"), *self.options))]
-
-    def _condition(self) -> Condition:
-        (name,) = self.labels
-        if self.value(name) not in dict(self.options):
-            return self._reject(f"“{self.value(name)}” is not known here. Choose one from the list.")
-        return self._chosen(self.value(name))
-
-    @abstractmethod
-    def _chosen(self, value: str) -> Condition:
-        """Return the condition of a choice."""
+def _has_status(status: str) -> Condition:
+    return Condition((Q(status=status),))
 
 
-class StatusFilter(_ChoiceFilter):
-    """A filter by the status."""
-
-    title = "status"
-    labels = {"status__exact": "Status"}
-    options = tuple((status.value, status.label) for status in Pet.Status)
-
-    def _chosen(self, value: str) -> Condition:
-        return Condition((Q(status=value),))
+def _has_creator(kind: str) -> Condition:
+    column = creator.KindOfCreator("created_by")
+    return Condition((creator.is_of_kind(kind),), null_column=column if kind == "unknown" else None)
 
 
-class CreatorFilter(_ChoiceFilter):
-    """A filter by the kind of creator."""
-
-    title = "creator"
-    labels = {"creator": "Created by"}
-    options = tuple((kind, text) for kind, (text, _) in creator.KINDS.items())
-
-    def _chosen(self, value: str) -> Condition:
-        column = creator.KindOfCreator("created_by")
-        return Condition((creator.is_of_kind(value),), null_column=column if value == "unknown" else None)
-
-
-class TagFilter(PetFilter):
-    """A case-insensitive filter by one tag, or for pets without one; a script suggests tags while staff type."""
-
-    title = "tag"
-    labels = {"tag": "Tag", "no_tag": "No tag"}
-
-    def fields(self) -> list[Field]:
-        return [
-            Field("tag", "Tag", "text", self.value("tag"), suggestions=self.model_admin.tags_url()),
-            Field("no_tag", "No tag", "checkbox", self.value("no_tag")),
-        ]
-
-    def _condition(self) -> Condition:
-        tag = self.value("tag")
-        if not tag:
-            return Condition((is_absent("tag"),), null_column=CaseInsensitive("tag"))
-        if self.value("no_tag"):
-            return self._reject("A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
-        if "\0" in tag:  # PostgreSQL rejects this character
-            return _NOTHING
-        return has_tag(tag)
-
-
-def has_tag(tag: str) -> Condition:
-    """Return the condition that a pet has this tag, in any case."""
+def has_tag(tag: str, no_tag: bool = False) -> Condition:
+    """Return the condition that a pet has this tag, in any case, or that it has no tag."""
+    if no_tag:
+        return Condition((is_absent("tag"),), null_column=CaseInsensitive("tag"))
     # SQLite finds the pets of one spelling in the order of days, but not those of several together.
     spellings = [tag] if has_one_spelling(tag) else spellings_in_use(tag)
     return Condition(tuple(equals("tag", spelling) for spelling in spellings))
 
 
-class CreatedFilter(PetFilter):
-    """A filter by the day of creation in the store's time zone, from one day to another, both included."""
-
-    title = "day of creation"
-    labels = {"created_from": "Created from", "created_to": "Created to"}
-
-    def fields(self) -> list[Field]:
-        return [
-            # Browsers reject a value that is no day.
-            Field(name, label, "date", self.value(name) if _is_day(self.value(name)) else "")
-            for name, label in self.labels.items()
-        ]
-
-    def links(self) -> list[tuple[str, dict[str, str]]]:
-        today = timezone.localdate()
-        return [
-            (text, {"created_from": str(today - timedelta(days=days - 1)), "created_to": str(today)})
-            for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
-        ]
-
-    def _condition(self) -> Condition:
-        try:
-            first, last = (_day(self.value(name)) for name in self.labels)
-        except ValueError:
-            return self._reject("Write a day as year-month-day, for example 2026-11-21.")
-        if first and last and first > last:
-            return self._reject("“From” is after “To”. Exchange the two days.")
-        return Condition((in_days("created_at", first, last),), is_period=True)
+def _is_created_in(first: date | None, last: date | None) -> Condition:
+    return Condition((in_days("created_at", first, last),), is_period=True)
 
 
-def _day(text: str) -> date | None:
-    return date.fromisoformat(text) if text else None
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return bool(_day(text))
-    except ValueError:
-        return False
-
-
-FILTERS: tuple[type[PetFilter], ...] = (StatusFilter, TagFilter, CreatorFilter, CreatedFilter)
+# The functions that return the condition of a filter, by the names of its fields.
+_CONDITIONS: dict[tuple[str, ...], Callable[..., Condition]] = {
+    ("status__exact",): _has_status,
+    ("tag", "no_tag"): has_tag,
+    ("creator",): _has_creator,
+    ("created_from", "created_to"): _is_created_in,
+}
 # The parameters of all filters in a URL.
-PARAMETERS = tuple(name for each in FILTERS for name in each.labels)
+PARAMETERS = tuple(FilterForm.base_fields)
 
 
-def filters_in_words(query: QueryDict) -> str:
+def filters_in_words(query: Mapping[str, Any]) -> str:
     """Return the search and the filters of a list in words, or an empty string if it shows all pets."""
     value = query.get
     kind, _ = creator.KINDS.get(value("creator") or "", (value("creator"), None))

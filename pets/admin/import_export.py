@@ -12,7 +12,6 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -20,11 +19,12 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from import_export import admin as import_export
 from import_export.formats import base_formats
 from import_export.forms import ExportForm
@@ -32,16 +32,15 @@ from import_export.forms import ExportForm
 from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.admin.import_preview import EXPORTED, cells
-from pets.admin.import_templates import TEMPLATES
 from pets.fields import EDITABLE
 from pets.files import import_diff
-from pets.files.import_diff import ImportPreview, StaleError
+from pets.files.import_diff import ImportPreview, RowChange, StaleError
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, Line, Row
+from pets.files.rows import COLUMNS, FORMATS_BY_SUFFIX, Line, Row
 from pets.files.writing import write
 from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.exports.csv_files import BYTE_ORDER_MARK
@@ -53,7 +52,8 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
-FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+# All columns except the creator, which may contain the prefix of an API key.
+EXPORTED = COLUMNS[:-1]
 
 
 class _ImportedMeanwhileError(Exception):
@@ -109,22 +109,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
     def has_export_permission(self, request: HttpRequest) -> bool:
         return bool(self.has_view_permission(request))
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.template_view)
-        urls: list[URLPattern] = super().get_urls()
-        return [path("import/template/<slug:name>/", view, name="pets_pet_import_template"), *urls]
-
-    # Importing: template, upload, preview, confirmation.
-
-    def template_view(self, request: HttpRequest, name: str) -> HttpResponse:
-        """Send a file with the columns of an import and two example pets."""
-        if not self.has_import_permission(request):
-            raise PermissionDenied
-        if name not in TEMPLATES:
-            raise Http404
-        template = TEMPLATES[name]
-        headers = {"Content-Disposition": f'attachment; filename="{template.file_name}"'}
-        return HttpResponse(template.content, content_type=template.content_type, headers=headers)
+    # Importing: upload, preview, confirmation.
 
     def import_action(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         """Show the form for a file, and then the preview of the file or its errors."""
@@ -134,7 +119,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         if not form.is_valid():
             return self._page(request, form=form)
         file = form.cleaned_data["file"]
-        upload = Upload(kind=FORMATS_BY_SUFFIX[_suffix(file)], content=file.read())
+        upload = Upload(kind="csv" if _suffix(file) == ".csv" else "json", content=file.read())
         upload.owner = request.user  # type: ignore[assignment]  # staff are never anonymous
         lines = _lines(request, upload)
         if not lines:
@@ -159,7 +144,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             imported=ImportedFile.last(sha256(upload.content).hexdigest()),
             totals=_totals(preview),
             fields=EDITABLE,
-            rows=[(change, cells(change)) for change in preview.changes[:MAX_SHOWN]],
+            rows=[(change, [_cell(change, field) for field in EDITABLE]) for change in preview.changes[:MAX_SHOWN]],
             number=len(preview.changes),
             max_shown=MAX_SHOWN,
         )
@@ -222,7 +207,6 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             "title": "Import pets",
             "opts": self.opts,
             "columns": ", ".join(EXPORTED),
-            "templates": {name: template.label for name, template in TEMPLATES.items()},
         }
         return TemplateResponse(request, self.import_template_name, context)
 
@@ -266,12 +250,9 @@ def _json(rows: Iterable[Row]) -> bytes:
 
 def _uploaded(request: HttpRequest) -> Upload | None:
     """Return the upload that the form names, if it exists, has not expired and belongs to the user."""
-    try:
-        pk = UUID(request.POST.get("upload", ""))
-    except ValueError:
-        return None
-    begin = timezone.now() - Upload.LIFETIME
-    return Upload.objects.filter(pk=pk, owner_id=request.user.pk, created_at__gt=begin).first()
+    pk, begin = request.POST.get("upload", ""), timezone.now() - Upload.LIFETIME
+    uploads = Upload.objects.filter(owner_id=request.user.pk, created_at__gt=begin)
+    return uploads.filter(pk=pk).first() if is_id(pk) else None
 
 
 def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
@@ -282,6 +263,14 @@ def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]
+
+
+def _cell(change: RowChange, field: str) -> str:
+    """Return the value of a field for the preview, after its old value if it changes."""
+    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
+    if change.before is None or before == after:
+        return after
+    return format_html("<del>{}</del> <ins>{}</ins>", before, after)
 
 
 def _totals(preview: ImportPreview) -> Counter[str]:

@@ -15,7 +15,6 @@ from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
-from pets.admin.filters import FILTERS, PARAMETERS
 from pets.admin.forms import PetForm
 from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
@@ -38,12 +37,10 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     form = PetForm
     readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, created_by_api, "history")
-    list_filter: ClassVar[Any] = FILTERS
     search_fields = ("name",)  # shows the search box; PetChangeList searches
     search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
     paginator = BoundedPaginator
     show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER  # facets count the whole table
     sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
 
@@ -62,16 +59,9 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
         """Return the queryset as it is, because the list searches and filters together (pets.admin.changelist)."""
         return queryset, False
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow only the parameters of the filters, not the other conditions that Django accepts in a URL."""
-        return lookup in PARAMETERS
-
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)
         return [path("tags/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_tags"), *super().get_urls()]
-
-    def tags_url(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_tags")
 
     def tags_view(self, request: HttpRequest) -> HttpResponse:
         """Return tags that begin with the text in the filter, as JSON."""

@@ -13,12 +13,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.changelist import count_of_pets
-from pets.batches import batches
 from pets.fields import EDITABLE
 from pets.history import quoted
 from pets.models import Pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.api.validators import is_id
+from petservice.db.lookups import Among
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"
@@ -168,12 +168,9 @@ def compare(
     `wanted` has the values that the first field will get. A pet that has its wanted value already counts as unchanged.
     With `lock`, the pets stay locked until the current transaction ends.
     """
-    ids = sorted(selection)
     queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
-    pets: list[Pet] = []
-    for some in batches(ids):
-        pets += queryset.filter(pk__in=some).order_by("pk")
+    pets = list(queryset.filter(Among("pk", [*selection])).order_by("pk"))
     changed = {pet: found for pet in pets if (found := differences(pet, selection[pet.pk], fields))}
     for pet in [pet for pet in changed if wanted and pet.pk in wanted and getattr(pet, fields[0]) == wanted[pet.pk]]:
         del changed[pet]
-    return Comparison(fields, [pet for pet in pets if pet not in changed], changed, len(ids) - len(pets))
+    return Comparison(fields, [pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))

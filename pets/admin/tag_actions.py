@@ -15,11 +15,11 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
-from pets.batches import batches
 from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages import bounded_paginator
+from petservice.db.lookups import Among
 
 _TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
 
@@ -53,8 +53,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Set tag…", permissions=["change"])
     def set_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ask for a tag, and give it to the selected pets."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         form = SetTagForm(request.POST if "post" in request.POST else None)
         if form.is_valid():
@@ -66,8 +65,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Rename tag…", permissions=["change"])
     def rename_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         tags = [*filter(None, set(_tags(selection).values()))]
         initial = {"old_tag": tags[0]} if len({tag.casefold() for tag in tags}) == 1 else {}
@@ -103,8 +101,7 @@ class TagActions(BulkChanges):
     @admin.action(description="Remove tag", permissions=["change"])
     def remove_tag(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Remove the tags of the selected pets, after a confirmation if there are many."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection):
+        if (selection := self.selected(request, queryset)) is None:
             return None
         untagged = selections.shown({"name": None, "tag": None, "status": None})["tag"]
         count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
@@ -145,7 +142,4 @@ class TagActions(BulkChanges):
 
 def _tags(selection: Selection) -> dict[str, str | None]:
     """Return the present tags of the selected pets by their ids."""
-    found: dict[str, str | None] = {}
-    for ids in batches([*selection]):
-        found |= Pet.objects.filter(pk__in=ids).values_list("pk", "tag")
-    return found
+    return dict(Pet.objects.filter(Among("pk", [*selection])).values_list("pk", "tag"))

@@ -13,7 +13,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import history, trash
-from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changelist import OrderedChangeList, count_of_pets
 from pets.admin.columns import created, created_by_api, status_badge
@@ -105,8 +104,7 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back, after a confirmation if there are many."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection, MAX_COUNTED):
+        if (selection := self.selected(request, queryset, MAX_COUNTED)) is None:
             return None
         if len(selection) > MAX_UNCONFIRMED and "post" not in request.POST:
             pets = count_of_pets(len(selection))
@@ -150,8 +148,7 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     @admin.action(description="Delete for good", permissions=["delete_for_good"])
     def delete_for_good(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Delete the selected pets from the trash, after a confirmation that lists them."""
-        selection = selections.read(request, queryset)
-        if self.is_too_large(request, selection, MAX_DELETED):
+        if (selection := self.selected(request, queryset, MAX_DELETED)) is None:
             return None
         with transaction.atomic():
             pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=selection).order_by("pk"))

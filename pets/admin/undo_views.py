@@ -1,7 +1,6 @@
 """The list of recent changes, and the page that undoes one of them."""
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -18,6 +17,7 @@ from pets.admin.selection import named
 from pets.models import ChangeSet, Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.read_only import ReadOnlyPages
+from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 
@@ -122,11 +122,8 @@ class UndoAdmin(ReadOnlyPages):
 
 
 def _undoable(object_id: str) -> ChangeSet | None:
-    try:
-        pk = UUID(object_id)
-    except ValueError:
-        return None
-    return ChangeSet.undoable().filter(pk=pk).select_related("owner").first()
+    changes = ChangeSet.undoable().select_related("owner")
+    return changes.filter(pk=object_id).first() if is_id(object_id) else None
 
 
 def _record(request: HttpRequest, change_set: ChangeSet, undoing: undo.Undoing) -> None:

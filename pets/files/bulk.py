@@ -6,7 +6,7 @@ from tempfile import TemporaryFile
 from typing import Self
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from pets.fields import new_pet_id
 from pets.files.rows import COLUMNS, Line
@@ -70,10 +70,9 @@ class CheckedRows:
 
 
 def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
-    """Insert all pets in one transaction. Raises IntegrityError if one of the ids exists already."""
+    """Insert all pets in the current transaction. Raises IntegrityError if one of the ids exists already."""
     columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
-    with transaction.atomic():
-        backend().copy_rows(Pet._meta.db_table, [columns[name] for name in COLUMNS], batches)
+    backend().copy_rows(Pet._meta.db_table, [columns[name] for name in COLUMNS], batches)
 
 
 def existing(checked: CheckedRows) -> Iterator[LineError]:

@@ -2,27 +2,20 @@
 
 import hashlib
 import io
-from typing import IO, Any
+from typing import Any
 
 
-class HashedFile(io.RawIOBase):
-    """A binary file that reads another one. After the end, `digest` is the SHA-256 of the complete content."""
+class HashedFile(io.FileIO):
+    """A binary file that a path or a descriptor names. Only `readinto`, which buffered readers use, hashes its content.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__()
-        self._file = file
-        self._hash = hashlib.sha256()
+    A descriptor stays open when the file is closed.
+    """
 
-    def readable(self) -> bool:
-        return True
+    def __init__(self, file: str | int) -> None:
+        super().__init__(file, closefd=isinstance(file, str))
+        self.hash = hashlib.sha256()
 
     def readinto(self, buffer: Any) -> int:
-        piece = self._file.read(len(buffer))
-        buffer[: len(piece)] = piece
-        self._hash.update(piece)
-        return len(piece)
-
-    @property
-    def digest(self) -> str:
-        """Return the digest of what has been read, in hexadecimal digits."""
-        return self._hash.hexdigest()
+        size = super().readinto(buffer)
+        self.hash.update(memoryview(buffer)[:size])
+        return size

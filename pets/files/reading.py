@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -27,13 +27,13 @@ _NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
-    """Yield the lines of a file, which is "csv", "jsonl" or "json"; the last one is an array or JSON lines.
+    """Yield the lines of a file, which is "csv", or else an array or lines of JSON.
 
     `clean` describes the defaults of missing values. If the rest of the file cannot be split into rows, the last line
     has an error. Close the generator before the file, unless it is read to the end.
     """
     try:
-        for number, values in _READERS[kind](file):
+        for number, values in (_read_csv if kind == "csv" else _read_json)(file):
             if isinstance(values, str):
                 yield Line(number, None, [values])
             else:
@@ -115,8 +115,8 @@ def _is_utf_8(text: str) -> bool:
         return False
 
 
-def _read_json_lines(file: IO[bytes], first: bytes = b"", start: int = 1) -> Values:
-    """Read lines from the one with the number `start` on, which is `first` if it has been read already."""
+def _read_json_lines(file: IO[bytes], first: bytes, start: int) -> Values:
+    """Read lines from the one with the number `start` on, which is `first` and has been read already."""
     lines = chain([first] if first else [], iter(partial(file.readline, _MAX_LINE_BYTES), b""))
     for number, line in enumerate(lines, start=start):
         if len(line) == _MAX_LINE_BYTES:
@@ -165,10 +165,3 @@ def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
             yield number, _object(orjson.loads(element))
     except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
         raise BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
-
-
-_READERS: dict[str, Callable[[IO[bytes]], Values]] = {
-    "csv": _read_csv,
-    "jsonl": _read_json_lines,
-    "json": _read_json,
-}

@@ -35,7 +35,9 @@ class Line(NamedTuple):
 
 COLUMNS = Row._fields
 _CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
+# The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
+FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 # The columns that may contain any text, formulas included.
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
@@ -85,6 +87,8 @@ def _text(column: str) -> Callable[[Any], str | None]:
 
     def check(value: Any) -> str | None:
         if value is None or value == "":
+            if column == "name":
+                raise ValueError("name is required.")
             return None
         try:
             return field.to_internal_value(value)
@@ -92,16 +96,6 @@ def _text(column: str) -> Callable[[Any], str | None]:
             raise ValueError(error.detail[0]) from None  # type: ignore[index]  # a field's errors are a list
 
     return check
-
-
-_given_name = _text("name")
-
-
-def _name(value: Any) -> str:
-    name = _given_name(value)
-    if name is None:
-        raise ValueError("name is required.")
-    return name
 
 
 def _status(value: Any) -> str:
@@ -129,7 +123,7 @@ def _created_at(value: Any) -> datetime | None:
     )
 
 
-_OWN_CHECKS = {"id": _id, "name": _name, "status": _status, "created_at": _created_at}
+_OWN_CHECKS = {"id": _id, "status": _status, "created_at": _created_at}
 _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _text(column) for column in COLUMNS}
 
 

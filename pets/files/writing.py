@@ -1,6 +1,6 @@
 """The writer of files of pets, in the formats that pets.files.reading reads."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in F
 
 def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
     """Yield the parts of a file of one of FORMATS with these columns."""
-    return _WRITERS[file_format](rows, columns)
+    return (_write_csv if file_format == "csv" else _write_json_lines)(rows, columns)
 
 
 def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
@@ -33,9 +33,3 @@ def _cells(row: Row) -> list[str | None]:
 def _write_json_lines(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
     for row in rows:
         yield orjson.dumps(dict(zip(columns, row, strict=False)), option=orjson.OPT_APPEND_NEWLINE)
-
-
-_WRITERS: dict[str, Callable[[Iterable[Row], Sequence[str]], Generator[bytes]]] = {
-    "csv": _write_csv,
-    "jsonl": _write_json_lines,
-}

@@ -6,14 +6,12 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from pets.files.rows import FORMATS
-
-_FORMATS_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+from pets.files.rows import FORMATS, FORMATS_BY_SUFFIX
 
 
 def format_of(file: str, chosen: str | None) -> str:
     """Return the chosen file format, or else the format for the file's extension. Raises CommandError."""
-    file_format = chosen or _FORMATS_BY_SUFFIX.get(Path(file).suffix.lower())
+    file_format = chosen or FORMATS_BY_SUFFIX.get(Path(file).suffix.lower())
     if file_format is None:
         raise CommandError(f"The format of {file} is unknown: add --format {' or --format '.join(FORMATS)}.")
     return file_format

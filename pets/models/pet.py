@@ -1,4 +1,4 @@
-from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
@@ -7,11 +7,7 @@ from pets.creator import KindOfCreator
 from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
 from petservice.api.validators import NOT_BLANK
 
-
-def validate_not_blank(value: str) -> None:
-    """Raise ValidationError if the text is only white space."""
-    if not NOT_BLANK.search(value):
-        raise ValidationError("Enter at least one character that is not white space.", code="blank")
+validate_not_blank = RegexValidator(NOT_BLANK, "Enter at least one character that is not white space.", code="blank")
 
 
 class Pet(models.Model):

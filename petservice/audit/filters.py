@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import CharField, F, Func, QuerySet
 from django.utils.text import format_lazy
 
+from petservice.admin_pages.day_field import DayField
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import type_of
 from petservice.time_zone import in_days, zone_name
@@ -32,14 +33,6 @@ def record_types() -> dict[str, str]:
     return types
 
 
-class _DayField(forms.DateField):
-    """A field for a day of the store."""
-
-    widget = forms.DateInput(attrs={"type": "date"})
-    input_formats = ["%Y-%m-%d"]
-    default_error_messages = {"invalid": "Write a day as year-month-day, for example 2026-11-21."}
-
-
 class FilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
@@ -47,8 +40,8 @@ class FilterForm(forms.Form):
     kind = forms.ChoiceField(required=False)
     record_type = forms.ChoiceField(required=False, label="Record")
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
-    day_from = _DayField(required=False, label=format_lazy("From ({})", zone_name()))
-    day_to = _DayField(required=False, label=format_lazy("To ({})", zone_name()))
+    day_from = DayField(label=format_lazy("From ({})", zone_name()))
+    day_to = DayField(label=format_lazy("To ({})", zone_name()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -6,7 +6,7 @@ import pytest
 
 from pets.files import reading
 from pets.files.json_array import BrokenFileError, elements
-from tests.pets.lines import broken, errors, lines
+from tests.pets.lines import broken, errors, lines, rows
 
 pytestmark = pytest.mark.once
 
@@ -84,11 +84,5 @@ def test_a_json_array_in_another_encoding_is_rejected() -> None:
 
 @pytest.mark.parametrize("blank", ["", "\ufeff", "\n \n"])
 def test_the_first_character_distinguishes_an_array_from_lines(blank: str) -> None:
-    assert [line.row and line.row.name for line in lines(blank + '{"name": "Rex"}\n{"name": "Tom"}', "json")] == [
-        "Rex",
-        "Tom",
-    ]
-    assert [line.row and line.row.name for line in lines(blank + '[{"name": "Rex"},\n{"name": "Tom"}]', "json")] == [
-        "Rex",
-        "Tom",
-    ]
+    for text in ('{"name": "Rex"}\n{"name": "Tom"}', '[{"name": "Rex"},\n{"name": "Tom"}]'):
+        assert [row and row.name for row in rows(blank + text, "json")] == ["Rex", "Tom"]

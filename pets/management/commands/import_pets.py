@@ -7,7 +7,6 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError
@@ -51,17 +50,17 @@ class Command(DatabaseCommand):
         )
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        # All JSON may be an array, because the admin exports arrays.
-        file_format = "csv" if format_of(file, options["format"]) == "csv" else "json"
+        file_format = format_of(file, options["format"])
         started = time.monotonic()
         try:
             with _no_garbage_collection(), CheckedRows() as checked:
-                with _opened(file) as opened:
-                    source = HashedFile(opened)
-                    self._check(io.BufferedReader(source), file_format, checked)
+                hashed = HashedFile(sys.stdin.fileno() if file == STANDARD_STREAM else file)
+                with io.BufferedReader(hashed) as source:
+                    self._check(source, file_format, checked)
+                digest = hashed.hash.hexdigest()
                 if checked.count_without_id and not options["again"]:
-                    _reject_imported(source.digest)
-                self._insert(checked, source.digest)
+                    _reject_imported(digest)
+                self._insert(checked, digest)
         except KeyboardInterrupt:
             raise CommandError("Interrupted: nothing was imported.", returncode=130) from None
         except OSError as error:
@@ -124,12 +123,3 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
-    if file == STANDARD_STREAM:
-        yield sys.stdin.buffer
-    else:
-        with Path(file).open("rb") as source:
-            yield source

@@ -33,7 +33,7 @@ def test_a_filter_is_saved_shown_on_both_lists_and_removed(staff: Client) -> Non
     assert messages(response) == ["The filter “Sold pigs” is saved. It is a link above the list."]
     assert response.redirect_chain[-1][0] == f"{LIST}?q=rex&status__exact=sold&tag=guinea+pig"
     for url in (LIST, INVENTORY):
-        links = re.findall(r'<a href="([^"]*)"[^>]*>Sold pigs</a>', staff.get(url).content.decode())
+        links = re.findall(r'<a href="([^"]*)">Sold pigs</a>\n', staff.get(url).content.decode())
         assert [unescape(link) for link in links] == ["?q=rex&status__exact=sold&tag=guinea+pig"]
 
     fields = {"filter": SavedFilter.objects.get().pk, "query": "tag=dog&x=1"}
@@ -72,12 +72,6 @@ def test_a_filter_in_the_usual_order_is_saved_without_an_order(staff: Client) ->
     for query, order in (("tag=dog", "-created_at"), ("q=rex", "name"), ("tag=dog", "x")):
         page = staff.get(f"{LIST}?{query}&o={order}")
         assert f'name="query" value="{query}"' in page.content.decode()
-
-
-def test_a_filter_saved_by_an_earlier_version_has_the_usual_order(staff: Client, admin_user: User) -> None:
-    SavedFilter.objects.create(owner=admin_user, name="Old", query="tag=dog")
-
-    assert re.search(r'<a href="\?tag=dog">Old</a>\n', staff.get(LIST).content.decode())
 
 
 def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staff: Client) -> None:

@@ -101,28 +101,6 @@ def test_a_forged_row_changes_nothing(staff: Client, forged: dict[str, str]) -> 
     assert Pet.objects.get().status == "available"
 
 
-def test_statuses_are_changed_in_bulk_and_each_change_is_in_the_history(staff: Client) -> None:
-    for url, model in ((LIST, "pets_pet"), (INVENTORY, "store_inventoryitem")):
-        Pet.objects.all().delete()
-        pets = [create_pet(name=f"Pet {number}") for number in range(3)]
-        Pet.objects.filter(pk=pets[0].pk).update(status="pending")
-        Pet.objects.filter(pk=pets[1].pk).update(status="sold")
-
-        response = staff.post(
-            url,
-            {"action": "mark_as_pending", "_selected_action": [pet.pk for pet in pets], "index": 0},
-            follow=True,
-        )
-
-        assert messages(response) == ["2 pets marked as pending."]
-        assert inventory_counts() == {"available": 0, "pending": 3, "sold": 0}
-        assert [histories(staff, pet, model) for pet in pets] == [
-            [],
-            [("admin", "Status changed from sold to pending.")],
-            [("admin", "Status changed from available to pending.")],
-        ]
-
-
 @pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected", "set_tag", "rename_tag", "remove_tag"])
 def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str

@@ -1,7 +1,5 @@
 """The actions that set, rename and remove tags in bulk, and the suggestions in the form of a pet."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -14,11 +12,6 @@ from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import LIST, histories, page_of
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_undo import undo
-
-
-def answer(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
-    """Fill in the page that asks for a tag, and send it."""
-    return client.post(url, fields_of(page, "confirmation") | fields, follow=True)
 
 
 def tags() -> dict[str, str | None]:
@@ -34,7 +27,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
 
     page = act(staff, "set_tag", shown, rex, tom, max_, url=url)
     text = page.content.decode()
-    response = answer(staff, page, url, new_tag=" Fish")
+    response = confirm(staff, page, url, new_tag=" Fish")
 
     assert "Give one tag to 3 pets?" in text
     assert "Filter of the list: created from 2026-01-01" in text
@@ -55,11 +48,11 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
 def test_an_invalid_tag_is_rejected_and_the_page_asks_again(staff: Client, tag: str) -> None:
     rex = create_pet(name="Rex", tag="dog")
 
-    page = answer(staff, act(staff, "set_tag", {}, rex), new_tag=tag)
+    page = confirm(staff, act(staff, "set_tag", {}, rex), new_tag=tag)
 
     assert page.context["form"].errors["new_tag"]
     assert tags() == {"Rex": "dog"}
-    assert messages(answer(staff, page, new_tag="cat")) == ["Tag “cat” given to 1 pet."]
+    assert messages(confirm(staff, page, new_tag="cat")) == ["Tag “cat” given to 1 pet."]
 
 
 def test_a_tag_is_renamed_in_any_case_on_the_selected_pets(staff: Client) -> None:
@@ -69,8 +62,8 @@ def test_a_tag_is_renamed_in_any_case_on_the_selected_pets(staff: Client) -> Non
     page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets[:2])
     assert fields_of(page, "confirmation")["old_tag"].lower() == "dog"
     page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets)
-    wrong = answer(staff, page, old_tag="bird", new_tag="dog")
-    response = answer(staff, wrong, old_tag="dog", new_tag="dog")
+    wrong = confirm(staff, page, old_tag="bird", new_tag="dog")
+    response = confirm(staff, wrong, old_tag="dog", new_tag="dog")
 
     assert wrong.context["form"].errors["old_tag"] == ["None of these pets has this tag."]
     assert messages(response) == ["Tag “dog” given to 2 pets."]
@@ -82,9 +75,9 @@ def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(sta
     pets += Pet.objects.bulk_create([Pet(name="Tom", tag="cat"), Pet(name="Kit", tag="CAT")])
 
     page = act(staff, "rename_tag", {}, pets[0])
-    few = answer(staff, page, old_tag="Cat", new_tag="Feline", all_pets="on")
+    few = confirm(staff, page, old_tag="Cat", new_tag="Feline", all_pets="on")
     assert messages(few) == ["Tag “Feline” given to 2 pets."]
-    many = answer(staff, page, old_tag="dOG", new_tag="Canine", all_pets="on")
+    many = confirm(staff, page, old_tag="dOG", new_tag="Canine", all_pets="on")
     assert "Change the tag of 25 pets from “dOG” to “Canine”?" in many.content.decode()
     assert tags()["Pet 01"] == "Dog"
     Pet.objects.filter(name="Pet 07").update(tag="wolf")
@@ -104,7 +97,7 @@ def test_a_tag_of_more_pets_than_one_action_changes_stays(staff: Client, monkeyp
     page = act(staff, "rename_tag", {}, pets[0])
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 3)
 
-    again = answer(staff, page, new_tag="cat", all_pets="on")
+    again = confirm(staff, page, new_tag="cat", all_pets="on")
 
     assert again.context["form"].errors["all_pets"] == [
         "More than 3 pets have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
@@ -15,8 +14,9 @@ from petservice.accounts import groups
 from petservice.audit.models import AuditEntry
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, submit
+from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as make_staff
-from tests.pets.admin.pet_pages import LIST, histories, page_of
+from tests.pets.admin.pet_pages import LIST, histories, names, page_of
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_undo import values
 
@@ -29,10 +29,6 @@ def detail(pet: Pet) -> str:
 
 def deleted(client: Client, *pets: Pet) -> None:
     confirm(client, act(client, "delete_selected", read(client, LIST, "changelist-form"), *pets))
-
-
-def listed(client: Client, query: str = "") -> list[str]:
-    return [pet.name for pet in client.get(TRASH + query).context["cl"].result_list]
 
 
 def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_history(
@@ -57,13 +53,13 @@ def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(st
     for pet in (rexona, tom, rex):
         deleted(staff, pet)
 
-    assert listed(staff) == ["Rex", "Tom", "rexona"]
-    assert listed(staff, "?q=REX") == ["Rex", "rexona"]
-    assert listed(staff, f"?q= {tom.pk.upper()} ") == ["Tom"]
-    assert listed(staff, "?q=nothing") == []
+    assert names(staff, TRASH) == ["Rex", "Tom", "rexona"]
+    assert names(staff, TRASH, q="REX") == ["Rex", "rexona"]
+    assert names(staff, TRASH, q=f" {tom.pk.upper()} ") == ["Tom"]
+    assert names(staff, TRASH, q="nothing") == []
     assert "3 deleted pets\n" in staff.get(TRASH).content.decode()
     TrashedPet.objects.filter(name="Tom").update(deleted_at=Pet(name="x").created_at - timedelta(days=30))
-    assert listed(staff) == ["Rex", "rexona"]
+    assert names(staff, TRASH) == ["Rex", "rexona"]
     assert staff.get(detail(tom), follow=True).redirect_chain
 
 
@@ -105,7 +101,7 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
         "21 pets are back, with all values.",
     ]
     assert Pet.objects.get(pk=pets[0].pk).name == "Imported"
-    assert listed(staff) == ["Pet 00"]
+    assert names(staff, TRASH) == ["Pet 00"]
     assert AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED).count == 21
 
 
@@ -121,13 +117,13 @@ def test_an_action_on_too_many_deleted_pets_changes_nothing(staff: Client, actio
     assert messages(response) == [
         f"You selected more than {limit:,} pets. Select fewer and try again. Nothing was changed."
     ]
-    assert listed(staff) == ["Rex"]
+    assert names(staff, TRASH) == ["Rex"]
 
 
 def test_the_trash_finds_long_names_in_another_script(staff: Client) -> None:
     deleted(staff, create_pet(name="Константин Первый"), create_pet(name="Константинополь"))
 
-    assert listed(staff, "?q=КОНСТАНТИН П") == ["Константин Первый"]
+    assert names(staff, TRASH, q="КОНСТАНТИН П") == ["Константин Первый"]
 
 
 def test_a_pet_that_was_imported_with_its_old_id_and_deleted_again_keeps_its_last_values(staff: Client) -> None:
@@ -137,7 +133,7 @@ def test_a_pet_that_was_imported_with_its_old_id_and_deleted_again_keeps_its_las
 
     deleted(staff, rex)
 
-    assert listed(staff) == ["Max"]
+    assert names(staff, TRASH) == ["Max"]
 
 
 def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> None:
@@ -146,14 +142,14 @@ def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> 
     chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [rex.pk]}
     clerk = make_staff(groups.PETS_AND_INVENTORY)
     clerk.post(TRASH, chosen | {"post": "yes", "selection": rex.pk})
-    assert len(listed(staff)) == 2
+    assert len(names(staff, TRASH)) == 2
 
     page = staff.post(TRASH, chosen)
     assert "Delete 1 pet for good? This cannot be undone." in page.content.decode()
-    assert len(listed(staff)) == 2
+    assert len(names(staff, TRASH)) == 2
     assert messages(confirm(staff, page, TRASH)) == ["1 pet deleted for good."]
 
-    assert listed(staff) == ["Tom"]
+    assert names(staff, TRASH) == ["Tom"]
     assert messages(confirm(staff, page, TRASH)) == ["These pets are gone already."]
 
 
@@ -166,9 +162,7 @@ def test_the_trash_needs_the_permissions_for_pets(
 ) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-    group = Group.objects.create(name="Some")
-    group.permissions.set(group.permissions.model.objects.filter(codename__in=codenames))
-    client = make_staff("Some")
+    client = granted(*codenames)
 
     for url in (TRASH, detail(rex)):
         assert client.get(url).status_code == (200 if may_view else 403)

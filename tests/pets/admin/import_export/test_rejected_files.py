@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 
 from pets.admin.import_export import MAX_BYTES, MAX_ROWS
-from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from tests.pets.admin.import_export.import_pages import IMPORT, upload
+
+ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 def errors(page: Any) -> list[str]:
@@ -21,25 +22,18 @@ def errors(page: Any) -> list[str]:
     ("content", "name", "message"),
     [
         ("name,tag\nRex,dog\nTom," + "x" * 300, "pets.csv", "Line 3: tag must have at most 255 characters; got 300."),
-        ('name\nRex\n"Tom\n', "pets.csv", "Line 3: the CSV is broken"),
-        ("name,tag\nRex\n", "pets.csv", "Line 2: 1 cells, where the first line has 2"),
         ("name\nRené\n".encode("latin-1"), "pets.csv", "Line 2: the text is not UTF-8: save the file in this encoding"),
-        ("name\nRex\n".encode("utf-16"), "pets.csv", "Line 1: the text is not UTF-8"),
-        ("tag\ndog\n", "pets.csv", "Line 1: the first line must name the columns"),
         ("name,tagg\nRex,dog\n", "pets.csv", "not &#x27;tagg&#x27;."),
-        ("name\nRe\0x\n", "pets.csv", "Line 2: name must not contain the NUL character"),
-        (f"id,name\n{'0' * 8}-0000-0000-0000-{'0' * 12},a\n" * 2, "pets.csv", "Line 3: id must be a UUID"),
+        (f"id,name\n{ID},Rex\n,Tom\n{ID},Mia\n", "pets.csv", "Line 4: Duplicate ID: also on line 2."),
         ("name\n\n", "pets.csv", "There are no pets in this file."),
         ("", "pets.csv", "The submitted file is empty."),
         ("[]", "pets.json", "There are no pets in this file."),
         ('[{"name": "Rex"},\n{"name": ""}]', "pets.json", "Line 2: name is required."),
-        ('[{"name": "Rex"}', "pets.json", "Line 1: not JSON ("),
-        ("[" * 900 + "]" * 900, "pets.json", "Line 1: "),
         ("[" * 100_000, "pets.json", "Line 1: the JSON is nested too deeply."),
         ("PK\x03\x04", "pets.xlsx", "The file name must end with .csv, .json, .jsonl, .ndjson."),
         ("name\nRex\n", "pets", "The file name must end with"),
         ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 10,000 pets."),
-        ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB."),
+        ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB. Split it, or"),
     ],
 )
 def test_a_file_with_errors_is_rejected_on_the_page_and_changes_nothing(
@@ -52,21 +46,6 @@ def test_a_file_with_errors_is_rejected_on_the_page_and_changes_nothing(
     assert 'name="file"' in page.content.decode()
     assert not Pet.objects.exists()
     assert not Upload.objects.exists()
-
-
-def test_a_file_of_50_mb_is_rejected_on_the_page(staff: Client) -> None:
-    page = upload(staff, b"name\n" + b"Rex\n" * 12_500_000)
-
-    assert "The file is 47.7\xa0MB; the limit is 39.1\xa0MB. Split it" in errors(page)[0]
-    assert "import_pets" in errors(page)[0]
-
-
-def test_a_duplicate_id_in_the_file_is_rejected(staff: Client) -> None:
-    pet_id = new_pet_id()
-
-    assert errors(upload(staff, f"id,name\n{pet_id},Rex\n,Tom\n{pet_id},Mia\n")) == [
-        "Line 4: Duplicate ID: also on line 2."
-    ]
 
 
 def test_only_the_first_hundred_errors_are_shown(staff: Client) -> None:
