@@ -45,6 +45,12 @@ class Server:
         """Return the name of the filled database whose copies this server gets."""
         return "service_" + hashlib.sha256(self.name.encode()).hexdigest()[:8] if self.is_service else "peers"
 
+    @property
+    def manifest(self) -> Path | None:
+        """Return the file that lists the packages of a peer, or None if it needs only those of the service."""
+        manifests = (self.folder / name for name in ("requirements.txt", "package.json"))
+        return next((manifest for manifest in manifests if manifest.exists()), None)
+
 
 # The numbers of worker processes are those that gunicorn's documentation recommends, 2 x cores + 1, and one for each
 # core under uvicorn and Node.js. The bare callable does little but compute, so it has one more than there are cores.
@@ -89,17 +95,24 @@ def earlier_service(revision: str) -> Iterator[Server]:
 
 def install(server: Server) -> Server:
     """Install the packages of a peer into a cached folder, if it needs more than those of the service."""
-    manifests = (server.folder / name for name in ("requirements.txt", "package.json"))
-    manifest = next((file for file in manifests if file.exists()), None)
-    if manifest is None:
+    if server.manifest is None:
         return server
-    place = _CACHE / f"{server.folder.name}-{hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]}"
-    if not (place / _COMPLETE).exists():
+    place = _place(server.manifest)
+    if not is_installed(server):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        _install(manifest, place)
+        _install(server.manifest, place)
         (place / _COMPLETE).touch()
     return replace(server, python=str(place / "bin" / "python"))
+
+
+def is_installed(server: Server) -> bool:
+    """Return whether a peer has the packages that it needs."""
+    return server.manifest is None or (_place(server.manifest) / _COMPLETE).exists()
+
+
+def _place(manifest: Path) -> Path:
+    return _CACHE / f"{manifest.parent.name}-{hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]}"
 
 
 def _install(manifest: Path, place: Path) -> None:
