@@ -141,7 +141,7 @@ def test_progress_is_shown_on_a_terminal(shell: Shell, terminal: Terminal, tmp_p
 @pytest.mark.long
 def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "pets.jsonl"
-    path.write_bytes(many_pets(20_000))
+    path.write_bytes(many_pets(100_000))  # so many that the signal arrives before the end, also on a busy machine
 
     def accept_interrupts() -> None:
         """Reset the handler, because shells start background programs so that they ignore SIGINT."""
