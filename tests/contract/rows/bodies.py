@@ -50,6 +50,17 @@ ROWS = [
     post("blanks around the object", b' \r\n\t{"name":"Rex"}\n', check=creates(name="Rex")),
     post("duplicate fields", b'{"name":"Tom","name":"Rex"}', check=creates(name="Rex")),
     post("escapes", b'{"n\\u0061me":"\\u00e9\\ud83d\\udc15"}', check=creates(name="é🐕")),
+    *(
+        post(f"name in {script}", f'{{"name":"{name}","tag":"{tag}"}}'.encode(), check=creates(name=name, tag=tag))
+        for script, name, tag in [
+            ("Cyrillic", "Барсик", "кошка"),
+            ("Chinese", "小白", "狗"),
+            ("Arabic", "فلفل", "قط"),
+            ("Hebrew", "מיצי", "חתול"),
+            ("Devanagari", "मोती", "कुत्ता"),
+            ("emoji and Latin", "🦜 Żółw", "żółw"),
+        ]
+    ),
     post("huge number in an ignored field", b'{"name":"Rex","x":1e999}', 400),
 ]
 
