@@ -31,4 +31,6 @@ def begin(sender: Any, request: HttpRequest, user: User, **kwargs: Any) -> None:
 def end_all(account: User) -> None:
     """End all sessions of an account with its next request, at the cost of one row."""
     # A new row keeps its first number, because earlier sessions have none and so end as well.
-    SessionVersion.objects.update_or_create({"number": F("number") + 1}, {}, account_id=account.pk)
+    SessionVersion.objects.update_or_create(
+        account_id=account.pk, defaults={"number": F("number") + 1}, create_defaults={}
+    )

@@ -85,8 +85,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpRespons
     headers = {}
     if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
-    if wait := getattr(exc, "wait", None):
-        headers["Retry-After"] = str(wait)
+    if isinstance(exc, RequestError) and exc.wait is not None:
+        headers["Retry-After"] = str(exc.wait)
     if settings.DEBUG:  # the browsable API shows it as a page
         return Response(envelope(status, message), status=status, headers=headers)
     # REST framework's response and its view refer to each other. Only the garbage collector would free them, and it

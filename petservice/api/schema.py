@@ -112,6 +112,7 @@ STANDARD_HEADERS = [
         "Retry-After",
         {"type": "integer", "minimum": 1, "example": 1},
         "Seconds to wait before the next attempt.",
-        *(409, 429),
+        409,
+        429,
     ),
 ]
