@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from petservice.api.responses import request_id_of
 from petservice.handler import Handler
 from petservice.paths import ADMIN, DOCUMENT, PAGES, STATIC
 from petservice.server.limits import MAX_PUBLIC_BYTES
@@ -69,7 +68,7 @@ class PublicResponses:
             return None
         self._kept.move_to_end(key)
         request.resolver_match = kept.resolver_match
-        headers = [*kept.headers, (b"X-Request-ID", request_id_of(request.META).encode())]
+        headers = [*kept.headers, (b"X-Request-ID", request.id.encode())]
         if _client_has(kept, request):
             return 304, [(name, value) for name, value in headers if not name.startswith(b"Content-")], b""
         return kept.status, headers, kept.body

@@ -10,7 +10,6 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.encoding import repercent_broken_unicode
-from django.utils.functional import cached_property
 
 from petservice.api.responses import REQUEST_ID, request_id_of
 from petservice.paths import API
@@ -46,13 +45,10 @@ class Request(ASGIRequest):
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
         # The connection needs the id if it refuses the rest of the request.
-        scope[REQUEST_ID] = request_id_of(self.META)
-
-    @cached_property
-    def credential(self) -> int | None:
-        """The hash of the unverified API key of an API request, or of the session key of any other request."""
+        self.id = scope[REQUEST_ID] = request_id_of(self.META)
         sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        return None if sent is None else hash(sent)
+        # The hash of the unverified API key of an API request, or of the session key of any other request.
+        self.credential: int | None = None if sent is None else hash(sent)
 
     @property
     def is_chunked(self) -> bool:
