@@ -1,7 +1,7 @@
 """The tables of the search index, and the triggers that record each pet whose search terms are not up to date.
 
 The triggers run at any write to the table of pets. They leave out pets whose name and tag need no terms
-(pets.search_terms), so such pets cost nothing. A migration creates all of this. To change it, add a migration with the
+(pets.search_index), so such pets cost nothing. A migration creates all of this. To change it, add a migration with the
 new statements.
 """
 
