@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from pets.models import Pet
 from pets.queries import ShownPet
-from petservice.api.fields import IDField, TextField
+from petservice.api.serializers import IDField, TextField
 
 
 class PetSerializer(serializers.Serializer[ShownPet]):
