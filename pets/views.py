@@ -15,9 +15,8 @@ from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import RequestError
 from petservice.api.pagination import Page, page_headers
-from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
-from petservice.api.viewsets import APIViewSet
+from petservice.api.viewsets import APIViewSet, absolute_url
 from petservice.apikeys.authentication import Client
 from petservice.monitoring.redaction import echo
 

@@ -22,9 +22,9 @@ from django.urls import get_resolver
 
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
-from petservice.api.responses import error_response_for, with_standard_headers
 from petservice.db.backend import backend
 from petservice.handler import Handler
+from petservice.middleware import error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, PROBES, READINESS

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from petservice.api.responses import with_standard_headers
 from petservice.health import probe_response, readiness, renew, unavailable
+from petservice.middleware import with_standard_headers
 from petservice.server.admission import Turns
 from petservice.server.requests import Request
 from petservice.server.responses import Response, whole

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.encoding import repercent_broken_unicode
 
-from petservice.api.responses import REQUEST_ID, request_id_of
+from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.paths import API
 from petservice.server.limits import UPLOAD_MEMORY_BYTES
 
