@@ -102,6 +102,11 @@ class APIViewSet(GenericViewSet[Any]):
             return Response(data, status, headers=headers)
         return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
 
+    def respond_created(self, data: dict[str, Any], headers: dict[str, str]) -> HttpResponse:
+        """Return a response 201 with a record that was created, and with its URL, which is below the requested one."""
+        location = f"{absolute_url(self.request)}/{data['id']}"
+        return self.respond(data, 201, {"Location": location} | headers)
+
 
 def absolute_url(request: Request) -> str:
     """Return the requested URL without its query."""
