@@ -42,11 +42,21 @@ from petservice.server.limits import (
     REJECTION_DELAY,
     WRITE_THREADS,
 )
+from petservice.server.messages import (
+    CutBodyError,
+    RefusedBodyError,
+    Request,
+    Response,
+    Send,
+    UnreadableTargetError,
+    encoded,
+    send_response,
+    sent_request_id,
+    whole,
+)
 from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
 from petservice.server.probes import Probes
 from petservice.server.public_responses import REJECTED_LOGIN, Key, PublicResponses
-from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
-from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
 from petservice.sign_in.logins import counted_address, has_session, reject_login, staff_account
 

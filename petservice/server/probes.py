@@ -5,8 +5,7 @@ import asyncio
 from petservice.health import probe_response, readiness, renew, unavailable
 from petservice.middleware import with_standard_headers
 from petservice.server.admission import Turns
-from petservice.server.requests import Request
-from petservice.server.responses import Response, whole
+from petservice.server.messages import Request, Response, whole
 from petservice.server.threads import ThreadPool
 from petservice.sign_in.logins import counted_address
 

@@ -12,8 +12,7 @@ from django.conf import settings
 from petservice.handler import Handler
 from petservice.paths import ADMIN, DOCUMENT, PAGES, STATIC
 from petservice.server.limits import MAX_PUBLIC_BYTES
-from petservice.server.requests import Request
-from petservice.server.responses import Headers, Response
+from petservice.server.messages import Headers, Request, Response
 
 # The path or UNKNOWN, the relevant part of the query, the scheme, and the Host header.
 Key = tuple[str, str, str, str]

@@ -7,8 +7,8 @@ from petservice.handler import APIHandlerMixin, Handler
 from petservice.server import run
 from petservice.server.greenlets import PooledGreenlet
 from petservice.server.logger import ServiceLogger
+from petservice.server.messages import Request
 from petservice.server.protocol import Connection
-from petservice.server.requests import Request
 from petservice.server.worker import EventLoopWorker
 
 # By the module, and by the class if the members belong to one.

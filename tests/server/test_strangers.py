@@ -26,7 +26,7 @@ from petservice.server.limits import (
     PAGE_THREADS,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.responses import send_response
+from petservice.server.messages import send_response
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get, request_of
 from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints
