@@ -181,9 +181,7 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "url": request.build_absolute_uri(reverse("password-link", args=[token])),
         }
         title = f"Password link for {account}"
-        response = staff_page(request, "admin/accounts/account/link_created.html", title, context)
-        response.render()  # immediately, so that no middleware receives the token in the context
-        return response
+        return staff_page(request, "admin/accounts/account/link_created.html", title, context)
 
 
 def _version_of(account: Account) -> str:

@@ -11,14 +11,12 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.staff_page import staff_page
 from petservice.apikeys import keys, usage_display
 from petservice.apikeys.forms import RotateForm
 from petservice.apikeys.models import APIKey
@@ -96,13 +94,11 @@ class LifeCycleViews(admin.ModelAdmin):
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
-    @method_decorator(never_cache)
     @sensitive_variables("plain")
     def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""
         old_key = APIKey.objects.filter(replaced_by=api_key).first()
-        context = self.admin_site.each_context(request) | {
-            "title": "API key created",
+        context = {
             "opts": self.opts,
             "api_key": api_key,
             "plain": plain,
@@ -111,9 +107,7 @@ class LifeCycleViews(admin.ModelAdmin):
             "old_key_works": old_key is not None and not (old_key.is_revoked or old_key.is_expired(timezone.now())),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
         }
-        response = TemplateResponse(request, "admin/apikeys/apikey/created.html", context)
-        response.render()  # immediately, so that no middleware receives the key in the context
-        return response
+        return staff_page(request, "admin/apikeys/apikey/created.html", "API key created", context)
 
     # Revoking and rotating, after a confirmation.
 
@@ -219,8 +213,7 @@ class LifeCycleViews(admin.ModelAdmin):
         self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: forms.Form | None
     ) -> HttpResponse:
         subject = str(api_keys[0]) if len(api_keys) == 1 else _count_of_keys(len(api_keys))
-        context = self.admin_site.each_context(request) | {
-            "title": f"{verb.capitalize()} {subject}?",
+        context = {
             "opts": self.opts,
             "api_key": api_keys[0],
             "api_keys": api_keys,
@@ -229,4 +222,5 @@ class LifeCycleViews(admin.ModelAdmin):
             "verb": verb,
             "form": form,
         }
-        return TemplateResponse(request, "admin/apikeys/apikey/confirmation.html", context)
+        title = f"{verb.capitalize()} {subject}?"
+        return staff_page(request, "admin/apikeys/apikey/confirmation.html", title, context)
