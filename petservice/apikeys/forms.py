@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.conf import settings
@@ -10,6 +9,7 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 from django.utils.text import format_lazy
 
+from petservice.admin_pages.created_once import FormOnce
 from petservice.apikeys.models import APIKey
 from petservice.time_zone import day_of, end_of, time_on, zone_name
 
@@ -119,13 +119,9 @@ class ExpiryChoice(forms.Form):
         return cleaned
 
 
-class NewKeyForm(ExpiryChoice, KeyForm):
-    """A form for a new API key, with a token that lets the form create only one key.
+class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
+    """A form for a new API key."""
 
-    A double click, a reload or the Back button can send the same form again.
-    """
-
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     # A revoked or expired key that the new key replaces.
     replaces = forms.ModelChoiceField(APIKey.objects.all(), required=False, widget=forms.HiddenInput)
 
@@ -173,10 +169,9 @@ def _length(lifetime: timedelta) -> str:
     return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
 
 
-class RotateForm(ExpiryChoice):
+class RotateForm(FormOnce, ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     grace_period = forms.TypedChoiceField(
         label="Keep the old key working for",
         coerce=lambda hours: timedelta(hours=int(hours)),

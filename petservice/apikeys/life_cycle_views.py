@@ -1,14 +1,12 @@
 """The admin views of the life of an API key: it is created once and shown once, rotated and revoked."""
 
-from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -16,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.staff_page import staff_page
 from petservice.apikeys import keys, usage_display
 from petservice.apikeys.forms import RotateForm
@@ -32,8 +31,14 @@ def _count_of_keys(number: int) -> str:
     return "1 API key" if number == 1 else f"{number:,} API keys"
 
 
-class LifeCycleViews(admin.ModelAdmin):
+class LifeCycleViews(CreatedOnce):
     """A part of the admin of API keys, which creates keys once and shows them once, and revokes and rotates them."""
+
+    form_lookup = "form_token"
+    already_created = (
+        "This form was already submitted and created the API key {record}. A key is shown only once. "
+        "If you did not copy it, rotate the key."
+    )
 
     actions = ("revoke_selected",)
 
@@ -59,37 +64,6 @@ class LifeCycleViews(admin.ModelAdmin):
             old_key.save(update_fields=["replaced_by"])
             self.log_change(request, old_key, f"Replaced by {obj}.")
             record(request, AuditEntry.Kind.KEY_CHANGED, target=old_key, message=f"Replaced by {obj}.")
-
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        if not self.has_add_permission(request):  # checked before the message that names the created key
-            raise PermissionDenied
-        add = super().add_view
-        return self._create_once(request, lambda: add(request, form_url, extra_context))
-
-    def _create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
-        """Return the response of `create`, or redirect to the key that this form has already created."""
-        created = self._created_by_form(request)
-        if created is None:
-            try:
-                with transaction.atomic():
-                    return create()
-            except IntegrityError:  # the form was sent twice at the same time
-                created = self._created_by_form(request)
-                if created is None:
-                    raise
-        message = (
-            f"This form was already submitted and created the API key {created}. A key is shown only once. "
-            "If you did not copy it, rotate the key."
-        )
-        self.message_user(request, message, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[created.pk]))
-
-    def _created_by_form(self, request: HttpRequest) -> APIKey | None:
-        form_token = request.POST.get("form_token", "")
-        try:
-            return APIKey.objects.filter(form_token=UUID(form_token)).first()
-        except ValueError:
-            return None  # the form will reject this token
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
@@ -177,11 +151,10 @@ class LifeCycleViews(admin.ModelAdmin):
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         now = timezone.now()
         if request.method != "POST" and (reason := api_key.reason_against_rotation(now)):
-            self.message_user(request, f"{reason} Nothing was changed.", messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[api_key.pk]))
+            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
         form = RotateForm(api_key, now, request.POST or None)
         if request.method == "POST" and form.is_valid():
-            return self._create_once(request, lambda: self._rotate(request, api_key, form))
+            return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
