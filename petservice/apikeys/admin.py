@@ -13,8 +13,8 @@ from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.apikeys import keys
-from petservice.apikeys.filters import StateFilter, UseFilter
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
@@ -27,11 +27,12 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
+class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")
-    list_filter = (StateFilter, UseFilter, "environment", "access")
+    states = APIKey.State
+    list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
     allowed_lookups = ("state", "use", "environment__exact", "access__exact")
     search_fields = ("name", "prefix__startswith")
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
@@ -58,18 +59,14 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
         now = timezone.now()
         state = Case(*(When(APIKey.in_state(one, now), then=Value(one)) for one in APIKey.State))
+        use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
         api_keys: QuerySet[APIKey] = super().get_queryset(request)
-        return api_keys.annotate(state=state)
+        return api_keys.annotate(state=state, use=use)
 
     @admin.display(description="name", ordering="name")
     def key(self, api_key: APIKey) -> str:
         """Return the name with the prefix, because several keys may have one name. It also shows the environment."""
         return format_html('{} <span class="key-prefix">{}…</span>', api_key.name, api_key.prefix)
-
-    @admin.display(description="state")
-    def state(self, api_key: APIKey) -> str:
-        state = APIKey.State(api_key.state)  # type: ignore[attr-defined]  # see get_queryset
-        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
     @admin.display(description="replaces")
     def old_key(self, api_key: APIKey) -> str:
