@@ -35,7 +35,7 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
     add_fields = ("username", "full_name", "role", "form_token")
-    shown_fields = ("state", "link", "last_login_text", "added")
+    shown_fields = ("state", "link", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
 
     class Media:
@@ -61,10 +61,6 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
     @admin.display(description="last login")
     def last_login_text(self, account: Account) -> str:
         return moment(account.last_login) if account.last_login else "never"
-
-    @admin.display(description="added")
-    def added(self, account: Account) -> str:
-        return moment(account.date_joined)
 
     @admin.display(description="password link")
     def link(self, account: Account) -> str:

@@ -34,7 +34,7 @@ class AccountForm(MergingForm):
     class Meta:
         model = Account
         fields = ("username",)
-        labels = {"username": "User name"}
+        labels = {"username": "User name", "date_joined": "Added"}
         help_texts = {"username": "The name to log in with: letters, digits and @ . + - _ only."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
