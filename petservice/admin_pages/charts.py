@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 # The length of the longest bar and the width of a day's column, in units of the SVG. The SVG scales to its place.
 FULL = 1000
@@ -29,16 +30,19 @@ class DayBar:
     url: str | None
 
 
-def day_bars(
+def day_chart(
     counts: Mapping[date, int],
     texts: Mapping[date, str],
     *,
     parts: Mapping[date, int] | None = None,
     urls: Mapping[date, str] | None = None,
-) -> list[DayBar]:
-    """Return a bar for each day, oldest first. The highest bar has full height. `texts` names each number in words."""
+) -> dict[str, Any]:
+    """Return a chart for its template: a bar for each day, oldest first, and the highest one, which has full height.
+
+    `texts` names each number in words.
+    """
     largest = max(counts.values())
-    return [
+    bars = [
         DayBar(
             day=day,
             count=count,
@@ -52,6 +56,7 @@ def day_bars(
         )
         for number, (day, count) in enumerate(sorted(counts.items()))
     ]
+    return {"bars": bars, "best": max(bars, key=lambda bar: (bar.count, bar.day)), "width": len(bars) * COLUMN}
 
 
 def percentage(count: int, total: int) -> str:
