@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, DateTimeField, QuerySet, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -51,6 +51,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
         "replaces",
     )
     form = KeyForm
+    formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
     change_form_template = "admin/apikeys/apikey/change_form.html"
 
     class Media:
@@ -118,15 +119,6 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
         if obj is None:
             kwargs.setdefault("form", NewKeyForm if self.has_change_permission(request) else UnlinkedKeyForm)
         return super().get_form(request, obj, change, **kwargs)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "expires_at":
-            kwargs["form_class"] = ExpiryField
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.name == "expires_at":
-            for widget, part in zip(field.widget.widgets, ("Day", "Time"), strict=True):
-                widget.attrs["aria-label"] = f"{part} of expiry"  # the visible label belongs to neither input
-        return field
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         # The URL sets no other field than the replaced key.

@@ -25,6 +25,11 @@ class ExpiryField(forms.SplitDateTimeField):
     A time that exists twice, because the clocks go back, is the second one.
     """
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        for widget, part in zip(self.widget.widgets, ("Day", "Time"), strict=True):
+            widget.attrs["aria-label"] = f"{part} of expiry"  # the visible label belongs to neither input
+
     def compress(self, data_list: Any) -> datetime | None:
         if not data_list or not data_list[0]:
             none: datetime | None = super().compress(data_list)  # rejects a time without a day
@@ -192,10 +197,7 @@ class RotateForm(FormOnce, ExpiryChoice):
         help_text=format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
         # The date and time pickers of the browser.
         widget=forms.SplitDateTimeWidget(
-            date_attrs={"type": "date", "aria-label": "Day of expiry"},
-            date_format="%Y-%m-%d",
-            time_attrs={"type": "time", "aria-label": "Time of expiry"},
-            time_format="%H:%M",
+            date_attrs={"type": "date"}, date_format="%Y-%m-%d", time_attrs={"type": "time"}, time_format="%H:%M"
         ),
     )
 
