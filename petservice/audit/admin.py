@@ -45,7 +45,7 @@ class AuditAdmin(ReadOnlyPages):
         """Show the entries that pass the filters, newest first."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = FilterForm(request.GET)
+        form = FilterForm(request.GET, label_suffix="")
         paginator = BoundedPaginator(form.entries(), _PER_PAGE)
         page = paginator.get_page(request.GET.get("p"))
         users = get_user_model().objects.order_by("username").values_list("username", flat=True)
