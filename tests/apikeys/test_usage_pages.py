@@ -50,7 +50,7 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
 
     usage = usage_display.read(api_key, today)
 
-    bars = [(bar.height, bar.part_height, bar.part_y) for bar in usage["bars"][-3:]]
+    bars = [(bar["height"], bar["part_height"], bar["part_y"]) for bar in usage["bars"][-3:]]
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
 
 
