@@ -52,7 +52,6 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     )
     form = KeyForm
     formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
-    change_form_template = "admin/apikeys/apikey/change_form.html"
 
     class Media:
         css = {"all": ("apikeys/keys.css",)}
