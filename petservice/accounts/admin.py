@@ -33,7 +33,6 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
     ordering = ("username",)
     sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
-    show_full_result_count = False
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")

@@ -37,7 +37,6 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     search_fields = ("name", "prefix__startswith")
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
-    show_full_result_count = False
     list_select_related = ("created_by",)
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
     add_fields = (
