@@ -1,7 +1,7 @@
-"""`python -m tests.server.request_path` prints the path of `POST /v1/pets` through the code.
+"""`python -m tests.server.request_path` prints the files of the service that `POST /v1/pets` enters, in their order.
 
-Each line is a file of the service that a call enters or returns to. What a query does is left out. `DATABASE_URL` names
-a database with all migrations.
+A file is printed again when a call returns to it. The path begins after the parsing of HTTP, and leaves out what the
+request's two queries do. `DATABASE_URL` names a database with all migrations, which gets a key and two pets.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from tests.service import ROOT
 
 BODY = b'{"name": "Rex", "tag": "dog"}'
 PACKAGES = tuple(f"{ROOT}/{package}/" for package in ("petservice", "pets", "store"))
-QUERIES = f"{ROOT}/petservice/db/"
+DATABASE = f"{ROOT}/petservice/db/"
 
 
 class Tracer:
@@ -31,7 +31,7 @@ class Tracer:
         file = frame.f_code.co_filename
         if event not in ("call", "return") or not file.startswith(PACKAGES):
             return
-        if self._query is None and file.startswith(QUERIES):
+        if self._query is None and file.startswith(DATABASE):
             self._query = frame
         if self._query is None:
             self.files += [file] if event == "call" else _caller(frame)
