@@ -57,7 +57,7 @@ MEMBERS = {
     "psycopg.adapt": ["AdaptersMap", "PyFormat", "Transformer"],
     "psycopg.adapt:AdaptersMap": ["register_loader"],
     "psycopg.adapt:Transformer": ["dump_sequence", "load_rows", "set_pgresult"],
-    "psycopg.errors": ["error_from_result"],
+    "psycopg.errors": ["_WaitTimeout", "error_from_result"],
     "psycopg.generators": ["execute"],
     "psycopg.pq.abc:PGconn": ["send_prepare", "send_query_prepared", "socket"],
     "psycopg.pq.abc:PGresult": ["ntuples", "status"],
