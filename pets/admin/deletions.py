@@ -50,7 +50,7 @@ class Deletions(BulkChanges):
             return None
         return self.confirmation(
             request,
-            {pet.pk: selections.shown_pet(pet) for pet in pets},
+            {pet.pk: selections.shown(pet) for pet in pets},
             action="delete_selected",
             title="Delete pets",
             question=f"Delete {count_of_pets(len(pets))}? Deleted pets stay in the trash for 30 days.",
@@ -85,7 +85,7 @@ class Deletions(BulkChanges):
     # The page that deletes one pet.
 
     def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        values = selections.as_text(selections.shown_pet(context["object"]))
+        values = selections.as_text(selections.shown(context["object"]))
         response: HttpResponse = super().render_delete_form(request, context | {"shown": values})
         return response
 

@@ -103,7 +103,7 @@ class TagActions(BulkChanges):
         """Remove the tags of the selected pets, after a confirmation if there are many."""
         if (selection := self.selected(request, queryset)) is None:
             return None
-        untagged = selections.shown({"name": None, "tag": None, "status": None})["tag"]
+        untagged = selections.shown(Pet())["tag"]
         count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
         if count <= MAX_UNCONFIRMED or "post" in request.POST:
             return self._give(request, selection, dict.fromkeys(selection))
