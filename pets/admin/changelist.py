@@ -3,20 +3,19 @@
 from datetime import timedelta
 from typing import Any, cast
 
-from django import forms
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, ChangeListSearchForm
 from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
 from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.search import Found, search
+from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.db.lookups import Among
@@ -30,9 +29,8 @@ def count_of_pets(number: int) -> str:
 class StrippedSearchForm(ChangeListSearchForm):
     """A search form that removes white space around the text, because pasted ids and names often have some."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields[SEARCH_VAR] = forms.CharField(required=False)
+    def clean_q(self) -> str:
+        return str(self.cleaned_data[SEARCH_VAR].strip())
 
 
 class OrderedChangeList(ChangeList):
@@ -45,11 +43,6 @@ class OrderedChangeList(ChangeList):
         """Return whether an action accepts all pets of the list."""
         return not isinstance(self.result_count, MoreThan)
 
-    @property
-    def max_selected(self) -> str:
-        """Return the maximum number of pets that an action accepts, for a text."""
-        return f"{MAX_COUNTED:,}"
-
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
@@ -57,15 +50,11 @@ class OrderedChangeList(ChangeList):
 class PetChangeList(OrderedChangeList):
     """A list of pets that searches, filters and sorts with the indexes, and shows the filters above the list."""
 
-    found: Found | None = None
-    # The ids of all pets of the list, if they are known.
-    ids: list[str] | None = None
-    is_complete = True
-
     def get_filters(self, request: HttpRequest) -> Any:
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
+        self.filter_params = {name: values for name, values in self.filter_params.items() if any(values)}
         self.filter_form = FilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
@@ -136,17 +125,12 @@ class PetChangeList(OrderedChangeList):
     @property
     def without_search(self) -> str:
         """Return the URL of the list without the search, or an empty text if there is none."""
-        return self._url_without(SEARCH_VAR) if self.query else ""
+        return self.get_query_string({SEARCH_VAR: None}) if self.query else ""
 
     @property
     def without_filters(self) -> str:
         """Return the URL of the list without the filters, or an empty text if there are none."""
-        return self._url_without(*PARAMETERS) if self.conditions else ""
-
-    def _url_without(self, *names: str) -> str:
-        query = QueryDict(mutable=True)
-        query.update({name: value for name, value in self.params.items() if value and name not in names})
-        return f"?{query.urlencode()}"
+        return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.conditions else ""
 
     def active_filters(self) -> list[tuple[str, dict[str, str], Condition]]:
         """Return each filter in use: in words, its parameters and its condition."""
