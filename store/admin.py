@@ -6,8 +6,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import csrf_protect
 
 from pets.admin.changelist import count_of_pets
 from pets.admin.forms import StatusForm
@@ -48,7 +46,6 @@ class InventoryItemAdmin(PetPages):
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
         return super().get_changelist_form(request, **{"form": StatusForm} | kwargs)
 
-    @method_decorator(csrf_protect)
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if request.method == "POST" and "_save" in request.POST:
             if not self.has_change_permission(request):
