@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import CharField
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -35,9 +35,10 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     """
 
     form = PetForm
+    # A form that strips white space would change a client's text when staff edit another field.
+    formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
     readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, created_by_api, "history")
-    search_fields = ("name",)  # shows the search box; PetChangeList searches
     search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -52,12 +53,6 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Return the queryset as it is, because the list searches and filters together (pets.admin.changelist)."""
-        return queryset, False
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)
