@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -120,13 +120,9 @@ class TagActions(BulkChanges):
         def summary(pets: str) -> str:
             return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
 
-        changed = self.change_field(request, "tag", wanted, selection, summary)
-        if changed:
-            self.message_user(request, summary(count_of_pets(len(changed))), messages.SUCCESS)
-        else:
-            have = f"have the tag {quoted(new)}" if new else "have no tag"
-            message = f"Nothing was changed: these pets {have} already, or someone else changed them."
-            self.message_user(request, message, messages.INFO)
+        have = f"have the tag {quoted(new)}" if new else "have no tag"
+        nothing = f"Nothing was changed: these pets {have} already, or someone else changed them."
+        self.change_field(request, "tag", wanted, selection, summary, nothing)
         return None
 
     def _ask(self, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any) -> HttpResponse:
