@@ -100,10 +100,6 @@ class UndoAdmin(ReadOnlyPages):
         }
         return TemplateResponse(request, "admin/pets/changeset/undo.html", context)
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the page of the change, because a change has no history of its own."""
-        return self.change_view(request, object_id)
-
     def _undo(self, request: HttpRequest, change_set: ChangeSet) -> HttpResponse:
         try:
             with transaction.atomic():
