@@ -20,8 +20,6 @@ from pets.models import ChangeSet, Pet
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
-# The field of the page that deletes one pet, with the values that it showed.
-_SHOWN = "shown"
 
 
 class _StaleError(Exception):
@@ -99,7 +97,7 @@ class Deletions(BulkChanges):
 
     def delete_model(self, request: HttpRequest, obj: Pet) -> None:
         """Move the pet into the trash, or raise an exception if the page showed other values."""
-        shown = selections.from_text(request.POST.get(_SHOWN, ""))
+        shown = selections.from_text(request.POST.get("shown", ""))
         changed = selections.differences(obj, shown)
         if changed:
             raise _StaleError(Comparison(EDITABLE, [], {obj: changed}, 0))

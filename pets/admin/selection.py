@@ -71,7 +71,8 @@ def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
     """
     post = request.POST
     if post.get(FIELD):
-        return _checked(dict(_pair(text) for text in post[FIELD].split()))
+        pairs = (text.partition(":") for text in post[FIELD].split())
+        return _checked({pk: from_text(values) for pk, _, values in pairs})
     listed = {name.removeprefix(_SHOWN): from_text(str(text)) for name, text in post.items() if name.startswith(_SHOWN)}
     if post.get("select_across", "0") not in ("", "0"):
         return _checked(of_queryset(queryset) | listed)
@@ -87,11 +88,6 @@ def of_queryset(queryset: QuerySet[Any]) -> Selection:
 def as_field(selection: Selection) -> str:
     """Return the value of the field that holds the selection on a confirmation page."""
     return " ".join(f"{pk}:{as_text(values)}" for pk, values in selection.items())
-
-
-def _pair(text: str) -> tuple[str, Shown]:
-    pk, _, values = text.partition(":")
-    return pk, from_text(values)
 
 
 def _checked(selection: Selection) -> Selection:
