@@ -37,11 +37,6 @@ class NotUndoableError(Exception):
     """The change is undone already, or too old, or does not exist."""
 
 
-def addition(pet: Pet) -> Change:
-    """Return the change that adds a pet."""
-    return Change(pet.pk, None, {name: getattr(pet, name) for name in EDITABLE})
-
-
 def deletion(pet: Pet) -> Change:
     """Return the change that deletes a pet."""
     return Change(pet.pk, {"name": pet.name}, None)

@@ -52,7 +52,7 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
-_IMPORTED_MEANWHILE = (
+_ALREADY_IMPORTED = (
     "the same file was imported after you opened the preview. Confirm the new preview only if you want to import it "
     "again."
 )
@@ -166,7 +166,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
                 if is_first and ImportedFile.last(digest, since=upload.created_at):
-                    raise StaleError(_IMPORTED_MEANWHILE)
+                    raise StaleError(_ALREADY_IMPORTED)
                 if not is_first:
                     return self._back_to_the_list(request, None)
                 done = import_diff.apply(lines, digest=upload.digest, user_id=request.user.pk)
