@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, ChangeListSearchForm
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -26,22 +26,17 @@ def count_of_pets(number: int) -> str:
     return "1 pet" if number == 1 else f"{number:,} pets"
 
 
-class StrippedSearchForm(ChangeListSearchForm):
-    """A search form that removes white space around the text, because pasted ids and names often have some."""
-
-    def clean_q(self) -> str:
-        return str(self.cleaned_data[SEARCH_VAR].strip())
-
-
 class OrderedChangeList(ChangeList):
     """A list in the order of the admin class, which has an index, and not in that of the URL."""
-
-    search_form_class = StrippedSearchForm
 
     @property
     def can_select_all(self) -> bool:
         """Return whether an action accepts all pets of the list."""
         return not isinstance(self.result_count, MoreThan)
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        self.query = self.query.strip()  # pasted ids and names often have white space around them
+        return super().get_queryset(request, exclude_parameters)
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
