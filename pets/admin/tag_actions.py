@@ -75,23 +75,23 @@ class TagActions(BulkChanges):
         return self._rename(request, selection, form)
 
     def _rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse | None:
-        old, new = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"]
+        old, new, chosen = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"], selection
         if form.cleaned_data["all_pets"]:
             all_pets = selections.of_queryset(Pet.objects.filter(has_tag(old).any))
             if len(all_pets) > bounded_paginator.MAX_COUNTED:
                 form.add_error("all_pets", _TOO_MANY.format(count_of_pets(bounded_paginator.MAX_COUNTED)))
-                return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
+                return self._ask_to_rename(request, selection, form)
             if len(all_pets) > MAX_UNCONFIRMED:
                 pets, hidden = count_of_pets(len(all_pets)), {"old_tag": old, "new_tag": new}
                 question = f"Change the tag of {pets} from {quoted(old)} to {quoted(new)}?"
                 page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
                 return self._ask(request, all_pets, "rename_tag", "Rename tag", **page)
-            selection = all_pets
-        having = [pk for pk, tag in _tags(selection).items() if tag and tag.casefold() == old.casefold()]
+            chosen = all_pets
+        having = [pk for pk, tag in _tags(chosen).items() if tag and tag.casefold() == old.casefold()]
         if not having:
             form.add_error("old_tag", "None of these pets has this tag.")
-            return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
-        return self._give(request, selection, dict.fromkeys(having, new))
+            return self._ask_to_rename(request, selection, form)
+        return self._give(request, chosen, dict.fromkeys(having, new))
 
     def _ask_to_rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse:
         question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
