@@ -23,11 +23,7 @@ MAX_DELETED = 500
 
 
 class _StaleError(Exception):
-    """The pet has changed since the page was shown."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        super().__init__()
-        self.comparison = comparison
+    """The pet has changed since the page was shown, as a comparison says."""
 
 
 class Deletions(BulkChanges):
@@ -91,7 +87,7 @@ class Deletions(BulkChanges):
         try:
             return super().delete_view(request, object_id, extra_context)
         except _StaleError as error:
-            self.warn(request, error.comparison, "deleted")
+            self.warn(request, error.args[0], "deleted")
             self.message_user(request, "Check the pet, and then confirm again.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
 
