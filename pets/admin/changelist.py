@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any, cast
 
+from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
@@ -17,7 +18,7 @@ from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
 from petservice.db.lookups import Among
 
 
@@ -40,6 +41,16 @@ class OrderedChangeList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
+
+
+class OrderedList(admin.ModelAdmin):
+    """A mixin of pages whose list has the order of the admin class and counts a limited number of rows."""
+
+    paginator = BoundedPaginator
+    show_full_result_count = False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
+        return OrderedChangeList
 
 
 class PetChangeList(OrderedChangeList):

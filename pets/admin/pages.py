@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from pets import creator, history, undo
 from pets.admin.bulk_actions import BulkActions
-from pets.admin.changelist import PetChangeList
+from pets.admin.changelist import OrderedList, PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
 from pets.admin.forms import PetForm
@@ -23,12 +23,11 @@ from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
-from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
 
 
-class PetPages(SavedFilters, PetHistory, BulkActions):
+class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -40,8 +39,6 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
     readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, created_by_api, "history")
     search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
-    paginator = BoundedPaginator
-    show_full_result_count = False
     sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
 
