@@ -114,8 +114,8 @@ class PetChangeList(OrderedChangeList):
                 f"check only {MAX_COUNTED:,} pets of the search. Type more, or add a narrower filter."
             )
         return (
-            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the "
-            f"{MAX_COUNTED:,} {self.order.in_words} pets. Search, or add a narrower filter."
+            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the first "
+            f"{MAX_COUNTED:,} pets ({self.order.title}). Search, or add a narrower filter."
         )
 
     @property

@@ -39,17 +39,10 @@ class Order(NamedTuple):
         return self._directed([expression, *others])
 
     @property
-    def in_words(self) -> str:
-        """Return the order as a part of a sentence."""
-        if self.field == "created_at":
-            return "newest" if self.is_descending else "oldest"
-        return f"first, by {self.field}{' in reverse' if self.is_descending else ''},"
-
-    @property
     def title(self) -> str:
         """Return the order as a note on a list."""
         if self.field == "created_at":
-            return f"{self.in_words} first"
+            return "newest first" if self.is_descending else "oldest first"
         return f"by {self.field}{' in reverse' if self.is_descending else ''}"
 
     @property
