@@ -34,7 +34,7 @@ _MAX_ENTRIES = 100
 
 
 @admin.register(TrashedPet)
-class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory, OrderedList):
+class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
     list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")

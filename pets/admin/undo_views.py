@@ -35,7 +35,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 
 
 @admin.register(ChangeSet)
-class UndoAdmin(ReadOnlyPages, OrderedList):
+class UndoAdmin(OrderedList, ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
     list_display = ("created_at", "made_by", "summary", "count", "undo_link")
