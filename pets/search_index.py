@@ -126,7 +126,8 @@ class Recorded:
 
     def __init__(self) -> None:
         ids = UnindexedPet.objects.order_by("-pk").values_list(IDText("pet_id"), flat=True)
-        if len(found := list(ids[: _MANY + 1])) > _MANY and index_some():
+        if len(found := list(ids[: _MANY + 1])) > _MANY:
+            index_some()
             found = list(ids[:_MAX_READ])
         self.ids = set(found)
         self._pets = list(_texts(self.ids)) if found else []

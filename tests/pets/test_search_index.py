@@ -1,7 +1,6 @@
 """The index of search terms, under all writers."""
 
 import os
-import threading
 from itertools import count
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pets import search_index
 from pets.models import Pet, SearchTerm, UnindexedPet
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
+from tests.concurrent_write import together
 from tests.service import Service
 
 pytestmark = pytest.mark.django_db
@@ -100,18 +100,15 @@ def test_a_step_is_limited_by_the_number_of_terms(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.django_db(transaction=True)
-def test_another_writer_delays_no_search_and_loses_no_pet() -> None:
-    create_pet(name="Sir Rex")
-
-    def index() -> None:
-        assert search_index.index_some() is False
-        connection.close()
+def test_another_writer_delays_no_search_and_hides_no_pet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "_MANY", 1)
+    pets = [create_pet(name=f"Sir Rex {number}").pk for number in range(3)]
 
     with transaction.atomic():
         search_index.index_some()
-        other = threading.Thread(target=index)
-        other.start()
-        other.join()
+        assert together(search_index.index_some) == [False]
+        (found,) = together(lambda: search_index.Recorded().with_words(["rex"]))
+    assert sorted(found) == pets
     assert stored() == expected()
     Pet.objects.all().delete()
     search_index.index_all()
