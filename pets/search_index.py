@@ -1,7 +1,7 @@
 """The index of search terms: how pets get into it, and which pets it finds.
 
-Triggers record each new or changed pet that needs terms (pets.search_triggers). The requests that create pets index
-some of the recorded pets, because the service has no background job. A search reads the rest directly.
+Triggers record each new, changed or deleted pet that needs terms (pets.search_triggers). The requests that create pets
+index some of the recorded pets, because no other process of the service does. A search reads the rest directly.
 """
 
 import logging
@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 # A step indexes more than were created since the last one, so the number of recorded pets does not grow.
 _INTERVAL = 100
 _STEP = 400
-# Number of terms that count as one creation, less than a step stores for each creation since the last one.
+# Number of terms that count as one creation, below _MAX_TERMS / _INTERVAL, so that a step stores more than were added.
 _TERMS_OF_CREATION = 30
-# Maximum number of terms that one step stores, because a name of 255 characters can have as many terms.
+# Number of added and removed terms after which a step ends, because a name of 255 characters can have as many terms.
 _MAX_TERMS = 4000
 # Maximum number of recorded pets that a search reads directly.
 _MAX_READ = 5000
@@ -66,7 +66,7 @@ def index_some() -> bool:
 
 
 def index_all() -> None:
-    """Index all recorded pets, in transactions that let other writers in between."""
+    """Index all recorded pets, in transactions that let other writers in between; end if another process does it."""
     while index_some():
         pass
 

@@ -53,7 +53,7 @@ def matches(wanted: list[str], name: str) -> bool:
 
 
 def _starts(word: str) -> list[str]:
-    """Return the texts that a search finds by their beginning: the word, or the rest from each unspaced character."""
+    """Return the texts whose beginning a search looks for: the word, or in a script without spaces each of its ends."""
     if _kind(word[0]) != "unspaced":
         return [word]
     return [word[position:] for position in range(len(word))]

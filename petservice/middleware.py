@@ -1,4 +1,4 @@
-"""The service's middleware: request ids, the error envelope, time zone, HTTPS and host checks, pending migrations.
+"""The service's middleware: request ids, the error envelope, page policy, time zone, HTTPS and host, migrations.
 
 The server calls some of its functions for requests that do not reach the middleware.
 """
@@ -27,11 +27,12 @@ logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-# The key of the request id in a request's META.
+# The key of the request id in a request's META, and in the scope of ASGI.
 REQUEST_ID = "petservice.request_id"
 
 _REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-_KNOWN_HOSTS = 100
+# Maximum number of host names that a process keeps after it has checked them.
+_MAX_KNOWN_HOSTS = 100
 
 
 def request_id_of(meta: dict[str, Any]) -> str:
@@ -158,7 +159,7 @@ class TransportMiddleware:
         host = request.META.get("HTTP_HOST")
         if host not in self._known_hosts:
             request.get_host()
-            if len(self._known_hosts) < _KNOWN_HOSTS:
+            if len(self._known_hosts) < _MAX_KNOWN_HOSTS:
                 self._known_hosts.add(host)
 
 

@@ -49,8 +49,8 @@ class JSONRequest(Request):
 class APIViewSet(GenericViewSet[Any]):
     """A viewset that returns 404 for an unknown method before it checks the key, as the contract says."""
 
-    # Actions that write only by the inserts of petservice.db.compiled and by Backend.run_blocking. On SQLite, all
-    # others except GET run on a thread, where they may block.
+    # Actions that write only by the inserts of petservice.db.compiled and by Backend.run_blocking, at a path without
+    # parameters. On SQLite, all others except GET run on a thread, where they may block.
     insert_actions: frozenset[str] = frozenset()
     # The body of a POST that the browsable API suggests.
     example_body: dict[str, Any] | None = None

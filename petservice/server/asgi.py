@@ -273,7 +273,7 @@ class Application:
 
     def _failed(self, request: Request, error: Exception) -> Response:
         """Log an error of the server, and return the error response."""
-        # A database timeout has no traceback, because it always comes from the same place.
+        # A timeout has no traceback, because it comes from the pool and not from the code of the request.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
         return whole(error_response_for(500, request.id))

@@ -155,7 +155,7 @@ class PooledGreenlet(greenlet):
             ended.set_result(cast(Outcome, self._outcome))
 
     def time_out(self) -> None:
-        """End a suspended call with TimeoutError, and ignore a response that comes later."""
+        """End a suspended call with TimeoutError or the driver's error, and ignore a response that comes later."""
         ended = self.ended
         self.deadline = None
         self.has_timed_out = True

@@ -83,8 +83,8 @@ class Request(ASGIRequest):
     async def receive_body(self, receive: Receive, max_bytes: int) -> None:
         """Receive the body. Raises RefusedBodyError if it is incomplete, or too large for a page.
 
-        For the API, at most one byte more than the parser's limit is received. If Content-Length is above that limit,
-        nothing is received, and the client gets no `100 Continue`. The parser refuses such bodies.
+        For the API, nothing more is received once the body is above the parser's limit. If Content-Length is above that
+        limit, nothing is received, and the client gets no `100 Continue`. The parser refuses such bodies.
         """
         if not (self.is_chunked or self.declared_bytes) or (self.is_for_api and self.declared_bytes > max_bytes):
             return
@@ -140,10 +140,12 @@ def _text(query: bytes) -> str:
 
 
 def whole(response: HttpResponse) -> Response:
+    """Return a response of Django in the form that `send_response` takes."""
     return encoded(response, response.content)
 
 
 def encoded(response: HttpResponseBase, body: bytes) -> Response:
+    """Return a response of Django, whose body has been read, in the form that `send_response` takes."""
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
     # A 304 has no length, because clients would read it as the length of the cached response.

@@ -5,7 +5,8 @@ Without this module, a stop resets idle connections while clients use them, and 
 The stop at SIGTERM: The master first waits for the drain, if there is one (petservice.server.drain). Then it closes its
 listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests finish, and adds
 `Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when it has no
-connection and no running request. After gunicorn's `graceful_timeout`, the master kills workers that still run.
+connection and no running request, and has written the use of API keys. After gunicorn's `graceful_timeout`, the master
+kills workers that still run.
 
 At SIGINT (Ctrl-C) the master does the same without a drain. A second SIGINT, or SIGQUIT, cuts off running requests.
 """
