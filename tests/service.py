@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import socket
 import sqlite3
@@ -151,8 +150,8 @@ def as_django_stores_it(value: object) -> object:
 
 def log_in(client: httpx.Client, name: str, password: str) -> None:
     """Log in to the admin with a client of a service."""
-    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/admin/login/").text)[0]
-    form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
+    client.get("/admin/login/")
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
     assert client.post("/admin/login/", data=form).status_code == 302
 
 
