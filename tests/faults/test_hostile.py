@@ -15,7 +15,7 @@ from petservice.server.protocol import REQUEST_TIMEOUT
 from tests.faults.conftest import Outcome
 from tests.faults.restores import NAME
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
-from tests.server.connections import Client, get, post, response_to
+from tests.server.connections import RESET, Client, get, post, response_to
 from tests.server.services import service_with_test_endpoints
 from tests.server.smuggling import Result
 from tests.server.smuggling_rows import CORPUS
@@ -143,7 +143,7 @@ def is_rejected(service: Service, request: bytes) -> bool:
     """Return whether the service responds with a 4xx or ends the connection without a response."""
     with Client(service) as client:
         # Close by a reset, so that no port stays reserved for the ended connection.
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         try:
             client.send(request)
             received = b"".join(iter(lambda: client.socket.recv(65536), b""))
