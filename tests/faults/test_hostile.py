@@ -12,6 +12,7 @@ import pytest
 
 from petservice.server.gunicorn_conf import keepalive
 from petservice.server.protocol import REQUEST_TIMEOUT
+from tests.benchmarks.processes import memory
 from tests.faults.conftest import Outcome
 from tests.faults.restores import NAME
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
@@ -152,12 +153,6 @@ def is_rejected(service: Service, request: bytes) -> bool:
     return received.startswith(b"HTTP/1.1 4") and received.count(b"HTTP/1.1 ") == 1
 
 
-def memory(service: Service) -> float:
-    """Return the memory of the workers in MiB; shared memory counts in proportion."""
-    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in service.workers())
-    return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
-
-
 def test_malformed_requests_leave_nothing_behind(
     with_short_timeout: Service, key: str, report: Callable[[Outcome], None]
 ) -> None:
@@ -175,7 +170,7 @@ def test_malformed_requests_leave_nothing_behind(
             rejected += sum(
                 pool.map(lambda part: sum(is_rejected(with_short_timeout, request) for request in part), parts)
             )
-            sizes.append(memory(with_short_timeout))
+            sizes.append(sum(map(memory, with_short_timeout.workers())))
     healthy = response_to(with_short_timeout, get("/v1/health")).status == 200
     # The heaps grow in a few steps to the size that the largest requests need; the first half includes these steps.
     half = sizes[4]
