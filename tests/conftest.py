@@ -26,6 +26,7 @@ from petservice.handler import APIHandlerMixin
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
+from tests.monitoring.observed import Observed, observed_service
 from tests.redis_server import RedisServer, redis_used_by, running_redis
 from tests.service import GUNICORN, Service, running_service
 from tests.waiting import wait_until
@@ -183,6 +184,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def service_key(service: Service) -> str:
     """A read-and-write API key of the shared service."""
     return service.create_key()
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """A running service with two workers that writes a JSON log and metrics."""
+    with observed_service(tmp_path_factory.mktemp("observed")) as observed:
+        yield observed
 
 
 @pytest.fixture(scope="session")
