@@ -143,6 +143,12 @@ class Service:
         )
 
 
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a management command with these environment variables, and return the ended process."""
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=60)
+
+
 def as_django_stores_it(value: object) -> object:
     """Return a time as the string that Django stores in SQLite, and any other value unchanged."""
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
