@@ -101,7 +101,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         insert = Insert(sql, values, Guard(guard_sql, guard, column, reference))
         current = waiter.get()
         if current is None or self.in_atomic_block:
-            return write_guarded([insert]) == [None]
+            return write_guarded([insert])[0]
         return group_commit.insert(current, insert)
 
     def run_blocking(self, function: Callable[[], T]) -> T:
