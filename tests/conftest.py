@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -170,6 +171,13 @@ def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator
     """A running Redis server that the service in this process uses."""
     with redis_used_by(settings, redis_server.url):
         yield redis_server
+
+
+@pytest.fixture
+def migrated_url(tmp_path: Path) -> Iterator[str]:
+    """The URL of a database with all migrations and an API key."""
+    with migrated_database_url(tmp_path) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

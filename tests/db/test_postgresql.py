@@ -21,7 +21,7 @@ from petservice.db.backend import backend
 from petservice.db.waiting import unlimited
 from petservice.server.greenlets import GreenletPool
 from tests.concurrent_write import on_a_connection, together
-from tests.databases import fresh_database_url, migrated_database_url
+from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
 from tests.service import Service, log_in, manage, running_service
 from tests.waiting import wait_until
@@ -35,12 +35,6 @@ CONNECTIONS = 10
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     with fresh_database_url(tmp_path) as url:
-        yield url
-
-
-@pytest.fixture
-def migrated_url(tmp_path: Path) -> Iterator[str]:
-    with migrated_database_url(tmp_path) as url:
         yield url
 
 

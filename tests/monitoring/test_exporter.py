@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, folder_of, observed_service
 from tests.monitoring.requests import send
 from tests.running.starts import refusal
@@ -65,11 +64,11 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
 
 @pytest.mark.long
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
-def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other, migrated_database_url(tmp_path) as url:
+def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, taken_by: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
         port = free_port()
         taken = other.getsockname()[1] if taken_by == "another program" else port
-        output = refusal(tmp_path, port=port, METRICS_BIND=f"127.0.0.1:{taken}", DATABASE_URL=url)
+        output = refusal(tmp_path, port=port, METRICS_BIND=f"127.0.0.1:{taken}", DATABASE_URL=migrated_url)
 
     assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in output
     assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
@@ -103,7 +102,7 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
 @pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, kind: str) -> None:
+def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, kind: str) -> None:
     """Files in a folder that another user's link points to are not deleted."""
     metrics_port = free_port()
     folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
@@ -115,8 +114,7 @@ def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, ki
         folder.symlink_to(tmp_path)
     os.chown(folder, 65534, 65534, follow_symlinks=False)
     try:
-        with migrated_database_url(tmp_path) as url:
-            output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{metrics_port}", DATABASE_URL=url)
+        output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{metrics_port}", DATABASE_URL=migrated_url)
     finally:
         folder.unlink() if kind == "link" else folder.rmdir()
 

@@ -25,7 +25,6 @@ from petservice.server.limits import (
     RESPONSE_PIECE_BYTES,
 )
 from petservice.server.responses import send_response
-from tests.databases import migrated_database_url
 from tests.server.connections import Connect, get, request_of
 from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints, suspended
 from tests.service import Service, log_in
@@ -195,11 +194,9 @@ def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
         gc.enable()
 
 
-def test_connections_of_an_address_are_limited(tmp_path: Path, connect: Connect) -> None:
-    with (
-        migrated_database_url(tmp_path) as url,
-        service_with_test_endpoints(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
-    ):
+def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
+    variables = {"DATABASE_URL": migrated_url, "FORWARDED_ALLOW_IPS": "192.0.2.1"}
+    with service_with_test_endpoints(tmp_path, **variables) as service:
         held = [connect(service) for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
         rejected = connect(service)
         rejected.socket.settimeout(5)  # less than the timeout of a silent connection
