@@ -230,8 +230,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             (is_taken,) = cursor.fetchone()
         return bool(is_taken)
 
-    def begin_service(self) -> None:
-        pooler.refuse(self)
+    begin_service = pooler.refuse
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:

@@ -161,14 +161,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def filled_at_once(self) -> AbstractContextManager[None]:
-        return new_file.filled_at_once(self)
+    filled_at_once = new_file.filled_at_once
+    retire = new_file.retire
 
     def exclude_services(self) -> AbstractContextManager[None]:
         return service_lock.exclude_services(Path(self.settings_dict["NAME"]))
-
-    def retire(self) -> str:
-        return new_file.retire(self)
 
     def last_number(self, table: str, column: str) -> int:
         with self.cursor() as cursor:
