@@ -68,8 +68,9 @@ def restore(folder: Path, file: Path) -> tuple[int, str]:
     return call(folder, "restore_database", file)
 
 
-def refusal(folder: Path, file: Path) -> str:
-    status, output = restore(folder, file)
+def refusal(folder: Path, file: Path, name: str = "restore_database") -> str:
+    """Run a command with a file that it must refuse, and return what it says."""
+    status, output = call(folder, name, file)
     assert status == 1, output
     return output
 
