@@ -40,7 +40,7 @@ def starts_with(field: str, text: str) -> Q:
     found = Q()
     for first, end in ranges(text):
         found |= Q(GreaterThanOrEqual(CaseInsensitive(F(field)), first)) & Q(LessThan(CaseInsensitive(F(field)), end))
-    if not _is_all_indexed(text):
+    if _indexed(text) < len(text):
         found &= Q(**{f"{field}__iregex": f"^{re.escape(text)}"})
     return found
 
@@ -67,14 +67,15 @@ def ranges(text: str) -> list[tuple[CaseInsensitive, CaseInsensitive]]:
     """
     return [
         (CaseInsensitive(Value(spelling)), CaseInsensitive(Value(spelling + _LAST)))
-        for spelling in _spellings(text[: _indexed(text)])
+        for spelling in map("".join, itertools.product(*map(_cases, text[: _indexed(text)])))
     ]
 
 
 def _cases(character: str) -> list[str]:
-    """Return a non-ASCII letter in both cases, and any other character unchanged."""
-    cases = {character, character.lower(), character.upper()} if not character.isascii() else {character}
-    return sorted(case for case in cases if len(case) == 1)
+    """Return a letter in both cases if the database respects its case, and any other character unchanged."""
+    if has_one_spelling(character):
+        return [character]
+    return sorted(case for case in {character, character.lower(), character.upper()} if len(case) == 1)
 
 
 def _indexed(text: str) -> int:
@@ -82,17 +83,6 @@ def _indexed(text: str) -> int:
     letters = 0
     for position, character in enumerate(text):
         letters += len(_cases(character)) > 1
-        if letters > _MAX_LETTERS and backend().knows_case_of_ascii_only:
+        if letters > _MAX_LETTERS:
             return position
     return len(text)
-
-
-def _is_all_indexed(text: str) -> bool:
-    return _indexed(text) == len(text)
-
-
-def _spellings(text: str) -> list[str]:
-    """Return the spellings of `text` that differ only in the case of letters for which the database respects case."""
-    if not backend().knows_case_of_ascii_only:
-        return [text]
-    return ["".join(characters) for characters in itertools.product(*map(_cases, text))]

@@ -4,9 +4,9 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
-from petservice.api.fields import ID_SCHEMA
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.schema import STANDARD_HEADERS, example, failures, response_header
+from petservice.api.serializers import ID_SCHEMA
 
 REX = {"id": "01890a5d-ac96-774b-bcce-b302099a8057", "name": "Rex", "tag": "dog"}
 EXAMPLE_BODY = {field: REX[field] for field in ("name", *OPTIONAL_TEXTS)}

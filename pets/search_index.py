@@ -5,6 +5,7 @@ some of the recorded pets, because the service has no background job. A search r
 """
 
 import logging
+import re
 from collections.abc import Iterable
 from functools import partial
 from itertools import count, islice
@@ -13,7 +14,7 @@ from typing import Any
 from django.db import Error, connection
 
 from pets.models import Pet, SearchTerm, UnindexedPet
-from pets.search_terms import is_one_ascii_word, matches, term_of_name, term_of_tag, terms
+from pets.search_terms import matches, term_of_name, term_of_tag, terms_of_name
 from petservice.db.backend import backend
 from petservice.db.lookups import Among, IDText
 
@@ -38,12 +39,15 @@ _BATCH = 1000
 # The last code point. It sorts after every character of a term.
 _LAST = chr(0x10FFFF)
 
+# The database finds these names by its index of names.
+_ONE_ASCII_WORD = re.compile(r"[a-zA-Z0-9]+", re.ASCII)
+
 _creations = count(1)
 
 
 def after_creation(name: str, tag: str | None) -> None:
     """Index some pets, if it is time to do so after the creation of a pet."""
-    if is_one_ascii_word(name) and (not tag or tag.isascii()):
+    if _ONE_ASCII_WORD.fullmatch(name) and (not tag or tag.isascii()):
         return
     # A name with many terms counts as several creations, because a step indexes fewer of them.
     weight = 1 if name.isascii() and len(name) < _TERMS_OF_CREATION else 1 + len(terms(name, tag)) // _TERMS_OF_CREATION
@@ -88,6 +92,14 @@ def _index(indexed: list[int]) -> None:
     _execute("DELETE FROM pets_searchterm WHERE (term, pet_id) IN (VALUES {})", removed.keys() - added.keys())
     _execute("INSERT INTO pets_searchterm (term, pet_id) VALUES {} ON CONFLICT DO NOTHING", added)
     UnindexedPet.objects.filter(Among("pk", indexed)).delete()
+
+
+def terms(name: str, tag: str | None) -> set[str]:
+    """Return the terms to store for a pet: none for a name or a tag that the database finds by an index of its own."""
+    stored = set() if _ONE_ASCII_WORD.fullmatch(name) else terms_of_name(name)
+    if tag and not tag.isascii():
+        stored.add(term_of_tag(tag))
+    return stored
 
 
 def _rows(pet_id: str, name: str, tag: str | None) -> dict[tuple[bytes, str], None]:

@@ -9,8 +9,6 @@ from itertools import groupby
 MAX_LENGTH = 32
 # The first character of a stored term, by the field that it comes from.
 NAME, TAG = "n", "t"
-# The database finds these names and tags by their own indexes, so they have no stored terms.
-_ONE_ASCII_WORD = re.compile(r"[a-zA-Z0-9]+", re.ASCII)
 _ASCII_WORDS = re.compile(r"[a-z0-9]+", re.ASCII)
 # Ranges of scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, Japanese and Chinese.
 _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x312F), (0x3190, 0x9FFF))
@@ -33,19 +31,9 @@ def words(text: str) -> list[str]:
     return ["".join(characters) for kind, characters in runs if kind]
 
 
-def is_one_ascii_word(name: str) -> bool:
-    """Return whether the index of names finds this name by each of its words, because it has only one."""
-    return bool(_ONE_ASCII_WORD.fullmatch(name))
-
-
-def terms(name: str, tag: str | None) -> set[str]:
-    """Return the terms to store for a pet."""
-    stored = (
-        set() if is_one_ascii_word(name) else {term_of_name(start) for word in words(name) for start in _starts(word)}
-    )
-    if tag and not tag.isascii():
-        stored.add(term_of_tag(tag))
-    return stored
+def terms_of_name(name: str) -> set[str]:
+    """Return the stored terms of a name."""
+    return {term_of_name(start) for word in words(name) for start in _starts(word)}
 
 
 def term_of_name(word: str) -> str:

@@ -1,37 +1,28 @@
 """The tables of the search index, and the triggers that record each pet whose search terms are not up to date.
 
 The triggers run at any write to the table of pets. They leave out pets whose name and tag need no terms
-(pets.search_terms), so such pets cost nothing. A migration creates all of this. To change it, add a migration with the
+(pets.search_index), so such pets cost nothing. A migration creates all of this. To change it, add a migration with the
 new statements.
 """
 
-
-def _needs_terms_on_sqlite(row: str) -> str:
-    return f"({row}.name GLOB '*[^a-zA-Z0-9]*' OR {row}.tag GLOB '*[^ -~]*')"
-
-
-def _needs_terms_on_postgresql(row: str) -> str:
-    # In the collation "C", ranges of characters do not depend on the language of the database.
-    return f"""({row}.name COLLATE "C" ~ '[^a-zA-Z0-9]' OR {row}.tag COLLATE "C" ~ '[^ -~]')"""
+# The condition that a row needs terms. In the collation "C", ranges of characters do not depend on the language of the
+# database.
+_SQLITE_NEEDS_TERMS = "({row}.name GLOB '*[^a-zA-Z0-9]*' OR {row}.tag GLOB '*[^ -~]*')"
+_POSTGRESQL_NEEDS_TERMS = """({row}.name COLLATE "C" ~ '[^a-zA-Z0-9]' OR {row}.tag COLLATE "C" ~ '[^ -~]')"""
 
 
-def _sqlite(event: str, condition: str, values: str) -> str:
-    return f"""
-    CREATE TRIGGER pets_search_{event.split()[0].lower()} AFTER {event} ON pets_pet WHEN {condition} BEGIN
-        INSERT INTO pets_unindexedpet (pet_id, old_name, old_tag) VALUES ({values});
-    END
-    """  # noqa: S608  # our own names
+def _triggers(statement: str, needs_terms: str, differs: str) -> list[str]:
+    """Return a trigger for each kind of write, with the condition and the operator of one type of database."""
+    new, old = needs_terms.format(row="NEW"), needs_terms.format(row="OLD")
+    changed = f"(NEW.name <> OLD.name OR NEW.tag {differs} OLD.tag) AND ({new} OR {old})"
+    return [
+        statement.format(name="insert", event="INSERT", condition=new, values="NEW.id, NULL, NULL"),
+        statement.format(name="delete", event="DELETE", condition=old, values="OLD.id, OLD.name, OLD.tag"),
+        statement.format(
+            name="update", event="UPDATE OF name, tag", condition=changed, values="NEW.id, OLD.name, OLD.tag"
+        ),
+    ]
 
-
-def _postgresql(event: str, condition: str) -> str:
-    return f"""
-    CREATE TRIGGER pets_search_{event.split()[0].lower()} AFTER {event} ON pets_pet
-    FOR EACH ROW WHEN ({condition}) EXECUTE FUNCTION pets_record_unindexed()
-    """
-
-
-_CHANGED_ON_SQLITE = "(NEW.name <> OLD.name OR NEW.tag IS NOT OLD.tag)"
-_CHANGED_ON_POSTGRESQL = "(NEW.name <> OLD.name OR NEW.tag IS DISTINCT FROM OLD.tag)"
 
 SQLITE_CREATE = [
     """
@@ -45,12 +36,14 @@ SQLITE_CREATE = [
         pet_id char(36) NOT NULL, old_name varchar(255), old_tag varchar(255)
     )
     """,
-    _sqlite("INSERT", _needs_terms_on_sqlite("NEW"), "NEW.id, NULL, NULL"),
-    _sqlite("DELETE", _needs_terms_on_sqlite("OLD"), "OLD.id, OLD.name, OLD.tag"),
-    _sqlite(
-        "UPDATE OF name, tag",
-        f"{_CHANGED_ON_SQLITE} AND ({_needs_terms_on_sqlite('NEW')} OR {_needs_terms_on_sqlite('OLD')})",
-        "NEW.id, OLD.name, OLD.tag",
+    *_triggers(
+        """
+    CREATE TRIGGER pets_search_{name} AFTER {event} ON pets_pet WHEN {condition} BEGIN
+        INSERT INTO pets_unindexedpet (pet_id, old_name, old_tag) VALUES ({values});
+    END
+    """,
+        _SQLITE_NEEDS_TERMS,
+        "IS NOT",
     ),
 ]
 _DROP_TABLES = ["DROP TABLE pets_searchterm", "DROP TABLE pets_unindexedpet"]
@@ -79,21 +72,19 @@ POSTGRESQL_CREATE = [
         RETURN NULL;
     END $$
     """,
-    _postgresql("INSERT", _needs_terms_on_postgresql("NEW")),
-    _postgresql("DELETE", _needs_terms_on_postgresql("OLD")),
-    _postgresql(
-        "UPDATE OF name, tag",
-        f"{_CHANGED_ON_POSTGRESQL} AND ({_needs_terms_on_postgresql('NEW')} OR {_needs_terms_on_postgresql('OLD')})",
+    *_triggers(
+        """
+    CREATE TRIGGER pets_search_{name} AFTER {event} ON pets_pet
+    FOR EACH ROW WHEN ({condition}) EXECUTE FUNCTION pets_record_unindexed()
+    """,
+        _POSTGRESQL_NEEDS_TERMS,
+        "IS DISTINCT FROM",
     ),
 ]
-POSTGRESQL_DROP = [
-    *(f"DROP TRIGGER pets_search_{event} ON pets_pet" for event in ("insert", "delete", "update")),
-    "DROP FUNCTION pets_record_unindexed()",
-    *_DROP_TABLES,
-]
+POSTGRESQL_DROP = ["DROP FUNCTION pets_record_unindexed() CASCADE", *_DROP_TABLES]  # with the triggers that call it
 # Records the pets that are older than the triggers, by the type of the database.
 _RECORD_ALL = "INSERT INTO pets_unindexedpet (pet_id) SELECT id FROM pets_pet WHERE "
 RECORD_ALL = {
-    "sqlite": _RECORD_ALL + _needs_terms_on_sqlite("pets_pet"),
-    "postgresql": _RECORD_ALL + _needs_terms_on_postgresql("pets_pet"),
+    "sqlite": _RECORD_ALL + _SQLITE_NEEDS_TERMS.format(row="pets_pet"),
+    "postgresql": _RECORD_ALL + _POSTGRESQL_NEEDS_TERMS.format(row="pets_pet"),
 }

@@ -19,7 +19,6 @@ from petservice.db.lookups import Among
 _MAX_DELETED = 200
 # The fields that a pet has in the trash as well.
 _FIELDS = [field.attname for field in Pet._meta.concrete_fields]
-_OWN_FIELDS = ["deleted_at", "deleted_by"]
 
 
 def move(pets: Sequence[Pet], *, deleted_by: str, now: datetime) -> None:
@@ -31,7 +30,7 @@ def move(pets: Sequence[Pet], *, deleted_by: str, now: datetime) -> None:
         (TrashedPet(**_values(pet), deleted_at=now, deleted_by=deleted_by) for pet in pets),
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=[name for name in _FIELDS if name != "id"] + _OWN_FIELDS,
+        update_fields=[*(name for name in _FIELDS if name != "id"), "deleted_at", "deleted_by"],
     )
     Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
 

@@ -22,9 +22,6 @@ _MAX_DELETED = 1000
 # Number of expired change sets that one change looks at.
 _MAX_SETS = 20
 
-# Maximum length of the stored summary, in characters. The history has the complete values.
-MAX_SUMMARY = 1000
-
 Values = dict[str, str | None]
 
 
@@ -38,11 +35,6 @@ class Change(NamedTuple):
 
 class NotUndoableError(Exception):
     """The change is undone already, or too old, or does not exist."""
-
-
-def addition(pet: Pet) -> Change:
-    """Return the change that adds a pet."""
-    return Change(pet.pk, None, {name: getattr(pet, name) for name in EDITABLE})
 
 
 def deletion(pet: Pet) -> Change:
@@ -66,7 +58,7 @@ def record(
     now = now or timezone.now()
     change_set = ChangeSet.objects.create(
         kind=kind,
-        summary=summary[:MAX_SUMMARY],
+        summary=summary[: ChangeSet._meta.get_field("summary").max_length],  # the history has the complete values
         count=len(changes),
         owner_id=owner_id,
         permissions=permissions,
@@ -98,13 +90,6 @@ def _delete_expired(now: datetime, beyond: int) -> None:
         ChangeSet.objects.filter(pk=pk).delete()
 
 
-class LeftAlone(NamedTuple):
-    """A pet that an undo leaves as it is, and the reason, which follows “because it”."""
-
-    name: str
-    reason: str
-
-
 @dataclass
 class Undoing:
     """The pets that an undo changes, removes and puts back, and those that it leaves alone."""
@@ -112,7 +97,7 @@ class Undoing:
     changed: list[tuple[Pet, Values]] = field(default_factory=list)  # with their values before the change
     added: list[Pet] = field(default_factory=list)
     deleted: list[TrashedPet] = field(default_factory=list)
-    left_alone: list[LeftAlone] = field(default_factory=list)
+    left_alone: list[tuple[str, str]] = field(default_factory=list)  # names, and reasons that follow “because it”
 
     @property
     def count(self) -> int:
@@ -147,11 +132,11 @@ def _undo_deletion(
 ) -> None:
     name = str((change.before or {}).get("name"))
     if pet is not None:
-        undoing.left_alone.append(LeftAlone(name, "exists again"))
+        undoing.left_alone.append((name, "exists again"))
     elif trashed is None:
-        undoing.left_alone.append(LeftAlone(name, "is not in the trash any more"))
+        undoing.left_alone.append((name, "is not in the trash any more"))
     elif trashed.deleted_at != change_set.created_at:
-        undoing.left_alone.append(LeftAlone(name, "was put back and deleted again since"))
+        undoing.left_alone.append((name, "was put back and deleted again since"))
     else:
         undoing.deleted.append(trashed)
 
@@ -159,9 +144,9 @@ def _undo_deletion(
 def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: TrashedPet | None) -> None:
     if pet is None:
         name = trashed.name if trashed else after.get("name") or change.pet_id
-        undoing.left_alone.append(LeftAlone(name, "was deleted since"))
+        undoing.left_alone.append((name, "was deleted since"))
     elif any(getattr(pet, name) != value for name, value in after.items()):
-        undoing.left_alone.append(LeftAlone(pet.name, "was changed since"))
+        undoing.left_alone.append((pet.name, "was changed since"))
     elif change.before is None:
         undoing.added.append(pet)
     else:

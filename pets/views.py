@@ -15,7 +15,6 @@ from pets.models import Pet
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import RequestError
 from petservice.api.pagination import Page, page_headers
-from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.authentication import Client
@@ -56,10 +55,8 @@ class PetViewSet(APIViewSet):
                 pet, is_new = services.create_pet(**fields), True
             else:
                 pet, is_new = _create_once(client.id, idempotency_key, fields)
-        headers = {"Location": f"{absolute_url(request)}/{pet.id}"}
-        if not is_new:
-            headers["Idempotency-Replayed"] = "true"
-        return self.respond(_shown(_shown_fields(pet)), status=201, headers=headers)
+        headers = {} if is_new else {"Idempotency-Replayed": "true"}
+        return self.respond_created(_shown(_shown_fields(pet)), headers)
 
     # The OpenAPI document takes the name of the parameter from here: petId.
     def retrieve(self, request: Request, petId: str) -> HttpResponse:  # noqa: N803

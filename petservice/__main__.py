@@ -19,14 +19,14 @@ def main() -> None:
     try:
         from django.core.management import execute_from_command_line
 
-        from petservice.db.waiting import unlimited
+        from petservice.db.waiting import time_limit
     except ImportError:
         sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
     program, *arguments = sys.argv
     if arguments == ["--version"]:  # Django would print its own
         sys.stdout.write(f"petservice {__version__}\n")
         return
-    unlimited.set(True)  # management commands have no statement timeout; `serve` resets this for its requests
+    time_limit.set(None)  # management commands have no time limit; `serve` sets that of its requests
     # Django takes the name of this file for its own.
     execute_from_command_line(["petservice" if program == __file__ else program, *arguments])
 

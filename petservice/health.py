@@ -16,6 +16,7 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.waiting import time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ def is_stopping() -> bool:
 _INTERVAL = 1.0
 # Maximum age in seconds of a result that is returned while the next check runs.
 _MAX_AGE = 2.0
+# Seconds that a check waits for the response to a statement.
+_TIMEOUT = 5.0
 _STOPPING = "The service is about to stop."
 _NO_ANSWER = "The database does not answer."
 
@@ -116,10 +119,13 @@ readiness = Readiness()
 
 
 def _obstacle() -> str:
+    limited = time_limit.set(_TIMEOUT)
     try:
         missing = missing_migrations()
     except DatabaseError:
         return _NO_ANSWER
+    finally:
+        time_limit.reset(limited)
     return pending_migrations_message(missing) if missing else ""
 
 

@@ -1,6 +1,11 @@
-"""The service's middleware: request ids, the error envelope, time zone, HTTPS and host checks, pending migrations."""
+"""The service's middleware: request ids, the error envelope, time zone, HTTPS and host checks, pending migrations.
+
+The server calls some of its functions for requests that do not reach the middleware.
+"""
 
 import logging
+import os
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -14,7 +19,6 @@ from django.utils import timezone
 from petservice import paths
 from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
-from petservice.api.responses import REQUEST_ID, request_id_of, with_standard_headers
 from petservice.apikeys import keys
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.monitoring.logs import request_id as logged_request_id
@@ -23,7 +27,39 @@ logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
+# The key of the request id in a request's META.
+REQUEST_ID = "petservice.request_id"
+
+_REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _KNOWN_HOSTS = 100
+
+
+def request_id_of(meta: dict[str, Any]) -> str:
+    """Return the id of the request with this META: the client's own id if it is valid, or else a new one."""
+    request_id: str | None = meta.get(REQUEST_ID)
+    if request_id is None:
+        sent = meta.get("HTTP_X_REQUEST_ID", "")
+        request_id = meta[REQUEST_ID] = sent if _REQUEST_ID_FORM.fullmatch(sent) else _new_request_id()
+    return request_id
+
+
+def _new_request_id() -> str:
+    """Return a new random request id."""
+    return os.urandom(16).hex()
+
+
+def with_standard_headers(response: HttpResponse, request_id: str) -> HttpResponse:
+    """Add the headers that every response of the API and of the server has, and return the response."""
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["X-Request-ID"] = request_id
+    response.headers.setdefault("Content-Length", str(len(response.content)))
+    return response
+
+
+def error_response_for(status: int, request_id: str = "") -> HttpResponse:
+    """Return the complete error response for a status, for a request that did not reach Django."""
+    return with_standard_headers(standard_error_response(status), request_id or _new_request_id())
 
 
 def _is_page(request: HttpRequest) -> bool:

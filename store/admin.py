@@ -3,13 +3,10 @@
 import re
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.utils.decorators import method_decorator
-from django.views.decorators.csrf import csrf_protect
 
-from pets.admin.changelist import count_of_pets
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages
 from pets.admin.selection import Selection, from_text
@@ -48,7 +45,6 @@ class InventoryItemAdmin(PetPages):
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
         return super().get_changelist_form(request, **{"form": StatusForm} | kwargs)
 
-    @method_decorator(csrf_protect)
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if request.method == "POST" and "_save" in request.POST:
             if not self.has_change_permission(request):
@@ -59,10 +55,7 @@ class InventoryItemAdmin(PetPages):
 
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
-        wanted, selection = _chosen(request.POST)
-        changed = self.change_field(request, "status", wanted, selection, "Statuses of {} changed.".format)
-        if changed:
-            self.message_user(request, f"{count_of_pets(len(changed))} changed.", messages.SUCCESS)
+        self.change_field(request, "status", *_chosen(request.POST), "Statuses of {} changed.".format)
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:

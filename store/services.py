@@ -27,8 +27,7 @@ def reconcile_inventory() -> tuple[Counts, Counts]:
     """
     backend().lock_out_writers([Pet._meta.db_table])  # no pet may change between the count and the correction
     stored = inventory_counts()
-    counted = dict.fromkeys(Pet.Status.values, 0)
-    counted.update(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
+    counted = _ZERO | dict(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
     if stored != counted:
         InventoryCounter.objects.all().delete()
         InventoryCounter.objects.bulk_create(

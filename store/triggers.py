@@ -71,26 +71,21 @@ POSTGRESQL_CREATE = [
         RETURN NULL;
     END $$
     """,
-    """
-    CREATE TRIGGER store_count_insert AFTER INSERT ON pets_pet
-    REFERENCING NEW TABLE AS new_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
-    """,
-    """
-    CREATE TRIGGER store_count_delete AFTER DELETE ON pets_pet
-    REFERENCING OLD TABLE AS old_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
-    """,
-    """
-    CREATE TRIGGER store_count_update AFTER UPDATE ON pets_pet
-    REFERENCING OLD TABLE AS old_pets NEW TABLE AS new_pets FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
-    """,
-    """
-    CREATE TRIGGER store_count_truncate AFTER TRUNCATE ON pets_pet
-    FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
-    """,
+    *(
+        f"""
+        CREATE TRIGGER store_count_{event.lower()} AFTER {event} ON pets_pet {tables}
+        FOR EACH STATEMENT EXECUTE FUNCTION store_count_pets()
+        """
+        for event, tables in {
+            "INSERT": "REFERENCING NEW TABLE AS new_pets",
+            "DELETE": "REFERENCING OLD TABLE AS old_pets",
+            "UPDATE": "REFERENCING OLD TABLE AS old_pets NEW TABLE AS new_pets",
+            "TRUNCATE": "",
+        }.items()
+    ),
 ]
 POSTGRESQL_DROP = [
-    *(f"DROP TRIGGER store_count_{event} ON pets_pet" for event in ("insert", "delete", "update", "truncate")),
-    "DROP FUNCTION store_count_pets()",
+    "DROP FUNCTION store_count_pets() CASCADE",  # with the triggers that call it
     "DROP FUNCTION store_add_to_counter(varchar, bigint)",
 ]
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -41,12 +41,8 @@ class BulkActions(BulkChanges):
         def summary(pets: str) -> str:
             return f"{pets} marked as {status.label.lower()}."
 
-        changed = self.change_field(request, "status", dict.fromkeys(selection, status.value), selection, summary)
-        if changed:
-            self.message_user(request, summary(count_of_pets(len(changed))), messages.SUCCESS)
-        else:
-            message = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
-            self.message_user(request, message, messages.INFO)
+        nothing = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
+        self.change_field(request, "status", dict.fromkeys(selection, status.value), selection, summary, nothing)
         return None
 
     def _ask_to_mark(self, request: HttpRequest, selection: Selection, status: Pet.Status) -> HttpResponse:

@@ -34,21 +34,26 @@ class BulkChanges(ConfirmedActions, UndoableChanges):
         wanted: Mapping[str, str | None],
         selection: Selection,
         summary: Callable[[str], str],
-    ) -> list[Pet]:
-        """Set a field by pet id in one transaction with the history, and return the pets that changed.
+        nothing_changed: str = "",
+    ) -> None:
+        """Set a field by pet id in one transaction with the history, and tell the user how many pets changed.
 
         Pets whose field differs from that of the selection stay as they are, and the user gets a warning. `summary`
-        makes a sentence of the number of pets.
+        makes a sentence of the number of pets. `nothing_changed` is the message if no pet changes.
         """
         with transaction.atomic():
             comparison = selections.compare(selection, [field], wanted, lock=True)
             changed = [
                 pet for pet in comparison.unchanged if pet.pk in wanted and getattr(pet, field) != wanted[pet.pk]
             ]
+            done = summary(count_of_pets(len(changed)))
             if changed:
-                self._change(request, field, wanted, changed, summary(count_of_pets(len(changed))))
+                self._change(request, field, wanted, changed, done)
         self.warn(request, comparison, "changed")
-        return changed
+        if changed:
+            self.message_user(request, done, messages.SUCCESS)
+        elif nothing_changed:
+            self.message_user(request, nothing_changed, messages.INFO)
 
     def _change(
         self, request: HttpRequest, field: str, wanted: Mapping[str, str | None], pets: list[Pet], summary: str

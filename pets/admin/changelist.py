@@ -3,22 +3,22 @@
 from datetime import timedelta
 from typing import Any, cast
 
-from django import forms
+from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList, ChangeListSearchForm
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
 from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
 from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.search import Found, search
+from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
 from petservice.db.lookups import Among
 
 
@@ -27,45 +27,40 @@ def count_of_pets(number: int) -> str:
     return "1 pet" if number == 1 else f"{number:,} pets"
 
 
-class StrippedSearchForm(ChangeListSearchForm):
-    """A search form that removes white space around the text, because pasted ids and names often have some."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields[SEARCH_VAR] = forms.CharField(required=False)
-
-
 class OrderedChangeList(ChangeList):
     """A list in the order of the admin class, which has an index, and not in that of the URL."""
-
-    search_form_class = StrippedSearchForm
 
     @property
     def can_select_all(self) -> bool:
         """Return whether an action accepts all pets of the list."""
         return not isinstance(self.result_count, MoreThan)
 
-    @property
-    def max_selected(self) -> str:
-        """Return the maximum number of pets that an action accepts, for a text."""
-        return f"{MAX_COUNTED:,}"
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        self.query = self.query.strip()  # pasted ids and names often have white space around them
+        return super().get_queryset(request, exclude_parameters)
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
 
+class OrderedList(admin.ModelAdmin):
+    """A mixin of pages whose list has the order of the admin class and counts a limited number of rows."""
+
+    paginator = BoundedPaginator
+    show_full_result_count = False
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
+        return OrderedChangeList
+
+
 class PetChangeList(OrderedChangeList):
     """A list of pets that searches, filters and sorts with the indexes, and shows the filters above the list."""
-
-    found: Found | None = None
-    # The ids of all pets of the list, if they are known.
-    ids: list[str] | None = None
-    is_complete = True
 
     def get_filters(self, request: HttpRequest) -> Any:
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
+        self.filter_params = {name: values for name, values in self.filter_params.items() if any(values)}
         self.filter_form = FilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
@@ -119,8 +114,8 @@ class PetChangeList(OrderedChangeList):
                 f"check only {MAX_COUNTED:,} pets of the search. Type more, or add a narrower filter."
             )
         return (
-            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the "
-            f"{MAX_COUNTED:,} {self.order.in_words} pets. Search, or add a narrower filter."
+            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the first "
+            f"{MAX_COUNTED:,} pets ({self.order.title}). Search, or add a narrower filter."
         )
 
     @property
@@ -136,17 +131,12 @@ class PetChangeList(OrderedChangeList):
     @property
     def without_search(self) -> str:
         """Return the URL of the list without the search, or an empty text if there is none."""
-        return self._url_without(SEARCH_VAR) if self.query else ""
+        return self.get_query_string({SEARCH_VAR: None}) if self.query else ""
 
     @property
     def without_filters(self) -> str:
         """Return the URL of the list without the filters, or an empty text if there are none."""
-        return self._url_without(*PARAMETERS) if self.conditions else ""
-
-    def _url_without(self, *names: str) -> str:
-        query = QueryDict(mutable=True)
-        query.update({name: value for name, value in self.params.items() if value and name not in names})
-        return f"?{query.urlencode()}"
+        return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.conditions else ""
 
     def active_filters(self) -> list[tuple[str, dict[str, str], Condition]]:
         """Return each filter in use: in words, its parameters and its condition."""

@@ -20,16 +20,10 @@ from pets.models import ChangeSet, Pet
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
-# The field of the page that deletes one pet, with the values that it showed.
-_SHOWN = "shown"
 
 
 class _StaleError(Exception):
-    """The pet has changed since the page was shown."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        super().__init__()
-        self.comparison = comparison
+    """The pet has changed since the page was shown, as a comparison says."""
 
 
 class Deletions(BulkChanges):
@@ -50,7 +44,7 @@ class Deletions(BulkChanges):
             return None
         return self.confirmation(
             request,
-            {pet.pk: selections.shown_pet(pet) for pet in pets},
+            {pet.pk: selections.shown(pet) for pet in pets},
             action="delete_selected",
             title="Delete pets",
             question=f"Delete {count_of_pets(len(pets))}? Deleted pets stay in the trash for 30 days.",
@@ -85,7 +79,7 @@ class Deletions(BulkChanges):
     # The page that deletes one pet.
 
     def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        values = selections.as_text(selections.shown_pet(context["object"]))
+        values = selections.as_text(selections.shown(context["object"]))
         response: HttpResponse = super().render_delete_form(request, context | {"shown": values})
         return response
 
@@ -93,13 +87,13 @@ class Deletions(BulkChanges):
         try:
             return super().delete_view(request, object_id, extra_context)
         except _StaleError as error:
-            self.warn(request, error.comparison, "deleted")
+            self.warn(request, error.args[0], "deleted")
             self.message_user(request, "Check the pet, and then confirm again.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
 
     def delete_model(self, request: HttpRequest, obj: Pet) -> None:
         """Move the pet into the trash, or raise an exception if the page showed other values."""
-        shown = selections.from_text(request.POST.get(_SHOWN, ""))
+        shown = selections.from_text(request.POST.get("shown", ""))
         changed = selections.differences(obj, shown)
         if changed:
             raise _StaleError(Comparison(EDITABLE, [], {obj: changed}, 0))

@@ -25,23 +25,13 @@ class TagInput(AdminTextInputWidget):
 
 
 class PetForm(MergingForm):
-    """A form of a pet's texts and status that merges the user's changes with those of others.
-
-    Texts keep their white space, because a form that strips it would change a client's text when staff edit another
-    field.
-    """
+    """A form of a pet's texts and status that merges the user's changes with those of others."""
 
     class Meta:
         model = Pet
         fields = EDITABLE
         widgets = {"tag": TagInput}
         labels = {"id": "ID"}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            if isinstance(field, forms.CharField):
-                field.strip = False
 
     @property
     def kept_changes(self) -> str:

@@ -52,12 +52,12 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
+_ALREADY_IMPORTED = (
+    "the same file was imported after you opened the preview. Confirm the new preview only if you want to import it "
+    "again."
+)
 # All columns except the creator, which may contain the prefix of an API key.
 EXPORTED = COLUMNS[:-1]
-
-
-class _ImportedMeanwhileError(Exception):
-    """The error that the same file was imported after the preview."""
 
 
 class UploadForm(forms.Form):
@@ -166,26 +166,15 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
                 is_first, _ = Upload.objects.filter(pk=upload.pk).delete()
                 if is_first and ImportedFile.last(digest, since=upload.created_at):
-                    raise _ImportedMeanwhileError
+                    raise StaleError(_ALREADY_IMPORTED)
                 if not is_first:
                     return self._back_to_the_list(request, None)
                 done = import_diff.apply(lines, digest=upload.digest, user_id=request.user.pk)
                 self.record_import(request, done.changes)
                 count = sum(change.kind != "skip" for change in done.changes)
                 ImportedFile.objects.create(digest=digest, imported_by=request.user.get_username(), count=count)
-        except _ImportedMeanwhileError:
-            messages.warning(
-                request,
-                "Nothing was imported, because the same file was imported after you opened the preview. Confirm the "
-                "new preview only if you want to import it again.",
-            )
-            return self._preview(request, upload, lines)
-        except StaleError:
-            messages.warning(
-                request,
-                "Nothing was imported, because some of these pets were changed after the preview. Check the new "
-                "preview and confirm again.",
-            )
+        except StaleError as error:
+            messages.warning(request, f"Nothing was imported, because {error}")
             return self._preview(request, upload, lines)
         return self._back_to_the_list(request, done)
 

@@ -36,24 +36,21 @@ class Condition(NamedTuple):
 _ALL = Condition((Q(),))
 
 
-class Narrowed(NamedTuple):
-    """The pets of a list: a queryset, their ids in order if they are known, and whether these are all that fit."""
+def narrow(
+    queryset: QuerySet[Any], conditions: Sequence[Condition], found: Found | None, order: Order
+) -> tuple[QuerySet[Any], list[str] | None, bool]:
+    """Apply the conditions, the result of a search and the order to a queryset of all pets.
 
-    queryset: QuerySet[Any]
-    ids: list[str] | None
-    is_complete: bool
-
-
-def narrow(queryset: QuerySet[Any], conditions: Sequence[Condition], found: Found | None, order: Order) -> Narrowed:
-    """Apply the conditions, the result of a search and the order to a queryset of all pets."""
+    Returns the queryset of the list, its ids in order if they are known, and whether these are all that fit.
+    """
     if found is None and _is_indexed(conditions, order):
         queryset = queryset.filter(*(each.any for each in conditions))
         null_columns = [each.null_column for each in conditions if each.null_column is not None]
-        return Narrowed(queryset.order_by(*order.after(null_columns)), None, True)
+        return queryset.order_by(*order.after(null_columns)), None, True
     candidates, is_complete = _candidates(conditions, found, order)
     fitting = queryset.filter(Among("pk", candidates), *(_without_index(each.any) for each in conditions))
     ids = list(fitting.order_by(*order.sorted).values_list(IDText("pk"), flat=True)) if candidates else []
-    return Narrowed(queryset.filter(Among("pk", ids)).order_by(*order.sorted), ids, is_complete)
+    return queryset.filter(Among("pk", ids)).order_by(*order.sorted), ids, is_complete
 
 
 def _without_index(condition: Q) -> Exact:

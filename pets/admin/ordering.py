@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from pets.case_insensitive import CaseInsensitive
 
-BY_NAME = (CaseInsensitive("name").asc(), "pk")
 # The columns of the indexes, by the field of the list's column.
 _INDEXED: dict[str, tuple[Any, ...]] = {
-    "name": (CaseInsensitive("name"), "id"),
-    "status": ("status", "created_at", "id"),
-    "created_at": ("created_at", "id"),
+    "name": (CaseInsensitive("name"), F("id")),
+    "status": (F("status"), F("created_at"), F("id")),
+    "created_at": (F("created_at"), F("id")),
 }
 
 
@@ -39,17 +39,10 @@ class Order(NamedTuple):
         return self._directed([expression, *others])
 
     @property
-    def in_words(self) -> str:
-        """Return the order as a part of a sentence."""
-        if self.field == "created_at":
-            return "newest" if self.is_descending else "oldest"
-        return f"first, by {self.field}{' in reverse' if self.is_descending else ''},"
-
-    @property
     def title(self) -> str:
         """Return the order as a note on a list."""
         if self.field == "created_at":
-            return f"{self.in_words} first"
+            return "newest first" if self.is_descending else "oldest first"
         return f"by {self.field}{' in reverse' if self.is_descending else ''}"
 
     @property
@@ -58,13 +51,7 @@ class Order(NamedTuple):
         return f"{'-' if self.is_descending else ''}{self.field}"
 
     def _directed(self, columns: Iterable[Any]) -> list[Any]:
-        return [_directed(column, self.is_descending) for column in columns]
-
-
-def _directed(column: Any, is_descending: bool) -> Any:
-    if isinstance(column, str):
-        return f"-{column}" if is_descending else column
-    return column.desc() if is_descending else column.asc()
+        return [column.desc() if self.is_descending else column.asc() for column in columns]
 
 
 NEWEST_FIRST = Order("created_at", is_descending=True)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import CharField
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import creator, history, undo
 from pets.admin.bulk_actions import BulkActions
-from pets.admin.changelist import PetChangeList
+from pets.admin.changelist import OrderedList, PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
 from pets.admin.forms import PetForm
@@ -23,24 +23,22 @@ from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
-from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
 
 
-class PetPages(SavedFilters, PetHistory, BulkActions):
+class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
     """
 
     form = PetForm
+    # A form that strips white space would change a client's text when staff edit another field.
+    formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
     readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, created_by_api, "history")
-    search_fields = ("name",)  # shows the search box; PetChangeList searches
     search_help_text = "A full ID, the start of any word of a name, or the start of a tag."
-    paginator = BoundedPaginator
-    show_full_result_count = False
     sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
 
@@ -52,12 +50,6 @@ class PetPages(SavedFilters, PetHistory, BulkActions):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Return the queryset as it is, because the list searches and filters together (pets.admin.changelist)."""
-        return queryset, False
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)

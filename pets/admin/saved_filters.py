@@ -100,8 +100,7 @@ class SavedFilters(admin.ModelAdmin):
         """Remove a saved filter of the user."""
         if refusal := self._refusal(request):
             return refusal
-        pk = request.POST.get("filter", "")
-        saved = _filters_of(request).filter(pk=pk).first() if pk.isascii() and pk.isdigit() and len(pk) < 19 else None
+        saved = next((one for one in _filters_of(request) if str(one.pk) == request.POST.get("filter")), None)
         if saved is None:
             self.message_user(request, "This filter is removed already.", messages.INFO)
         else:

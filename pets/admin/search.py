@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, Q
 
 from pets import search_index
-from pets.admin.ordering import BY_NAME
+from pets.admin.ordering import FIRST_NAME_FIRST
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.models import Pet
 from pets.search_index import Recorded
@@ -28,7 +28,6 @@ class Found(NamedTuple):
 
 def search(text: str) -> Found:
     """Return the pets with this id, with a tag that begins with the text, or with all of its words in the name."""
-    text = text.strip()
     if is_id(text.lower()) and Pet.objects.filter(pk=text.lower()).exists():
         return Found([text.lower()], True)
     recorded = Recorded()
@@ -61,7 +60,7 @@ def _with_word(word: str, recorded: Recorded) -> Found:
 
 def _beginning(text: str) -> Found:
     """Return the pets whose names begin with the text."""
-    return _first(starts_with("name", text), BY_NAME)
+    return _first(starts_with("name", text), FIRST_NAME_FIRST.indexed)
 
 
 def _tagged(text: str, recorded: Recorded) -> Found:

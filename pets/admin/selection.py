@@ -35,14 +35,9 @@ Selection = dict[str, Shown]
 _FIELDS = tuple(reversed(EDITABLE))
 
 
-def shown(values: Mapping[str, str | None]) -> Shown:
-    """Return the values of a pet as a list sends them."""
-    return {name: _token(name, values[name]) for name in _FIELDS}
-
-
-def shown_pet(pet: Pet) -> Shown:
-    """Return the present values of a pet as a list sends them."""
-    return shown({name: getattr(pet, name) for name in _FIELDS})
+def shown(pet: Any) -> Shown:
+    """Return the present values of a pet, or of a row of the table, as a list sends them."""
+    return {name: _token(name, getattr(pet, name)) for name in _FIELDS}
 
 
 def _token(name: str, value: str | None) -> str:
@@ -66,7 +61,7 @@ def from_text(text: str) -> Shown:
 
 def shown_values(pet: Pet) -> SafeString:
     """Return the hidden field with the values that the list shows for a pet."""
-    return format_html('<input type="hidden" name="{}{}" value="{}">', _SHOWN, pet.pk, as_text(shown_pet(pet)))
+    return format_html('<input type="hidden" name="{}{}" value="{}">', _SHOWN, pet.pk, as_text(shown(pet)))
 
 
 def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
@@ -76,7 +71,8 @@ def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
     """
     post = request.POST
     if post.get(FIELD):
-        return _checked(dict(_pair(text) for text in post[FIELD].split()))
+        pairs = (text.partition(":") for text in post[FIELD].split())
+        return _checked({pk: from_text(values) for pk, _, values in pairs})
     listed = {name.removeprefix(_SHOWN): from_text(str(text)) for name, text in post.items() if name.startswith(_SHOWN)}
     if post.get("select_across", "0") not in ("", "0"):
         return _checked(of_queryset(queryset) | listed)
@@ -85,18 +81,13 @@ def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
 
 def of_queryset(queryset: QuerySet[Any]) -> Selection:
     """Return the pets of a queryset with their present values, at most one more than MAX_COUNTED."""
-    rows = queryset.values("pk", *EDITABLE)[: MAX_COUNTED + 1]
-    return {str(row["pk"]): shown(row) for row in rows}
+    rows = queryset.values_list("pk", *EDITABLE, named=True)[: MAX_COUNTED + 1]
+    return {row.pk: shown(row) for row in rows}
 
 
 def as_field(selection: Selection) -> str:
     """Return the value of the field that holds the selection on a confirmation page."""
     return " ".join(f"{pk}:{as_text(values)}" for pk, values in selection.items())
-
-
-def _pair(text: str) -> tuple[str, Shown]:
-    pk, _, values = text.partition(":")
-    return pk, from_text(values)
 
 
 def _checked(selection: Selection) -> Selection:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -75,23 +75,23 @@ class TagActions(BulkChanges):
         return self._rename(request, selection, form)
 
     def _rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse | None:
-        old, new = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"]
+        old, new, chosen = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"], selection
         if form.cleaned_data["all_pets"]:
             all_pets = selections.of_queryset(Pet.objects.filter(has_tag(old).any))
             if len(all_pets) > bounded_paginator.MAX_COUNTED:
                 form.add_error("all_pets", _TOO_MANY.format(count_of_pets(bounded_paginator.MAX_COUNTED)))
-                return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
+                return self._ask_to_rename(request, selection, form)
             if len(all_pets) > MAX_UNCONFIRMED:
                 pets, hidden = count_of_pets(len(all_pets)), {"old_tag": old, "new_tag": new}
                 question = f"Change the tag of {pets} from {quoted(old)} to {quoted(new)}?"
                 page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
                 return self._ask(request, all_pets, "rename_tag", "Rename tag", **page)
-            selection = all_pets
-        having = [pk for pk, tag in _tags(selection).items() if tag and tag.casefold() == old.casefold()]
+            chosen = all_pets
+        having = [pk for pk, tag in _tags(chosen).items() if tag and tag.casefold() == old.casefold()]
         if not having:
             form.add_error("old_tag", "None of these pets has this tag.")
-            return self._ask_to_rename(request, selections.read(request, Pet.objects.none()), form)
-        return self._give(request, selection, dict.fromkeys(having, new))
+            return self._ask_to_rename(request, selection, form)
+        return self._give(request, chosen, dict.fromkeys(having, new))
 
     def _ask_to_rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse:
         question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
@@ -103,7 +103,7 @@ class TagActions(BulkChanges):
         """Remove the tags of the selected pets, after a confirmation if there are many."""
         if (selection := self.selected(request, queryset)) is None:
             return None
-        untagged = selections.shown({"name": None, "tag": None, "status": None})["tag"]
+        untagged = selections.shown(Pet())["tag"]
         count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
         if count <= MAX_UNCONFIRMED or "post" in request.POST:
             return self._give(request, selection, dict.fromkeys(selection))
@@ -120,13 +120,9 @@ class TagActions(BulkChanges):
         def summary(pets: str) -> str:
             return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
 
-        changed = self.change_field(request, "tag", wanted, selection, summary)
-        if changed:
-            self.message_user(request, summary(count_of_pets(len(changed))), messages.SUCCESS)
-        else:
-            have = f"have the tag {quoted(new)}" if new else "have no tag"
-            message = f"Nothing was changed: these pets {have} already, or someone else changed them."
-            self.message_user(request, message, messages.INFO)
+        have = f"have the tag {quoted(new)}" if new else "have no tag"
+        nothing = f"Nothing was changed: these pets {have} already, or someone else changed them."
+        self.change_field(request, "tag", wanted, selection, summary, nothing)
         return None
 
     def _ask(self, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any) -> HttpResponse:

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 
 from pets import history, trash
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
-from pets.admin.changelist import OrderedChangeList, count_of_pets
+from pets.admin.changelist import OrderedList, count_of_pets
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
@@ -22,7 +22,7 @@ from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
 from pets.case_insensitive import CaseInsensitive, starts_with
 from pets.models import Pet, TrashedPet
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
@@ -34,7 +34,7 @@ _MAX_ENTRIES = 100
 
 
 @admin.register(TrashedPet)
-class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
+class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory, OrderedList):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
     list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
@@ -45,13 +45,8 @@ class TrashAdmin(ReadOnlyPages, ConfirmedActions, PetHistory):
     actions = ("put_back_selected", "delete_for_good")
     change_form_template = "admin/pets/trashedpet/page.html"
     rows_name = "deleted pets"
-    paginator = BoundedPaginator
-    show_full_result_count = False
     sortable_by = ()
     list_per_page = 50
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
-        return OrderedChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
         return TrashedPet.unexpired()

@@ -12,10 +12,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import undo
-from pets.admin.changelist import OrderedChangeList, count_of_pets
+from pets.admin.changelist import OrderedList, count_of_pets
 from pets.admin.selection import named
 from pets.models import ChangeSet, Pet
-from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
@@ -36,7 +35,7 @@ _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", 
 
 
 @admin.register(ChangeSet)
-class UndoAdmin(ReadOnlyPages):
+class UndoAdmin(ReadOnlyPages, OrderedList):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
     list_display = ("created_at", "made_by", "summary", "count", "undo_link")
@@ -45,11 +44,6 @@ class UndoAdmin(ReadOnlyPages):
     ordering = ("-created_at", "-pk")
     sortable_by = ()
     actions = None
-    paginator = BoundedPaginator
-    show_full_result_count = False
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[OrderedChangeList]:
-        return OrderedChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeSet]:
         """Return the changes that the user can undo now."""
@@ -99,10 +93,6 @@ class UndoAdmin(ReadOnlyPages):
             "can_undo": undoing.count > 0,
         }
         return TemplateResponse(request, "admin/pets/changeset/undo.html", context)
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the page of the change, because a change has no history of its own."""
-        return self.change_view(request, object_id)
 
     def _undo(self, request: HttpRequest, change_set: ChangeSet) -> HttpResponse:
         try:

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 
 from pets import undo
 from pets.admin.changelist import count_of_pets
+from pets.fields import EDITABLE
 from pets.files.import_diff import RowChange
 from pets.models import ChangeSet, Pet
 from petservice.audit.models import AuditEntry
@@ -78,6 +79,6 @@ class UndoableChanges(admin.ModelAdmin):
 
 def _imported(row: RowChange) -> undo.Change:
     if row.before is None:
-        return undo.addition(row.after)
+        return undo.Change(row.after.pk, None, {name: getattr(row.after, name) for name in EDITABLE})
     before, after = ({name: getattr(pet, name) for name in row.changed_fields} for pet in (row.before, row.after))
     return undo.Change(row.after.pk, before, after)

@@ -2,8 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from tempfile import TemporaryFile
-from typing import Self
 
 import orjson
 from django.db import connection
@@ -20,23 +20,17 @@ BATCH = 1000
 LineError = tuple[int, str]
 
 
-class CheckedRows:
+class CheckedRows(ExitStack):
     """A temporary file of checked rows with their line numbers; each id occurs once."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.count = 0
         self.count_without_id = 0
-        self._file = TemporaryFile()  # noqa: SIM115  # closed by __exit__
+        self._file = self.enter_context(TemporaryFile())  # noqa: SIM115  # closed with the instance
         # SQLite creates a temporary database for an empty name, so the set of ids may exceed the memory.
-        self._ids = sqlite3.connect("")
+        self._ids = self.enter_context(closing(sqlite3.connect("")))
         self._ids.execute("CREATE TABLE lines (id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._file.close()
-        self._ids.close()
 
     def add(self, lines: Sequence[Line]) -> list[LineError]:
         """Store the rows without errors, and return the errors of the other rows and of repeated ids."""

@@ -15,9 +15,11 @@ from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import Line, Row
 from pets.models import Pet
 
+_CHANGED = "some of these pets were changed after the preview. Check the new preview and confirm again."
+
 
 class StaleError(Exception):
-    """The pets have changed since the preview."""
+    """The error that a preview is out of date. Its text is the reason, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,13 @@ def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
     """
     current = preview(lines, lock=True)
     if current.digest != digest:
-        raise StaleError
+        raise StaleError(_CHANGED)
     new = [change for change in current.changes if change.before is None]
     changed = [change for change in current.changes if change.before and change.changed_fields]
     try:
         Pet.objects.bulk_create(change.after for change in new)
     except IntegrityError:  # a pet that another writer created after the preview, so that it could not be locked
-        raise StaleError from None
+        raise StaleError(_CHANGED) from None
     # Few statements, because other writers on SQLite wait until the transaction ends.
     after = (change.after for change in changed)
     Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)

@@ -115,15 +115,13 @@ def _is_utf_8(text: str) -> bool:
         return False
 
 
-def _read_json_lines(file: IO[bytes], first: bytes, start: int) -> Values:
-    """Read lines from the one with the number `start` on, which is `first` and has been read already."""
-    lines = chain([first] if first else [], iter(partial(file.readline, _MAX_LINE_BYTES), b""))
+def _read_json_lines(lines: Iterable[bytes], start: int) -> Values:
     for number, line in enumerate(lines, start=start):
         if len(line) == _MAX_LINE_BYTES:
             raise BrokenFileError(
                 number, f"longer than {_MAX_LINE_BYTES:,} bytes: write each pet on a line of its own."
             )
-        if line.isspace():
+        if not line or line.isspace():
             continue
         try:
             values = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
@@ -149,13 +147,14 @@ def _object(values: Any) -> dict[str, Any] | str:
 def _read_json(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     number, line = 1, b""
-    for number, line in enumerate(iter(partial(file.readline, _MAX_LINE_BYTES), b""), start=1):  # noqa: B007  # used after the loop
+    lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
+    for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
         line = line.removeprefix(BYTE_ORDER_MARK)
         if line and not line.isspace():
             break
     if line.lstrip().startswith(b"["):
         return _read_json_array(chain([line], iter(partial(file.read, _PART_BYTES), b"")), number)
-    return _read_json_lines(file, line, number)
+    return _read_json_lines(chain([line], lines), number)
 
 
 def _read_json_array(parts: Iterable[bytes], start: int) -> Values:

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet
-from petservice.api.fields import TextField
+from petservice.api.serializers import TextField
 from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
 

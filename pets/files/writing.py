@@ -15,11 +15,9 @@ _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in F
 
 def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
     """Yield the parts of a file of one of FORMATS with these columns."""
-    return (_write_csv if file_format == "csv" else _write_json_lines)(rows, columns)
-
-
-def _write_csv(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
-    return csv_files.parts(columns, (_cells(row)[: len(columns)] for row in rows))
+    if file_format == "csv":
+        return csv_files.parts(columns, (_cells(row)[: len(columns)] for row in rows))
+    return (orjson.dumps(dict(zip(columns, row, strict=False)), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
 def _cells(row: Row) -> list[str | None]:
@@ -28,8 +26,3 @@ def _cells(row: Row) -> list[str | None]:
     for position in _FREE_TEXT:
         cells[position] = cells[position] and csv_files.escape(cells[position])
     return cells
-
-
-def _write_json_lines(rows: Iterable[Row], columns: Sequence[str]) -> Generator[bytes]:
-    for row in rows:
-        yield orjson.dumps(dict(zip(columns, row, strict=False)), option=orjson.OPT_APPEND_NEWLINE)

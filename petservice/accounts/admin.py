@@ -10,31 +10,31 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from petservice.accounts import django_pages, services, sessions  # noqa: F401  # registers Django's pages
-from petservice.accounts.filters import StateFilter
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
 from petservice.admin_pages.bounded_search import BoundedSearch
+from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.sign_in import logins
 from petservice.sign_in.confirmation import ConfirmedChanges
 from petservice.time_zone import moment
 
 
 @admin.register(Account)
-class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
+class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.
     list_display = ("user_name", "state", "role", "full_name", "last_login_text")
-    list_filter = (StateFilter,)
+    states = State
+    list_filter = (filter_by("state", State),)
     allowed_lookups = ("state",)
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
-    show_full_result_count = False
     add_fields = ("username", "full_name", "role", "form_token")
-    shown_fields = ("state", "link", "last_login_text", "added")
+    shown_fields = ("state", "link", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
 
     class Media:
@@ -57,18 +57,9 @@ class AccountAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     def user_name(self, account: Account) -> str:
         return account.get_username()
 
-    @admin.display(description="state")
-    def state(self, account: Account) -> str:
-        state = State(account.state)  # type: ignore[attr-defined]  # see get_queryset
-        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
-
     @admin.display(description="last login")
     def last_login_text(self, account: Account) -> str:
         return moment(account.last_login) if account.last_login else "never"
-
-    @admin.display(description="added")
-    def added(self, account: Account) -> str:
-        return moment(account.date_joined)
 
     @admin.display(description="password link")
     def link(self, account: Account) -> str:

@@ -1,7 +1,6 @@
 """The forms with which administrators add and change staff accounts."""
 
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
@@ -10,6 +9,7 @@ from django.contrib.auth.models import Group
 from petservice.accounts import services
 from petservice.accounts.models import Account, Role
 from petservice.admin_pages.change_message import sentence
+from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 
 _DESCRIPTIONS = {
@@ -34,7 +34,7 @@ class AccountForm(MergingForm):
     class Meta:
         model = Account
         fields = ("username",)
-        labels = {"username": "User name"}
+        labels = {"username": "User name", "date_joined": "Added"}
         help_texts = {"username": "The name to log in with: letters, digits and @ . + - _ only."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,13 +79,5 @@ class AccountForm(MergingForm):
         return texts
 
 
-class NewAccountForm(AccountForm):
-    """A form of a new account, with a token that lets the form create only one account."""
-
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
-
-
-class LinkForm(forms.Form):
-    """A form that creates one link, even if it is sent twice."""
-
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+class NewAccountForm(FormOnce, AccountForm):
+    """A form of a new account."""

@@ -1,29 +1,34 @@
 """The admin views of actions on one account, one of which creates a password link once, and shows it once."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, connection, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
-from petservice.accounts.forms import LinkForm
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
+from petservice.admin_pages.created_once import CreatedOnce, FormOnce
 from petservice.admin_pages.staff_page import staff_page
 from petservice.time_zone import moment
 
 
-class LifeCycleViews(AccountHistory, AdministratorsOnly):
+class LifeCycleViews(CreatedOnce, AccountHistory, AdministratorsOnly):
     """A part of the pages of staff accounts, which performs actions on one account after a confirmation."""
+
+    form_lookup = "password_links__form_token"
+    already_created = (
+        "This form was already submitted and created a password link for {record}. A link is shown only once. If you "
+        "did not copy it, create a new password link."
+    )
 
     def get_urls(self) -> list[URLPattern]:
         return [
@@ -54,28 +59,26 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         """Ask for confirmation, then perform the action on the account."""
         if not self.has_change_permission(request):  # checked before the message that names the account
             raise PermissionDenied
-        return self._create_once(request, lambda: self._perform(request, pk, action))
+        return self.create_once(request, lambda: self._perform(request, pk, action))
 
     def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
-        with transaction.atomic():
-            account = self.get_object(request, str(pk))
-            if account is None:
-                return self._missing(request)
-            reason = self._refusal(request, action, account)
-            if reason or not action.is_available(account):
-                return self._unavailable(request, account, reason or action.unavailable)
-            form = LinkForm(request.POST or None)
-            if request.method != "POST" or (action is LINK and not form.is_valid()):
-                return self._confirmation(request, account, action)
-            if action is LINK:
-                return self._new_link(request, account, form.cleaned_data["form_token"])
-            if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
-                text = "All sessions of {account} were ended after your page was opened. Nothing was changed."
-                return self._unavailable(request, account, text)
-            action.perform(request, account)
-            self.log_change(request, account, action.entry)
-        self.message_user(request, action.done.format(account=account), messages.SUCCESS)
-        return self._to_page_of(account)
+        account = self.get_object(request, str(pk))
+        if account is None:
+            return redirect("admin:accounts_account_change", pk)  # this page says that there is no such account
+        reason = self._refusal(request, action, account)
+        if reason or not action.is_available(account):
+            return self.back_to(request, account, reason or action.unavailable.format(account=account))
+        form = FormOnce(request.POST or None)
+        if request.method != "POST" or (action is LINK and not form.is_valid()):
+            return self._confirmation(request, account, action)
+        if action is LINK:
+            return self._new_link(request, account, form.cleaned_data["form_token"])
+        if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
+            text = f"All sessions of {account} were ended after your page was opened. Nothing was changed."
+            return self.back_to(request, account, text)
+        action.perform(request, account)
+        self.log_change(request, account, action.entry)
+        return self.back_to(request, account, action.done.format(account=account), messages.SUCCESS)
 
     def _refusal(self, request: HttpRequest, action: Action, account: Account) -> str | None:
         if action is RESET_SECOND_FACTOR and account.pk == request.user.pk:
@@ -106,32 +109,12 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "explanation": action.explanation.format(account=account, role=account.role.label),
             "is_own": account.pk == request.user.pk,
             "version": _version_of(account),
-            "form": LinkForm() if action is LINK else None,
+            "form": FormOnce() if action is LINK else None,
         }
         title = f"{action.label}: {account}"
         return staff_page(request, "admin/accounts/account/confirmation.html", title, context)
 
-    def _unavailable(self, request: HttpRequest, account: User, reason: str) -> HttpResponse:
-        """Say why an action was not performed, on the page of the account."""
-        self.message_user(request, reason.format(account=account), messages.WARNING)
-        return self._to_page_of(account)
-
-    def _missing(self, request: HttpRequest) -> HttpResponse:
-        """Say that the account does not exist, on the list."""
-        text = "This account does not exist any more: someone has deleted it. Nothing was changed."
-        self.message_user(request, text, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:accounts_account_changelist"))
-
-    def _to_page_of(self, account: User) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:accounts_account_change", args=[account.pk]))
-
     # Creating and showing a link.
-
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        if not self.has_add_permission(request):  # checked before the message that names the account
-            raise PermissionDenied
-        add = super().add_view
-        return self._create_once(request, lambda: add(request, form_url, extra_context))
 
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -152,23 +135,6 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
         request.password_link, request.password_token = link, token  # type: ignore[attr-defined]  # our own attributes
         return link
 
-    def _create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
-        """Return the response of `create`, or redirect to the account that this form has already created a link for."""
-        link = _created_by_form(request)
-        if link is None:
-            try:
-                with transaction.atomic():
-                    return create()
-            except IntegrityError:  # another request has saved the same form, or an account with the same name
-                link = _created_by_form(request)
-                if link is None:
-                    return create()  # the form now finds the account with the same name
-        text = (
-            "This form was already submitted and created a password link for {account}. A link is shown only once. If "
-            "you did not copy it, create a new password link."
-        )
-        return self._unavailable(request, link.account, text)
-
     @sensitive_variables("token", "url")
     def _show_once(self, request: HttpRequest, account: Account) -> HttpResponse:
         """Return the only page that shows the link. It has no URL of its own and is not cached."""
@@ -181,20 +147,10 @@ class LifeCycleViews(AccountHistory, AdministratorsOnly):
             "url": request.build_absolute_uri(reverse("password-link", args=[token])),
         }
         title = f"Password link for {account}"
-        response = staff_page(request, "admin/accounts/account/link_created.html", title, context)
-        response.render()  # immediately, so that no middleware receives the token in the context
-        return response
+        return staff_page(request, "admin/accounts/account/link_created.html", title, context)
 
 
 def _version_of(account: Account) -> str:
     """Return the version of an account's sessions, for a form that must not end them twice."""
     version = getattr(account, "session_version", None)
     return str(version.number) if version else "0"
-
-
-def _created_by_form(request: HttpRequest) -> PasswordLink | None:
-    form_token = request.POST.get("form_token", "")
-    try:
-        return PasswordLink.objects.filter(form_token=UUID(form_token)).select_related("account").first()
-    except ValueError:
-        return None  # the form will reject this token

@@ -30,6 +30,7 @@ class BoundedSearch(admin.ModelAdmin):
     # The conditions of the filters, as a URL names them. Others could reveal a secret bit by bit. SQLite fails at an
     # invalid regular expression.
     allowed_lookups: tuple[str, ...] = ()
+    show_full_result_count = False  # no page shows it
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return _ChangeList

@@ -1,8 +1,9 @@
 """The geometry of the charts in the admin, in whole numbers, because these look the same in every locale."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
+from operator import itemgetter
+from typing import Any
 
 # The length of the longest bar and the width of a day's column, in units of the SVG. The SVG scales to its place.
 FULL = 1000
@@ -11,47 +12,35 @@ COLUMN = 100
 MIN_LENGTH = 12
 
 
-@dataclass(frozen=True)
-class DayBar:
-    """A bar for the number of things on one day. `x` is the left edge of its column, `y` the top of the bar.
-
-    The lowest `part_height` of the bar is for a part of the things, such as the requests that failed.
-    """
-
-    day: date
-    count: int
-    text: str
-    x: int
-    y: int
-    height: int
-    part_y: int
-    part_height: int
-    url: str | None
-
-
-def day_bars(
+def day_chart(
     counts: Mapping[date, int],
     texts: Mapping[date, str],
     *,
     parts: Mapping[date, int] | None = None,
     urls: Mapping[date, str] | None = None,
-) -> list[DayBar]:
-    """Return a bar for each day, oldest first. The highest bar has full height. `texts` names each number in words."""
+) -> dict[str, Any]:
+    """Return a chart for its template: a bar for each day, oldest first, and the highest one, which has full height.
+
+    `texts` names each number in words. The x of a bar is the left edge of its column, its y the top of the bar. The
+    lowest `part_height` of a bar is for a part of the things, such as the requests that failed.
+    """
     largest = max(counts.values())
-    return [
-        DayBar(
-            day=day,
-            count=count,
-            text=texts[day],
-            x=number * COLUMN,
-            y=FULL - (height := bar_length(count, largest)),
-            height=height,
-            part_y=FULL - (part_height := bar_length(parts[day], largest) if parts else 0),
-            part_height=part_height,
-            url=urls[day] if urls else None,
-        )
+    bars = [
+        {
+            "day": day,
+            "count": count,
+            "text": texts[day],
+            "x": number * COLUMN,
+            "y": FULL - (height := bar_length(count, largest)),
+            "height": height,
+            "part_y": FULL - (part_height := bar_length(parts[day], largest) if parts else 0),
+            "part_height": part_height,
+            "url": urls[day] if urls else None,
+        }
         for number, (day, count) in enumerate(sorted(counts.items()))
     ]
+    best = max(bars, key=itemgetter("count", "day"))
+    return {"bars": bars, "best": best, "width": len(bars) * COLUMN}
 
 
 def percentage(count: int, total: int) -> str:

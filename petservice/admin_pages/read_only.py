@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
+from petservice.admin_pages.bounded_search import BoundedSearch
 
-class ReadOnlyPages(admin.ModelAdmin):
+
+class ReadOnlyPages(BoundedSearch):
     """A mixin of pages that add, change and delete no record, and whose lists refuse conditions in the URL."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -16,6 +17,3 @@ class ReadOnlyPages(admin.ModelAdmin):
         return False
 
     has_change_permission = has_delete_permission = has_add_permission
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return False

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
-from petservice.api.responses import absolute_url
 from petservice.api.validators import is_id
+from petservice.api.viewsets import absolute_url
 from petservice.monitoring.redaction import echo
 
 DEFAULT_LIMIT = 100

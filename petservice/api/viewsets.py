@@ -1,6 +1,8 @@
 """The base class of the API's viewsets, and their fast request class."""
 
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from django.conf import settings
@@ -15,6 +17,9 @@ from rest_framework.viewsets import GenericViewSet
 from petservice.api.errors import MESSAGES
 
 JSON = "application/json"
+
+# A small cache, because few paths have responses with URLs.
+_quoted = lru_cache(maxsize=16)(quote)
 
 
 class JSONRequest(Request):
@@ -96,3 +101,16 @@ class APIViewSet(GenericViewSet[Any]):
         if not isinstance(self.request, JSONRequest):
             return Response(data, status, headers=headers)
         return HttpResponse(orjson.dumps(data), JSON, status, headers=headers)
+
+    def respond_created(self, data: dict[str, Any], headers: dict[str, str]) -> HttpResponse:
+        """Return a response 201 with a record that was created, and with its URL, which is below the requested one."""
+        location = f"{absolute_url(self.request)}/{data['id']}"
+        return self.respond(data, 201, {"Location": location} | headers)
+
+
+def absolute_url(request: Request) -> str:
+    """Return the requested URL without its query."""
+    # TransportMiddleware has already checked the Host header.
+    host = request.META.get("HTTP_HOST") or request.get_host()
+    plain = request._request  # Django's request, because REST framework's looks up each attribute slowly
+    return f"{plain.scheme}://{host}{_quoted(plain.path)}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, DateTimeField, QuerySet, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -13,8 +13,8 @@ from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.apikeys import keys
-from petservice.apikeys.filters import StateFilter, UseFilter
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
 from petservice.apikeys.models import APIKey
@@ -27,16 +27,16 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
+class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")
-    list_filter = (StateFilter, UseFilter, "environment", "access")
+    states = APIKey.State
+    list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
     allowed_lookups = ("state", "use", "environment__exact", "access__exact")
     search_fields = ("name", "prefix__startswith")
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
-    show_full_result_count = False
     list_select_related = ("created_by",)
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
     add_fields = (
@@ -50,7 +50,7 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
         "replaces",
     )
     form = KeyForm
-    change_form_template = "admin/apikeys/apikey/change_form.html"
+    formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
 
     class Media:
         css = {"all": ("apikeys/keys.css",)}
@@ -58,18 +58,14 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
         now = timezone.now()
         state = Case(*(When(APIKey.in_state(one, now), then=Value(one)) for one in APIKey.State))
+        use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
         api_keys: QuerySet[APIKey] = super().get_queryset(request)
-        return api_keys.annotate(state=state)
+        return api_keys.annotate(state=state, use=use)
 
     @admin.display(description="name", ordering="name")
     def key(self, api_key: APIKey) -> str:
         """Return the name with the prefix, because several keys may have one name. It also shows the environment."""
         return format_html('{} <span class="key-prefix">{}…</span>', api_key.name, api_key.prefix)
-
-    @admin.display(description="state")
-    def state(self, api_key: APIKey) -> str:
-        state = APIKey.State(api_key.state)  # type: ignore[attr-defined]  # see get_queryset
-        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
 
     @admin.display(description="replaces")
     def old_key(self, api_key: APIKey) -> str:
@@ -121,15 +117,6 @@ class APIKeyAdmin(BoundedSearch, ConfirmedChanges, LifeCycleViews):
         if obj is None:
             kwargs.setdefault("form", NewKeyForm if self.has_change_permission(request) else UnlinkedKeyForm)
         return super().get_form(request, obj, change, **kwargs)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "expires_at":
-            kwargs["form_class"] = ExpiryField
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.name == "expires_at":
-            for widget, part in zip(field.widget.widgets, ("Day", "Time"), strict=True):
-                widget.attrs["aria-label"] = f"{part} of expiry"  # the visible label belongs to neither input
-        return field
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         # The URL sets no other field than the replaced key.

@@ -5,7 +5,6 @@ from django.core.checks import register
 
 class APIKeysConfig(AppConfig):
     name = "petservice.apikeys"
-    label = "apikeys"
     verbose_name = "API keys"
 
     def ready(self) -> None:

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.conf import settings
@@ -10,6 +9,7 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 from django.utils.text import format_lazy
 
+from petservice.admin_pages.created_once import FormOnce
 from petservice.apikeys.models import APIKey
 from petservice.time_zone import day_of, end_of, time_on, zone_name
 
@@ -24,6 +24,11 @@ class ExpiryField(forms.SplitDateTimeField):
 
     A time that exists twice, because the clocks go back, is the second one.
     """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        for widget, part in zip(self.widget.widgets, ("Day", "Time"), strict=True):
+            widget.attrs["aria-label"] = f"{part} of expiry"  # the visible label belongs to neither input
 
     def compress(self, data_list: Any) -> datetime | None:
         if not data_list or not data_list[0]:
@@ -119,13 +124,9 @@ class ExpiryChoice(forms.Form):
         return cleaned
 
 
-class NewKeyForm(ExpiryChoice, KeyForm):
-    """A form for a new API key, with a token that lets the form create only one key.
+class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
+    """A form for a new API key."""
 
-    A double click, a reload or the Back button can send the same form again.
-    """
-
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     # A revoked or expired key that the new key replaces.
     replaces = forms.ModelChoiceField(APIKey.objects.all(), required=False, widget=forms.HiddenInput)
 
@@ -173,10 +174,9 @@ def _length(lifetime: timedelta) -> str:
     return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
 
 
-class RotateForm(ExpiryChoice):
+class RotateForm(FormOnce, ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
-    form_token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
     grace_period = forms.TypedChoiceField(
         label="Keep the old key working for",
         coerce=lambda hours: timedelta(hours=int(hours)),
@@ -197,10 +197,7 @@ class RotateForm(ExpiryChoice):
         help_text=format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
         # The date and time pickers of the browser.
         widget=forms.SplitDateTimeWidget(
-            date_attrs={"type": "date", "aria-label": "Day of expiry"},
-            date_format="%Y-%m-%d",
-            time_attrs={"type": "time", "aria-label": "Time of expiry"},
-            time_format="%H:%M",
+            date_attrs={"type": "date"}, date_format="%Y-%m-%d", time_attrs={"type": "time"}, time_format="%H:%M"
         ),
     )
 

@@ -1,24 +1,21 @@
 """The admin views of the life of an API key: it is created once and shown once, rotated and revoked."""
 
-from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.created_once import CreatedOnce
+from petservice.admin_pages.staff_page import staff_page
 from petservice.apikeys import keys, usage_display
 from petservice.apikeys.forms import RotateForm
 from petservice.apikeys.models import APIKey
@@ -34,8 +31,14 @@ def _count_of_keys(number: int) -> str:
     return "1 API key" if number == 1 else f"{number:,} API keys"
 
 
-class LifeCycleViews(admin.ModelAdmin):
+class LifeCycleViews(CreatedOnce):
     """A part of the admin of API keys, which creates keys once and shows them once, and revokes and rotates them."""
+
+    form_lookup = "form_token"
+    already_created = (
+        "This form was already submitted and created the API key {record}. A key is shown only once. "
+        "If you did not copy it, rotate the key."
+    )
 
     actions = ("revoke_selected",)
 
@@ -62,47 +65,14 @@ class LifeCycleViews(admin.ModelAdmin):
             self.log_change(request, old_key, f"Replaced by {obj}.")
             record(request, AuditEntry.Kind.KEY_CHANGED, target=old_key, message=f"Replaced by {obj}.")
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        if not self.has_add_permission(request):  # checked before the message that names the created key
-            raise PermissionDenied
-        add = super().add_view
-        return self._create_once(request, lambda: add(request, form_url, extra_context))
-
-    def _create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
-        """Return the response of `create`, or redirect to the key that this form has already created."""
-        created = self._created_by_form(request)
-        if created is None:
-            try:
-                with transaction.atomic():
-                    return create()
-            except IntegrityError:  # the form was sent twice at the same time
-                created = self._created_by_form(request)
-                if created is None:
-                    raise
-        message = (
-            f"This form was already submitted and created the API key {created}. A key is shown only once. "
-            "If you did not copy it, rotate the key."
-        )
-        self.message_user(request, message, messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[created.pk]))
-
-    def _created_by_form(self, request: HttpRequest) -> APIKey | None:
-        form_token = request.POST.get("form_token", "")
-        try:
-            return APIKey.objects.filter(form_token=UUID(form_token)).first()
-        except ValueError:
-            return None  # the form will reject this token
-
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
 
-    @method_decorator(never_cache)
     @sensitive_variables("plain")
     def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
         """Return the only page that shows the key. It has no URL of its own and is not cached."""
         old_key = APIKey.objects.filter(replaced_by=api_key).first()
-        context = self.admin_site.each_context(request) | {
-            "title": "API key created",
+        context = {
             "opts": self.opts,
             "api_key": api_key,
             "plain": plain,
@@ -111,9 +81,7 @@ class LifeCycleViews(admin.ModelAdmin):
             "old_key_works": old_key is not None and not (old_key.is_revoked or old_key.is_expired(timezone.now())),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
         }
-        response = TemplateResponse(request, "admin/apikeys/apikey/created.html", context)
-        response.render()  # immediately, so that no middleware receives the key in the context
-        return response
+        return staff_page(request, "admin/apikeys/apikey/created.html", "API key created", context)
 
     # Revoking and rotating, after a confirmation.
 
@@ -183,11 +151,10 @@ class LifeCycleViews(admin.ModelAdmin):
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         now = timezone.now()
         if request.method != "POST" and (reason := api_key.reason_against_rotation(now)):
-            self.message_user(request, f"{reason} Nothing was changed.", messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[api_key.pk]))
+            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
         form = RotateForm(api_key, now, request.POST or None)
         if request.method == "POST" and form.is_valid():
-            return self._create_once(request, lambda: self._rotate(request, api_key, form))
+            return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, [api_key], "rotate", form=form)
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
@@ -219,8 +186,7 @@ class LifeCycleViews(admin.ModelAdmin):
         self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: forms.Form | None
     ) -> HttpResponse:
         subject = str(api_keys[0]) if len(api_keys) == 1 else _count_of_keys(len(api_keys))
-        context = self.admin_site.each_context(request) | {
-            "title": f"{verb.capitalize()} {subject}?",
+        context = {
             "opts": self.opts,
             "api_key": api_keys[0],
             "api_keys": api_keys,
@@ -229,4 +195,5 @@ class LifeCycleViews(admin.ModelAdmin):
             "verb": verb,
             "form": form,
         }
-        return TemplateResponse(request, "admin/apikeys/apikey/confirmation.html", context)
+        title = f"{verb.capitalize()} {subject}?"
+        return staff_page(request, "admin/apikeys/apikey/confirmation.html", title, context)

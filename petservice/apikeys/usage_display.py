@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.timesince import timesince
 
-from petservice.admin_pages.charts import COLUMN, day_bars
+from petservice.admin_pages.charts import day_chart
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.time_zone import moment
 
@@ -16,16 +16,13 @@ def read(api_key: APIKey, today: date) -> dict[str, Any]:
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
     dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
     days = [stored.get(day) or KeyDay(day=day) for day in dates]
-    bars = day_bars(
+    chart = day_chart(
         {one.day: one.requests for one in days},
         {one.day: _text(one) for one in days},
         parts={one.day: one.client_errors + one.server_errors for one in days},
     )
-    return {
+    return chart | {
         "days": days,
-        "bars": bars,
-        "best": max(bars, key=lambda bar: (bar.count, bar.day)),
-        "width": USAGE_DAYS * COLUMN,
         "requests": sum(day.requests for day in days),
         "client_errors": sum(day.client_errors for day in days),
         "server_errors": sum(day.server_errors for day in days),

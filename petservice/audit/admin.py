@@ -6,7 +6,6 @@ from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
 from petservice.admin_pages.read_only import ReadOnlyPages
+from petservice.admin_pages.staff_page import staff_page
 from petservice.audit.export import CSVExport
 from petservice.audit.filters import FilterForm, record_types
 from petservice.audit.models import AuditEntry
@@ -45,13 +45,12 @@ class AuditAdmin(ReadOnlyPages):
         """Show the entries that pass the filters, newest first."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = FilterForm(request.GET)
+        form = FilterForm(request.GET, label_suffix="")
         paginator = BoundedPaginator(form.entries(), _PER_PAGE)
         page = paginator.get_page(request.GET.get("p"))
         users = get_user_model().objects.order_by("username").values_list("username", flat=True)
         filters = {name: value for name, value in request.GET.items() if name in form.fields and value}
-        context = self.admin_site.each_context(request) | {
-            "title": "Audit",
+        context = {
             "opts": self.opts,
             "form": form,
             "filters": filters,
@@ -63,7 +62,7 @@ class AuditAdmin(ReadOnlyPages):
             "record_types": record_types(),
             "persons": [COMMAND, *users[:_MAX_SUGGESTIONS]],
         }
-        return TemplateResponse(request, "admin/audit/auditentry/change_list.html", context)
+        return staff_page(request, "admin/audit/auditentry/change_list.html", "Audit", context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
         """Send the filtered entries as a CSV file, after the export itself is in the audit."""

@@ -27,14 +27,7 @@ class CSVExport:
         yield from parts(_HEADER, self._rows())
 
     def _rows(self) -> Iterator[list[Any]]:
-        for row in self._entries.values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
-            yield _cells(row)
+        for at, *others in self._entries.values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
+            cells = [escape(cell) if isinstance(cell, str) else cell for cell in others]
+            yield [at.isoformat(timespec="seconds"), *cells]
             self.count += 1
-
-
-def _cells(row: tuple[Any, ...]) -> list[Any]:
-    at, *others = row
-    return [
-        at.isoformat(timespec="seconds"),
-        *(escape(cell) if isinstance(cell, str) else cell for cell in others),
-    ]

@@ -33,24 +33,21 @@ def record_types() -> dict[str, str]:
     return types
 
 
+def _record_type_choices() -> list[tuple[str, str]]:
+    return [("", "All"), *sorted(record_types().items(), key=lambda one: one[1])]
+
+
 class FilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
-    person = forms.CharField(required=False, max_length=150)
-    kind = forms.ChoiceField(required=False)
-    record_type = forms.ChoiceField(required=False, label="Record")
+    person = forms.CharField(
+        required=False, max_length=150, widget=forms.TextInput({"list": "persons", "autocomplete": "off"})
+    )
+    kind = forms.ChoiceField(required=False, choices=[("", "All"), *AuditEntry.Kind.choices])
+    record_type = forms.ChoiceField(required=False, label="Record", choices=_record_type_choices)
     record_id = forms.CharField(required=False, max_length=255, label="Record ID")
     day_from = DayField(label=format_lazy("From ({})", zone_name()))
     day_to = DayField(label=format_lazy("To ({})", zone_name()))
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-        choices = {"kind": AuditEntry.Kind.choices, "record_type": sorted(record_types().items(), key=lambda t: t[1])}
-        for name, values in choices.items():
-            field: Any = self.fields[name]
-            field.choices = [("", "All"), *values]
-        self.fields["person"].widget.attrs |= {"list": "persons", "autocomplete": "off"}
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice.admin_pages.charts import COLUMN, bar_length, day_bars, percentage
+from petservice.admin_pages.charts import bar_length, day_chart, percentage
 from petservice.apikeys.models import SOON, APIKey
 from petservice.time_zone import in_days
 from store.models import InventoryItem
@@ -72,18 +72,12 @@ def _days(today: date) -> dict[str, Any]:
     """Return a chart of the pets created on each of the last 30 days, oldest first."""
     days = [today - timedelta(days=ago) for ago in range(DAYS)]
     counts = cache.get_or_set(f"pets-created-per-day-{today}", lambda: _created_per_day(days), DAYS_MAX_AGE) or {}
-    bars = day_bars(
+    chart = day_chart(
         counts,
         {day: f"{count:,} pet{pluralize(count)}" for day, count in counts.items()},
         urls={day: _list_url(Pet, created_from=day, created_to=day) for day in days},
     )
-    return {
-        "total": sum(counts.values()),
-        "url": _list_url(Pet, created_from=days[-1], created_to=today),
-        "best": max(bars, key=lambda bar: (bar.count, bar.day)),
-        "bars": bars,
-        "width": DAYS * COLUMN,
-    }
+    return chart | {"total": sum(counts.values()), "url": _list_url(Pet, created_from=days[-1], created_to=today)}
 
 
 def _created_per_day(days: list[date]) -> dict[date, int]:

@@ -26,7 +26,6 @@ class PetServiceAdminSite(admin.AdminSite):
 
     site_title = site_header = "Pet service"
     index_title = "Dashboard"  # as breadcrumbs and the menu call it
-    site_url = "/"
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:

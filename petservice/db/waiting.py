@@ -36,5 +36,8 @@ class Waiter(Protocol):
 
 waiter: ContextVar[Waiter | None] = ContextVar("waiter", default=None)
 
-# Whether statements have no time limit. Management commands set it; a new thread starts without it.
-unlimited: ContextVar[bool] = ContextVar("unlimited", default=False)
+# Seconds that a call without a waiter waits for the response to a statement, a little more than PostgreSQL lets the
+# statement of a page run. A new thread starts with it.
+PAGE_TIMEOUT = 21.0
+# The time limit of statements without a waiter, or None. Management commands have none.
+time_limit: ContextVar[float | None] = ContextVar("time_limit", default=PAGE_TIMEOUT)

@@ -17,7 +17,7 @@ from petservice.server.limits import (
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
 )
-from petservice.server.responses import Response
+from petservice.server.messages import Response
 
 
 class BusyError(Exception):

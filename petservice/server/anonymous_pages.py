@@ -14,9 +14,8 @@ from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.urls import Resolver404, get_resolver
 
 from petservice.paths import ADMIN, LOGIN
+from petservice.server.messages import Request, Response, whole
 from petservice.server.public_responses import LOGIN_REDIRECT, Key, PublicResponses, is_plain
-from petservice.server.requests import Request
-from petservice.server.responses import Response, whole
 from petservice.sign_in.login_view import is_continued
 
 # The form token in the login page, and the text of the same length that replaces it in the cache.

@@ -22,9 +22,9 @@ from django.urls import get_resolver
 
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
-from petservice.api.responses import error_response_for, request_id_of, with_standard_headers
 from petservice.db.backend import backend
 from petservice.handler import Handler
+from petservice.middleware import error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
@@ -42,11 +42,21 @@ from petservice.server.limits import (
     REJECTION_DELAY,
     WRITE_THREADS,
 )
+from petservice.server.messages import (
+    CutBodyError,
+    RefusedBodyError,
+    Request,
+    Response,
+    Send,
+    UnreadableTargetError,
+    encoded,
+    send_response,
+    sent_request_id,
+    whole,
+)
 from petservice.server.priority import CLIENT_KIND, KNOWN, STRANGER
 from petservice.server.probes import Probes
 from petservice.server.public_responses import REJECTED_LOGIN, Key, PublicResponses
-from petservice.server.requests import CutBodyError, RefusedBodyError, Request, UnreadableTargetError, sent_request_id
-from petservice.server.responses import Response, Send, encoded, send_response, whole
 from petservice.server.threads import ThreadPool
 from petservice.sign_in.logins import counted_address, has_session, reject_login, staff_account
 
@@ -112,14 +122,13 @@ class Application:
                 record.client_is({"REMOTE_ADDR": (scope["client"] or [""])[0]}, refusal["X-Request-ID"])
             await send_response(send, scope["method"], whole(refusal), record)
             return
-        own_id = request_id_of(request.META)
-        request_id.set(own_id)  # until the connection's next request, so that gunicorn's log lines have the id as well
+        request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
-            record.client_is(request.META, own_id)
+            record.client_is(request.META, request.id)
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
-            response = whole(with_standard_headers(error_response(400, str(error)), own_id))
+            response = whole(with_standard_headers(error_response(400, str(error)), request.id))
             if isinstance(error, CutBodyError):
                 record = None  # the client has left, or the connection has recorded its own refusal
         except Exception as error:
@@ -140,7 +149,7 @@ class Application:
     async def _response(self, request: Request, receive: Receive) -> Response:
         path, is_read = request.path_info, request.method in ("GET", "HEAD")
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            return whole(error_response_for(417, request_id_of(request.META)))
+            return whole(error_response_for(417, request.id))
         if not request.is_for_api and not (path == READINESS and is_read):
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
@@ -267,7 +276,7 @@ class Application:
         # A database timeout has no traceback, because it always comes from the same place.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
-        return whole(error_response_for(500, request_id_of(request.META)))
+        return whole(error_response_for(500, request.id))
 
 
 def _insert_requests() -> set[tuple[str, str]]:

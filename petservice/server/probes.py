@@ -2,11 +2,10 @@
 
 import asyncio
 
-from petservice.api.responses import request_id_of, with_standard_headers
 from petservice.health import probe_response, readiness, renew, unavailable
+from petservice.middleware import with_standard_headers
 from petservice.server.admission import Turns
-from petservice.server.requests import Request
-from petservice.server.responses import Response, whole
+from petservice.server.messages import Request, Response, whole
 from petservice.server.threads import ThreadPool
 from petservice.sign_in.logins import counted_address
 
@@ -27,7 +26,7 @@ class Probes:
         """Return the response of the health check."""
         async with self._health_turns.take(counted_address(request)):
             status, headers, body = self._health
-            return status, [*headers, (b"X-Request-ID", request_id_of(request.META).encode())], body
+            return status, [*headers, (b"X-Request-ID", request.id.encode())], body
 
     async def readiness(self, request: Request) -> Response:
         """Return the response of the readiness check."""
@@ -40,7 +39,7 @@ class Probes:
                 response = probe_response(await self._obstacle())
         except TimeoutError:
             response = unavailable()
-        return whole(with_standard_headers(response, request_id_of(request.META)))
+        return whole(with_standard_headers(response, request.id))
 
     async def _obstacle(self) -> str:
         known = readiness.known_obstacle()

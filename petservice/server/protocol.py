@@ -12,11 +12,11 @@ from typing import Any
 
 from gunicorn.asgi.protocol import ASGIProtocol
 
-from petservice.api.responses import REQUEST_ID, error_response_for
+from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
 from petservice.server.limits import LINGER, MAX_PIECE_BYTES, MIN_BYTES_PER_SECOND, REQUEST_TIMEOUT
+from petservice.server.messages import sent_request_id
 from petservice.server.priority import CLIENT_KIND, STRANGER
-from petservice.server.requests import sent_request_id
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types

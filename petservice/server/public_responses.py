@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from petservice.api.responses import request_id_of
 from petservice.handler import Handler
 from petservice.paths import ADMIN, DOCUMENT, PAGES, STATIC
 from petservice.server.limits import MAX_PUBLIC_BYTES
-from petservice.server.requests import Request
-from petservice.server.responses import Headers, Response
+from petservice.server.messages import Headers, Request, Response
 
 # The path or UNKNOWN, the relevant part of the query, the scheme, and the Host header.
 Key = tuple[str, str, str, str]
@@ -69,7 +67,7 @@ class PublicResponses:
             return None
         self._kept.move_to_end(key)
         request.resolver_match = kept.resolver_match
-        headers = [*kept.headers, (b"X-Request-ID", request_id_of(request.META).encode())]
+        headers = [*kept.headers, (b"X-Request-ID", request.id.encode())]
         if _client_has(kept, request):
             return 304, [(name, value) for name, value in headers if not name.startswith(b"Content-")], b""
         return kept.status, headers, kept.body

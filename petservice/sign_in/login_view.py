@@ -11,8 +11,8 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
 
+from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import attempts, factors, kept_forms, sessions
 from petservice.sign_in.kept_forms import KeptForm
 from petservice.sign_in.logins import LoginForm
@@ -124,6 +124,4 @@ def login_page_with_form(request: HttpRequest) -> HttpResponse:
     target = request.get_full_path()
     url = f"{reverse('admin:login')}?{urlencode({'next': target}, safe='/')}"
     context = view.get_context_data(form=LoginForm(request)) | {"login_url": url}
-    response = view.render_to_response(context)
-    add_never_cache_headers(response)
-    return response
+    return staff_page(request, view.template_name, "Log in", context)

@@ -11,9 +11,9 @@ from django import forms
 from django.conf import settings
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
+from django.contrib.auth.forms import UsernameField
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
-from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -34,18 +34,13 @@ _SESSION = CompiledQuery(lambda key: Session.objects.filter(session_key=key).val
 class LoginForm(AdminAuthenticationForm):
     """A login form that rejects names that are too long for an account and for the record of attempts."""
 
+    # Django limits the length in the browser only.
+    username = UsernameField(max_length=150, widget=forms.TextInput({"autofocus": True}))
     is_shared = forms.BooleanField(
         label="This computer is shared",
         help_text="Your session ends after 30 minutes without use.",
         required=False,
     )
-
-    def clean_username(self) -> str:
-        name: str = self.cleaned_data["username"]
-        longest = self.fields["username"].max_length  # type: ignore[attr-defined]  # checked only by the browser
-        if len(name) > longest:
-            raise ValidationError(f"User names have at most {longest} characters.")
-        return name
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types

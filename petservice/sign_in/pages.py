@@ -111,6 +111,4 @@ def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
         "continue_url": target if is_safe else reverse("admin:index"),
         "kept_form": request.POST.get(kept_forms.FIELD),
     }
-    response = staff_page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)
-    response.render()  # immediately, so that no middleware receives the codes in the context
-    return response
+    return staff_page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)

@@ -240,17 +240,6 @@ def test_the_own_account_and_the_last_administrator_keep_the_role(admin_client: 
     assert rows(client)["admin"][1] == PETS_AND_INVENTORY
 
 
-def test_a_deleted_account_is_not_changed(admin_client: Client) -> None:
-    account, _ = new_account(admin_client)
-    fields = read(admin_client, page_of(account), "account_form")
-    User.objects.filter(pk=account.pk).delete()
-
-    response = save(admin_client, account, fields | {"role": "Administrator"})
-
-    assert "deleted" in messages(response)[0]
-    assert User.objects.count() == 1
-
-
 def test_no_page_deletes_an_account_or_offers_other_ways_to_save(admin_client: Client) -> None:
     account, _ = new_account(admin_client)
 

@@ -5,6 +5,8 @@ import re
 from django.test import Client
 from django.urls import reverse
 
+from petservice.apikeys.models import APIKey
+
 LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
 FORM = {
@@ -17,6 +19,10 @@ FORM = {
     "form_token": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
 ROTATE = {"grace_period": "24", "lifetime": "never", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}
+
+
+def page_of(api_key: APIKey, page: str = "change") -> str:
+    return reverse(f"admin:apikeys_apikey_{page}", args=[api_key.pk])
 
 
 def shown_key(response: object) -> str:

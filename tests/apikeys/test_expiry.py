@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import ADD, FORM
+from tests.apikeys.forms import ADD, FORM, page_of
 
 DAY = timedelta(days=1)
 
@@ -24,7 +23,7 @@ def expiry(time: datetime | None) -> dict[str, str]:
 
 
 def change(client: Client, record: APIKey, **fields: str) -> Any:
-    return client.post(reverse("admin:apikeys_apikey_change", args=[record.pk]), FORM | fields)
+    return client.post(page_of(record), FORM | fields)
 
 
 def test_a_day_without_a_time_means_the_end_of_that_day(admin_client: Client) -> None:

@@ -35,12 +35,6 @@ def test_checksum_is_the_crc_32_in_base62() -> None:
     assert keys.checksum("") == "000000"
 
 
-def test_a_key_ends_with_the_checksum_of_everything_before_it() -> None:
-    plain = keys.generate("live")
-
-    assert number_of(plain[-6:]) == zlib.crc32(plain[:-6].encode())
-
-
 def test_the_checksum_detects_every_mistyped_character() -> None:
     plain = HEAD + keys.checksum(HEAD)
     assert keys.environment_of(plain) == "test"

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, shown_key, status_with
+from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.staff import granted
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -76,7 +75,7 @@ def test_a_key_that_does_not_work_offers_a_replacement_with_its_settings(
     admin_client: Client, fields: dict[str, Any]
 ) -> None:
     old, _ = APIKey.objects.create_key(name="Acme", access="write", requests_per_minute=60, **fields)
-    old_page = reverse("admin:apikeys_apikey_change", args=[old.pk])
+    old_page = page_of(old)
     url = f"{ADD}?replaces={old.pk}"
 
     assert f'<a href="{url}">Create a replacement</a>' in admin_client.get(old_page).content.decode()
@@ -93,7 +92,7 @@ def test_a_key_that_does_not_work_offers_a_replacement_with_its_settings(
     assert status_with(shown_key(response)) == 200
     assert f"It replaces {old}, which does not work any more." in response.content.decode()
     page = admin_client.get(old_page).content.decode()
-    assert f'<a href="{reverse("admin:apikeys_apikey_change", args=[new.pk])}">{new}</a>' in page
+    assert f'<a href="{page_of(new)}">{new}</a>' in page
     assert "Create a replacement" not in page
     state = "revoked" if "revoked_at" in fields else "replaced"
     assert old in admin_client.get(LIST, {"state": state}).context["cl"].result_list
@@ -107,7 +106,7 @@ def test_only_a_key_without_a_replacement_that_does_not_work_gets_one(admin_clie
         old.save()
     count = APIKey.objects.count()
 
-    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[old.pk])).content.decode()
+    page = admin_client.get(page_of(old)).content.decode()
     assert "Create a replacement" not in page
     assert "name" not in admin_client.get(f"{ADD}?replaces={old.pk}").context["adminform"].form.initial
     response = admin_client.post(ADD, FORM | {"replaces": old.pk})
@@ -148,7 +147,7 @@ def test_a_replacement_of_a_missing_key_is_not_created(admin_client: Client) -> 
 
 def test_a_replacement_by_rotation_expires_on_a_day_of_choice(admin_client: Client) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
-    url = reverse("admin:apikeys_apikey_rotate", args=[old.pk])
+    url = page_of(old, "rotate")
     for fields, error in (
         ({}, "Choose the day on which the key expires."),
         ({"expires_at_0": "2020-01-01"}, "This time is in the past."),
@@ -166,7 +165,7 @@ def test_a_replacement_by_rotation_expires_on_a_day_of_choice(admin_client: Clie
 def test_a_rotation_keeps_a_key_without_an_expiry_unless_staff_choose_otherwise(admin_client: Client) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
 
-    response = admin_client.get(reverse("admin:apikeys_apikey_rotate", args=[old.pk]))
+    response = admin_client.get(page_of(old, "rotate"))
 
     assert response.context["form"]["lifetime"].initial == "never"
     assert "None" not in response.content.decode()

@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import LIST, ROTATE, shown_key, status_with
+from tests.apikeys.forms import LIST, ROTATE, page_of, shown_key, status_with
+from tests.backoffice.pages import messages
 from tests.backoffice.staff import granted
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme")
-    url = reverse("admin:apikeys_apikey_revoke", args=[record.pk])
+    url = page_of(record, "revoke")
 
     admin_client.get(url)
     assert status_with(plain) == 200
@@ -35,18 +36,14 @@ def test_revoking_in_bulk_asks_for_confirmation_and_then_stops_the_keys(admin_cl
 
     assert [status_with(plain) for _, plain in created] == [200, 200, 200]
     assert "Revoke 2 API keys?" in question
-    assert ["Acme &lt;b&gt;0" in question, "Acme &lt;b&gt;1" in question, "Acme &lt;b&gt;2" in question] == [
-        True,
-        True,
-        False,
-    ]
+    assert [f"Acme &lt;b&gt;{number}" in question for number in range(3)] == [True, True, False]
 
     hidden = re.findall(r'name="(\w+)" value="([^"]*)"', question)
     confirmed = {name: [value for other, value in hidden if other == name] for name, _ in hidden}
     response = admin_client.post(LIST, confirmed, follow=True)
 
     assert [status_with(plain) for _, plain in created] == [401, 401, 200]
-    assert [str(message) for message in response.context["messages"]] == ["Revoked 2 API keys."]
+    assert messages(response) == ["Revoked 2 API keys."]
 
 
 def test_revoking_only_revoked_keys_in_bulk_says_that_nothing_was_revoked(admin_client: Client) -> None:
@@ -56,15 +53,13 @@ def test_revoking_only_revoked_keys_in_bulk_says_that_nothing_was_revoked(admin_
     chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk]}
     response = admin_client.post(LIST, chosen, follow=True)
 
-    assert [str(message) for message in response.context["messages"]] == [
-        "None of the selected keys could be revoked: they are revoked already."
-    ]
+    assert messages(response) == ["None of the selected keys could be revoked: they are revoked already."]
 
 
 def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period(admin_client: Client) -> None:
     record, plain = APIKey.objects.create_key(name="Acme", access="read", requests_per_minute=600)
 
-    response = admin_client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE)
+    response = admin_client.post(page_of(record, "rotate"), ROTATE)
 
     replacement = APIKey.objects.exclude(pk=record.pk).get()
     record.refresh_from_db()
@@ -81,7 +76,7 @@ def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime:
     record, _ = APIKey.objects.create_key(
         name="Acme", created_at=now - timedelta(days=85), expires_at=now + timedelta(days=5)
     )
-    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    url = page_of(record, "rotate")
 
     assert '<option value="same" selected>After 90 days, like the old key' in admin_client.get(url).content.decode()
     page = admin_client.post(url, ROTATE | {"lifetime": lifetime}).content.decode()
@@ -96,7 +91,7 @@ def test_staff_choose_when_a_replacement_expires(admin_client: Client, lifetime:
 def test_the_pages_of_a_replaced_key_and_its_replacement_link_to_each_other(admin_client: Client) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")
     new, _ = old.rotate(grace_period=timedelta(days=1), expires_at=None)
-    old_url, new_url = (reverse("admin:apikeys_apikey_change", args=[record.pk]) for record in (old, new))
+    old_url, new_url = (page_of(record) for record in (old, new))
 
     assert f'<a href="{new_url}">{new}</a>' in admin_client.get(old_url).content.decode()
     assert f'<a href="{old_url}">{old}</a>' in admin_client.get(new_url).content.decode()
@@ -132,9 +127,9 @@ def test_only_a_key_that_can_be_rotated_has_a_button_for_it(
         record.rotate(grace_period=timedelta(days=1), expires_at=None)
     count = APIKey.objects.count()
 
-    page = admin_client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+    page = admin_client.get(page_of(record)).content.decode()
 
-    url = reverse("admin:apikeys_apikey_rotate", args=[record.pk])
+    url = page_of(record, "rotate")
     assert (url in page) == (reason is None)
     if reason:  # the page can still be open from before, or its URL can be a bookmark
         for response in (admin_client.get(url, follow=True), admin_client.post(url, ROTATE, follow=True)):
@@ -147,11 +142,11 @@ def test_staff_who_may_not_add_keys_cannot_rotate_one_and_get_no_button() -> Non
     client = granted("view_apikey", "change_apikey")
     record, _ = APIKey.objects.create_key(name="Acme")
 
-    page = client.get(reverse("admin:apikeys_apikey_change", args=[record.pk])).content.decode()
+    page = client.get(page_of(record)).content.decode()
 
     assert "Revoke</a>" in page
     assert "Rotate</a>" not in page
-    assert client.post(reverse("admin:apikeys_apikey_rotate", args=[record.pk]), ROTATE).status_code == 403
+    assert client.post(page_of(record, "rotate"), ROTATE).status_code == 403
     assert list(APIKey.objects.all()) == [record]
 
 

@@ -5,17 +5,12 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.test import Client
-from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import ADD, FORM
+from tests.apikeys.forms import ADD, FORM, page_of
 
 REDIS_URL = "redis://127.0.0.1/0"
 NOT_AVAILABLE = "Limits are not available on this service."
-
-
-def page(api_key: APIKey) -> str:
-    return reverse("admin:apikeys_apikey_change", args=[api_key.pk])
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, 600), (600, 700), (600, None)])
@@ -25,7 +20,7 @@ def test_staff_change_a_limit(
     settings.REDIS_URL = REDIS_URL
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=before)
 
-    admin_client.post(page(api_key), FORM | {"requests_per_minute": after or ""})
+    admin_client.post(page_of(api_key), FORM | {"requests_per_minute": after or ""})
 
     assert APIKey.objects.get().requests_per_minute == after
 
@@ -57,7 +52,7 @@ def test_without_redis_staff_can_remove_a_limit_but_not_change_it(admin_client: 
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
 
     def change(**fields: object) -> Any:
-        return admin_client.post(page(api_key), FORM | fields)
+        return admin_client.post(page_of(api_key), FORM | fields)
 
     assert NOT_AVAILABLE in change(requests_per_minute=700).content.decode()
     assert APIKey.objects.get().requests_per_minute == 600
@@ -81,7 +76,7 @@ def test_the_field_of_the_limit_says_whether_limits_are_enforced(
     settings.REDIS_URL = redis_url
     api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=limit)
 
-    shown = admin_client.get(page(api_key)).content.decode()
+    shown = admin_client.get(page_of(api_key)).content.decode()
     field = shown.split('<div class="form-row field-requests_per_minute">')[1].split("form-row")[0]
 
     assert text in field

@@ -4,18 +4,17 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from petservice.apikeys import usage_display
 from petservice.apikeys.models import APIKey, KeyDay
-from tests.apikeys.forms import LIST
+from tests.apikeys.forms import LIST, page_of
 
 DAY = timedelta(days=1)
 
 
 def page(client: Client, name: str, api_key: APIKey) -> str:
-    return client.get(reverse(f"admin:apikeys_apikey_{name}", args=[api_key.pk])).content.decode()
+    return client.get(page_of(api_key, name)).content.decode()
 
 
 def test_the_page_of_a_key_shows_its_requests_and_errors_per_day(admin_client: Client) -> None:
@@ -50,7 +49,7 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
 
     usage = usage_display.read(api_key, today)
 
-    bars = [(bar.height, bar.part_height, bar.part_y) for bar in usage["bars"][-3:]]
+    bars = [(bar["height"], bar["part_height"], bar["part_y"]) for bar in usage["bars"][-3:]]
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
 
 

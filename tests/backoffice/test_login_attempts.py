@@ -54,8 +54,8 @@ def test_attempts_with_an_unusual_name_are_counted(name: str, caplog: pytest.Log
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("x" * 10_000, "User names have at most 150 characters."),
-        ("ﷺ" * 150, "User names have at most 150 characters."),  # normalising makes 18 characters of each
+        ("x" * 10_000, "Ensure this value has at most 150 characters"),
+        ("ﷺ" * 150, "Ensure this value has at most 150 characters"),  # normalising makes 18 characters of each
         ("a\0da", "Null characters are not allowed."),
         ("", "This field is required."),
     ],

@@ -17,8 +17,9 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connection
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
 
+from pets.models import Pet
 from petservice.db.backend import backend
-from petservice.db.waiting import unlimited
+from petservice.db.waiting import time_limit
 from petservice.server.greenlets import GreenletPool
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
@@ -114,11 +115,22 @@ def test_requests_have_timeouts_and_commands_have_none() -> None:
     assert in_a_greenlet(limits) == ["5s", "3s", "30s"]
     assert together(limits) == [["20s", "5s", "1min"]]
     context = copy_context()
-    context.run(unlimited.set, True)
+    context.run(time_limit.set, None)
     assert context.run(limits) == ["0", "0", "0"]
     # In a process that was started as a command, greenlets and threads have timeouts as well.
     assert context.run(in_a_greenlet, limits) == ["5s", "3s", "30s"]
     assert context.run(together, limits) == [["20s", "5s", "1min"]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_stops_waiting_for_a_silent_server_and_reconnects() -> None:
+    context = copy_context()
+    context.run(time_limit.set, 0.2)
+    with pytest.raises(OperationalError, match="has not answered in time"), connection.cursor() as cursor:
+        context.run(cursor.execute, "SELECT pg_sleep(5)")
+
+    connection.close_if_unusable_or_obsolete()
+    assert Pet.objects.count() == 0
 
 
 def test_frequent_statements_are_prepared(api: DjangoClient) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 
 from petservice.db.sqlite.service_lock import exclude_services
-from petservice.db.waiting import unlimited
+from petservice.db.waiting import time_limit
 from petservice.management.commands.move_database import _TARGET as TARGET
 from tests.faults.restores import call
 from tests.faults.servers import pgbouncer, primary
@@ -29,12 +29,12 @@ def call_move(tmp_path: Path, django_db_blocker: Any) -> Call:
 
     def call_move(source: str, target: str) -> tuple[int, str]:
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-        limited = unlimited.set(True)  # as for every management command
+        limited = time_limit.set(None)  # as for every management command
         try:
             with django_db_blocker.unblock():
                 return call(tmp_path, "move_database", "--to", target, url=source)
         finally:
-            unlimited.reset(limited)
+            time_limit.reset(limited)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             if TARGET in connections.databases:

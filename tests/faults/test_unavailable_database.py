@@ -33,6 +33,8 @@ pytestmark = pytest.mark.faults
 IMMEDIATE = 2
 # Maximum seconds of an immediate response to one of many simultaneous requests.
 IMMEDIATE_FOR_MANY = 3
+# Maximum seconds of a stop, with a margin: 5 for the check of /ready, and 6 for the write of the use of API keys.
+MAX_STOP = 15
 
 # The results that clients may see in any state of the database.
 EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
@@ -151,6 +153,23 @@ def test_requests_time_out_while_the_server_is_silent(
             f"health {watch.slowest * 1000:.0f} ms, first ones afterwards {slowest(firsts) * 1000:.0f} ms"
         )
         report(Outcome("PostgreSQL silent", 1, saw, count_lost(service, key, load, firsts)))
+
+
+def test_a_stop_does_not_wait_long_for_a_silent_server(tmp_path: Path, cluster: Path) -> None:
+    with (
+        primary(cluster) as server,
+        running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service,
+        service.client(service.create_key()) as client,
+    ):
+        assert client.get("/ready").status_code == client.get("/v1/pets").status_code == 200
+        server.suspend()
+        try:
+            # Responses are up to two seconds old. Afterwards a check waits for the server.
+            wait_until(lambda: client.get("/ready").status_code == 503, seconds=10)
+            service.process.terminate()
+            assert service.process.wait(MAX_STOP) == 0
+        finally:
+            server.resume()
 
 
 def client_succeeds(service: Service, key: str) -> bool:

@@ -10,7 +10,6 @@ from django.db import connection, transaction
 
 from pets import search_index
 from pets.models import Pet, SearchTerm, UnindexedPet
-from pets.search_terms import terms
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
 from tests.service import Service
@@ -29,7 +28,7 @@ def stored() -> set[tuple[str, str]]:
 
 
 def expected() -> set[tuple[str, str]]:
-    return {(term, pet.pk) for pet in Pet.objects.all() for term in terms(pet.name, pet.tag)}
+    return {(term, pet.pk) for pet in Pet.objects.all() for term in search_index.terms(pet.name, pet.tag)}
 
 
 def test_the_index_has_the_terms_of_all_pets_after_any_write() -> None:

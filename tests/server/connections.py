@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from petservice.server.requests import Request
+from petservice.server.messages import Request
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"

@@ -7,8 +7,8 @@ from petservice.handler import APIHandlerMixin, Handler
 from petservice.server import run
 from petservice.server.greenlets import PooledGreenlet
 from petservice.server.logger import ServiceLogger
+from petservice.server.messages import Request
 from petservice.server.protocol import Connection
-from petservice.server.requests import Request
 from petservice.server.worker import EventLoopWorker
 
 # By the module, and by the class if the members belong to one.
@@ -57,7 +57,7 @@ MEMBERS = {
     "psycopg.adapt": ["AdaptersMap", "PyFormat", "Transformer"],
     "psycopg.adapt:AdaptersMap": ["register_loader"],
     "psycopg.adapt:Transformer": ["dump_sequence", "load_rows", "set_pgresult"],
-    "psycopg.errors": ["error_from_result"],
+    "psycopg.errors": ["_WaitTimeout", "error_from_result"],
     "psycopg.generators": ["execute"],
     "psycopg.pq.abc:PGconn": ["send_prepare", "send_query_prepared", "socket"],
     "psycopg.pq.abc:PGresult": ["ntuples", "status"],

@@ -24,7 +24,7 @@ from petservice.server.limits import (
     PAGE_THREADS,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.responses import send_response
+from petservice.server.messages import send_response
 from tests.server.connections import Connect, get, request_of
 from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints, suspended
 from tests.service import Service, log_in

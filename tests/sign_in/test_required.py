@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from petservice.apikeys.authentication import StaffSessionAuthentication
 from petservice.sign_in import factors
 from tests.backoffice.login import ADD, INDEX
-from tests.backoffice.staff import logged_in
 from tests.sign_in.authenticator import SECOND_FACTOR, set_up, with_factor
 
 pytestmark = pytest.mark.once
@@ -67,11 +66,6 @@ def test_a_reset_factor_must_be_set_up_again_in_running_sessions(settings: LazyS
 
     assert boss_client.get(INDEX).status_code == 302
     assert boss_client.post(reverse("admin:logout")).status_code == 200
-
-
-def test_others_notice_nothing(settings: LazySettings, ada: User) -> None:
-    settings.SECOND_FACTOR = "keys"
-    assert logged_in(ada).get(INDEX).status_code == 200
 
 
 def test_the_browsable_api_accepts_only_sessions_with_the_required_factor(

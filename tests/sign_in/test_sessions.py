@@ -80,13 +80,6 @@ def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Cl
     assert not is_logged_in(client)
 
 
-def test_on_other_computers_a_session_survives_hours_without_use(clock: Clock) -> None:
-    client = log_in()
-    clock.passed += 11 * HOUR
-
-    assert is_logged_in(client)
-
-
 def test_a_login_with_a_code_remembers_that_the_computer_is_shared(ada: User, clock: Clock) -> None:
     app = with_factor(ada)
     client = Client()

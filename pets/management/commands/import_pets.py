@@ -5,7 +5,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from itertools import islice
 from typing import IO, Any
 
@@ -52,8 +52,9 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
         started = time.monotonic()
+        gc.disable()  # the search for cycles takes time for millions of rows and finds nothing
         try:
-            with _no_garbage_collection(), CheckedRows() as checked:
+            with CheckedRows() as checked:
                 hashed = HashedFile(sys.stdin.fileno() if file == STANDARD_STREAM else file)
                 with io.BufferedReader(hashed) as source:
                     self._check(source, file_format, checked)
@@ -67,6 +68,8 @@ class Command(DatabaseCommand):
             raise CommandError(f"{reason(error)}. Nothing was imported.") from None
         except (DatabaseError, sqlite3.Error) as error:
             raise CommandError(f"Database error: {str(error).strip()}. Nothing was imported.") from None
+        finally:
+            gc.enable()
         with suppress(DatabaseError):  # the requests of the service index the rest
             search_index.index_all()
         self.stderr.write(throughput("Imported", checked.count, time.monotonic() - started), self.style.SUCCESS)
@@ -113,13 +116,3 @@ def _rows(checked: CheckedRows, bar: Any) -> Iterator[list[list[str | None]]]:
     for batch in checked.batches():
         yield [row for _, row in batch]
         bar.update(len(batch))
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Disable the garbage collection of cycles, which takes time for millions of rows and finds nothing."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -12,14 +12,14 @@ import psycopg
 from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.abc import PQGen
-from psycopg.errors import DeadlockDetected
+from psycopg.errors import DeadlockDetected, _WaitTimeout
 from psycopg.pq.abc import PGconn
 
 from petservice.db.backend import Backend, Rows
 from petservice.db.postgresql import pooler
 from petservice.db.postgresql.latency import Latency
 from petservice.db.postgresql.statements import PreparedStatement
-from petservice.db.waiting import READ, Waiter, unlimited, waiter
+from petservice.db.waiting import READ, Waiter, time_limit, waiter
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ SPIN_MILLISECONDS = 2
 
 # Time limits that PostgreSQL itself enforces. Calls with a waiter are API requests, and their statements are small.
 # All others, such as admin pages, must end before the worker is replaced. Management commands have no limits
-# (petservice.db.waiting.unlimited).
+# (petservice.db.waiting.time_limit).
 LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
 LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # Planner settings: each API statement on a growing table uses an index, so one generic plan serves for all parameters.
@@ -90,14 +90,24 @@ class Connection(psycopg.Connection[Any]):
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Run one of psycopg's generators, which yield the socket event to wait for; use the waiter if there is one."""
         current = waiter.get()
-        if current is None or arguments or options:
+        if arguments or options:
             return super().wait(gen, *arguments, **options)
+        if current is None:
+            return self._wait_on_thread(gen)
         try:
             wanted = next(gen)
             while True:
                 wanted = gen.send(self._wait_for(current, wanted))
         except StopIteration as end:
             return end.value
+
+    def _wait_on_thread(self, gen: Any) -> Any:
+        try:
+            return super().wait(gen, timeout=time_limit.get())
+        except _WaitTimeout:
+            # A server that cannot be reached ends no statement itself.
+            self.close()
+            raise psycopg.OperationalError(_TIMED_OUT) from None
 
     def _wait_for(self, current: Waiter, wanted: int) -> int:
         if wanted == READ and self._latency.should_spin():
@@ -150,7 +160,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise psycopg.OperationalError(_TIMED_OUT)
             limits = f"{LIMITS_OF_CALLS} {PLANS_OF_CALLS}"
         else:
-            limits = "" if unlimited.get() else LIMITS_OF_PAGES
+            limits = "" if time_limit.get() is None else LIMITS_OF_PAGES
         options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         connect = partial(Connection.connect, **conn_params | {"options": options})
         # On a thread, because a DNS lookup without a response would block the event loop.

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import OperationalError
 
-from petservice.db.waiting import unlimited
+from petservice.db.waiting import PAGE_TIMEOUT, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ def refuse(connection: Any) -> None:
 
     They are in a startup parameter. A server without a connection is not refused, because the service waits for it.
     """
-    limited = unlimited.set(False)
+    limited = time_limit.set(PAGE_TIMEOUT)
     probe = connection.copy()
     try:
         with closing(probe), probe.cursor() as cursor:
@@ -35,6 +35,6 @@ def refuse(connection: Any) -> None:
         logger.warning("The timeouts are not checked, because there is no connection at the start: %s", error)
         return
     finally:
-        unlimited.reset(limited)
+        time_limit.reset(limited)
     if lost:
         raise OperationalError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")

@@ -13,7 +13,7 @@ from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.db.backend import backend
-from petservice.db.waiting import unlimited
+from petservice.db.waiting import PAGE_TIMEOUT, time_limit
 from petservice.server import checks  # noqa: F401  # registers them
 
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             connection.close()
         # Workers are forks of this process, and would print the buffered output again.
         self.stdout.flush()
-        unlimited.set(False)
+        time_limit.set(PAGE_TIMEOUT)
         from petservice.server.run import run  # after the checks: gunicorn reads its variables as it is imported
 
         run(bind)

@@ -121,8 +121,8 @@ def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
 
     days = dashboard_at(NOW)["days"]
 
-    assert [bar.day for bar in days["bars"]] == [NOW.date() - n * DAY for n in reversed(range(30))]
-    assert {bar.day: bar.count for bar in days["bars"] if bar.count} == {
+    assert [bar["day"] for bar in days["bars"]] == [NOW.date() - n * DAY for n in reversed(range(30))]
+    assert {bar["day"]: bar["count"] for bar in days["bars"] if bar["count"]} == {
         NOW.date(): 2,
         NOW.date() - DAY: 1,
         NOW.date() - 29 * DAY: 4,
@@ -137,8 +137,8 @@ def test_the_height_of_a_day_bar_is_proportional_to_its_count() -> None:
 
     bars = dashboard_at(NOW)["days"]["bars"]
 
-    assert all(bar.y + bar.height == charts.FULL for bar in bars)
-    assert [bar.height for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
+    assert all(bar["y"] + bar["height"] == charts.FULL for bar in bars)
+    assert [bar["height"] for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
 
 
 def test_the_bar_of_the_smallest_count_is_visible() -> None:
@@ -158,8 +158,8 @@ def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> Non
 
     days = dashboard_at(NOW)["days"]
 
-    assert [bar.count for bar in days["bars"]] == [1, *[0] * 27, 1, 1]
-    for count, url in [(days["total"], days["url"]), *((bar.count, bar.url) for bar in days["bars"])]:
+    assert [bar["count"] for bar in days["bars"]] == [1, *[0] * 27, 1, 1]
+    for count, url in [(days["total"], days["url"]), *((bar["count"], bar["url"]) for bar in days["bars"])]:
         assert admin_client.get(url).context["cl"].result_count == count, url
 
 

@@ -121,7 +121,7 @@ def test_broad_filters_together_check_a_limited_number_of_pets_and_say_so(
     # The first three names are checked.
     by_name = staff.get(LIST, {"status__exact": "sold", "o": number_of(staff, "name")}).context["cl"]
     assert [pet.name for pet in by_name.result_list] == ["Rex1"]
-    assert "first, by name" in by_name.note
+    assert "among the first 10,000 pets (by name)." in by_name.note
 
 
 def test_a_from_after_to_is_an_error_that_keeps_both_days(staff: Client) -> None:

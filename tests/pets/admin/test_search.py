@@ -18,9 +18,10 @@ from tests.pets.admin.pet_pages import INVENTORY, LIST, names
 OTHERS = ("Tom", "50 of", "abc(", "Жук", "まり", "Newton Yorick", "Strass")
 
 
-@pytest.fixture(params=[True, False], ids=["indexed", "recorded"])
-def is_indexed(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+@pytest.fixture(params=[search_index.index_all, lambda: None], ids=["indexed", "recorded"])
+def index(request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Return a function that indexes the recorded pets, or does nothing."""
+    return request.param
 
 
 @pytest.fixture
@@ -54,13 +55,12 @@ def found(admin_user: User) -> Callable[..., list[str]]:
     ],
 )
 def test_a_search_finds_any_word_of_a_name_in_any_case_and_script(
-    found: Callable[..., list[str]], name: str, terms: list[str], is_indexed: bool
+    found: Callable[..., list[str]], name: str, terms: list[str], index: Callable[[], None]
 ) -> None:
     create_pet(name=name)
     for other in OTHERS:
         create_pet(name=other)
-    if is_indexed:
-        search_index.index_all()
+    index()
 
     assert {term: name in found(term) for term in terms} == dict.fromkeys(terms, True)
     assert found(name) == [name]
@@ -68,12 +68,11 @@ def test_a_search_finds_any_word_of_a_name_in_any_case_and_script(
 
 
 def test_a_search_finds_no_middle_of_a_word_and_needs_every_word(
-    found: Callable[..., list[str]], is_indexed: bool
+    found: Callable[..., list[str]], index: Callable[[], None]
 ) -> None:
     for name in ("New York", "Константинополь", "Straße"):
         create_pet(name=name)
-    if is_indexed:
-        search_index.index_all()
+    index()
 
     for text in ("ork", "york x", "Константинов", "Константинополь и", "rasse", "-"):
         assert found(text) == []
@@ -89,12 +88,11 @@ def test_a_search_finds_no_middle_of_a_word_and_needs_every_word(
     ],
 )
 def test_a_search_finds_a_tag_by_its_beginning(
-    found: Callable[..., list[str]], tag: str, terms: list[str], is_indexed: bool
+    found: Callable[..., list[str]], tag: str, terms: list[str], index: Callable[[], None]
 ) -> None:
     create_pet(name="Rex", tag=tag)
     create_pet(name="Tom", tag="cat")
-    if is_indexed:
-        search_index.index_all()
+    index()
 
     assert {term: found(term) for term in terms} == {term: ["Rex"] for term in terms}
     assert found("pig") == []
@@ -111,7 +109,7 @@ def test_a_search_finds_an_id_and_ignores_white_space_around_the_text(staff: Cli
     assert len(names(staff, q="01890a5d-ac96-774b-bcce-b302099a8057")) == 1
 
 
-def test_a_changed_or_deleted_pet_is_found_by_its_present_texts_only(staff: Client, is_indexed: bool) -> None:
+def test_a_changed_or_deleted_pet_is_found_by_its_present_texts_only(staff: Client, index: Callable[[], None]) -> None:
     for name in ("Old Name", "Gone Name", "Rex"):
         create_pet(name=name, tag="кот")
     search_index.index_all()
@@ -119,8 +117,7 @@ def test_a_changed_or_deleted_pet_is_found_by_its_present_texts_only(staff: Clie
     Pet.objects.filter(name="Old Name").update(name="New Word", tag="пёс")
     Pet.objects.filter(name="Gone Name").delete()
     Pet.objects.filter(name="Rex").update(name="Rex Second")
-    if is_indexed:
-        search_index.index_all()
+    index()
 
     assert names(staff, INVENTORY, q="word") == ["New Word"]
     assert (names(staff, q="name"), names(staff, q="old"), names(staff, q="word")) == ([], [], ["New Word"])

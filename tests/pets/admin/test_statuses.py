@@ -20,7 +20,7 @@ def test_a_status_is_changed_in_the_list(staff: Client) -> None:
 
     response = send(staff, INVENTORY, fields | {f"{row}-status": "sold"})
 
-    assert messages(response) == ["1 pet changed."]
+    assert messages(response) == ["Statuses of 1 pet changed."]
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
     for model in ("pets_pet", "store_inventoryitem"):
         assert histories(staff, pet, model) == [("admin", "Status changed from available to sold.")]
@@ -60,7 +60,7 @@ def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client
 
     assert messages(response) == [
         "“Rex” was not changed: someone else set it to pending in the meantime.",
-        "1 pet changed.",
+        "Statuses of 1 pet changed.",
     ]
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "pending", "Tom": "pending", "Max": "sold"}
 
@@ -85,7 +85,7 @@ def test_in_the_list_a_deleted_pet_is_reported_and_the_others_are_saved(staff: C
 
     assert messages(response) == [
         "1 pet was not changed, because someone else deleted it in the meantime.",
-        "1 pet changed.",
+        "Statuses of 1 pet changed.",
     ]
     assert Pet.objects.values_list("name", "status").get() == ("Tom", "sold")
 

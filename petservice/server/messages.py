@@ -1,7 +1,8 @@
-"""Django requests that are built from ASGI scopes, and whose body is received completely before Django runs."""
+"""The conversion of ASGI's messages into Django's requests, and of Django's responses into ASGI's messages."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -9,14 +10,20 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.encoding import repercent_broken_unicode
-from django.utils.functional import cached_property
 
-from petservice.api.responses import REQUEST_ID, request_id_of
+from petservice.middleware import REQUEST_ID, request_id_of
+from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
-from petservice.server.limits import UPLOAD_MEMORY_BYTES
+from petservice.server.limits import RESPONSE_PIECE_BYTES, UPLOAD_MEMORY_BYTES
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+# The status, headers and body of a response.
+Response = tuple[int, Headers, bytes]
 
 
 class UnreadableTargetError(ValueError):
@@ -46,13 +53,10 @@ class Request(ASGIRequest):
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
         # The connection needs the id if it refuses the rest of the request.
-        scope[REQUEST_ID] = request_id_of(self.META)
-
-    @cached_property
-    def credential(self) -> int | None:
-        """The hash of the unverified API key of an API request, or of the session key of any other request."""
+        self.id = scope[REQUEST_ID] = request_id_of(self.META)
         sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        return None if sent is None else hash(sent)
+        # The hash of the unverified API key of an API request, or of the session key of any other request.
+        self.credential: int | None = None if sent is None else hash(sent)
 
     @property
     def is_chunked(self) -> bool:
@@ -133,3 +137,40 @@ def _text(query: bytes) -> str:
         return query.decode()
     except UnicodeDecodeError:
         return query.decode("latin-1")
+
+
+def whole(response: HttpResponse) -> Response:
+    return encoded(response, response.content)
+
+
+def encoded(response: HttpResponseBase, body: bytes) -> Response:
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
+    # A 304 has no length, because clients would read it as the length of the cached response.
+    if response.status_code != 304 and "Content-Length" not in response.headers:
+        headers.append((b"Content-Length", str(len(body)).encode()))
+    return response.status_code, headers, body
+
+
+async def send_response(
+    send: Send,
+    method: str | None,
+    response: Response,
+    record: AccessRecord | None,
+    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+) -> None:
+    """Send a response. Each piece of a large one is sent in its own step of the event loop, in a turn of its own."""
+    status, headers, body = response
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if record is not None:
+        record.status = status
+    if method == "HEAD":
+        body = b""
+    sent = 0
+    while len(body) - sent > RESPONSE_PIECE_BYTES:
+        piece = body[sent : sent + RESPONSE_PIECE_BYTES]
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        sent += len(piece)
+        async with turn():
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": body[sent:]})
