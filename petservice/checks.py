@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, register
 
 
+@register("petservice")
 def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
     """Return E001 for each variable that cannot be read."""
     return [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]
 
 
+@register("petservice")
 def check_live(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
     """Return E003 to E007 for settings that a live service requires and that have no default."""
     if not settings.LIVE:

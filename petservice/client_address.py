@@ -46,7 +46,10 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
             address = hop
             if address not in proxies:
                 break
-    return _in_one_spelling(address) if isinstance(address, IPv6Address) else address
+    if isinstance(address, IPv6Address):
+        # An IPv4-mapped address as IPv4, and an IPv6 address without its network interface (`%eth0`).
+        return address.ipv4_mapped or IPv6Address(int(address))
+    return address
 
 
 def network_of(address: Address) -> Address:
@@ -75,8 +78,3 @@ def _address(text: str) -> Address | None:
         return ip_address(text)
     except ValueError:
         return None
-
-
-def _in_one_spelling(address: IPv6Address) -> Address:
-    """Return an IPv4-mapped address as IPv4, and an IPv6 address without its network interface (`%eth0`)."""
-    return address.ipv4_mapped or IPv6Address(int(address))

@@ -97,9 +97,7 @@ class Readiness:
         return monotonic() - self._checked_at >= _INTERVAL
 
     def obstacle(self) -> str:
-        """Return why the service is not ready, or an empty string. Checks the database at most once per _INTERVAL."""
-        if is_stopping():
-            return _STOPPING
+        """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL."""
         with self._checking:  # requests during a check wait for its result
             if self.is_due():
                 self._obstacle = _obstacle()
@@ -139,12 +137,12 @@ def unavailable() -> HttpResponse:
 
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
-    """Return 200 if the database responds and has all migrations and no stop is announced, or else 503."""
+    """Return 200 if the database responds and has all migrations, or else 503. Under `serve`, its probes respond."""
     return probe_response(readiness.obstacle())
 
 
 def renew() -> str:
-    """Check the database if a check is due, and return why the service is not ready, or an empty string."""
+    """Check the database if a check is due, and return why it cannot be used, or an empty string."""
     try:
         return readiness.obstacle()
     finally:

@@ -1,6 +1,7 @@
 """All settings. Those that differ between installations come from petservice.configuration.environment."""
 
 from datetime import timedelta
+from typing import Any
 
 from csp.constants import NONE, SELF
 from django.conf import global_settings
@@ -160,7 +161,7 @@ SILENCED_SYSTEM_CHECKS = [
 
 # The API. Every view requires a key, unless it sets other classes.
 
-REST_FRAMEWORK = {
+REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
     "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
@@ -173,17 +174,9 @@ REST_FRAMEWORK = {
 }
 if DEBUG:
     # The browsable API for logged-in staff.
-    REST_FRAMEWORK |= {
-        "DEFAULT_AUTHENTICATION_CLASSES": [
-            "petservice.apikeys.authentication.APIKeyAuthentication",
-            "petservice.apikeys.authentication.StaffSessionAuthentication",
-        ],
-        "DEFAULT_METADATA_CLASS": "rest_framework.metadata.SimpleMetadata",
-        "DEFAULT_RENDERER_CLASSES": [
-            "rest_framework.renderers.JSONRenderer",
-            "petservice.api.renderers.BrowsableAPIRenderer",
-        ],
-    }
+    REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] += ["petservice.apikeys.authentication.StaffSessionAuthentication"]
+    REST_FRAMEWORK["DEFAULT_METADATA_CLASS"] = "rest_framework.metadata.SimpleMetadata"
+    REST_FRAMEWORK["DEFAULT_RENDERER_CLASSES"] += ["petservice.api.renderers.BrowsableAPIRenderer"]
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",
@@ -197,9 +190,7 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": "/v1", "description": "Version 1"}],
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
-    "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
-    "SERVE_PERMISSIONS": [],
     "SORT_OPERATION_PARAMETERS": False,  # generated clients keep this order for function parameters: limit first
     "ENUM_NAME_OVERRIDES": {
         "ErrorCode": "petservice.api.schema.ERROR_CODES",

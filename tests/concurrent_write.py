@@ -17,7 +17,7 @@ def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
     return without_sqlite(pytest.mark.once(on="postgresql")(test))
 
 
-def _on_a_connection(work: Callable[[], Any]) -> Any:
+def on_a_connection(work: Callable[[], Any]) -> Any:
     """Call a function on this thread's own connection, and return its result."""
     try:
         return work()
@@ -34,7 +34,7 @@ def write_before(part: str, write: Callable[[], object]) -> Iterator[None]:
         if part in sql and not found:
             found.append(sql)
             with ThreadPoolExecutor() as pool:
-                pool.submit(_on_a_connection, write).result()
+                pool.submit(on_a_connection, write).result()
         return execute(sql, *arguments)
 
     with connection.execute_wrapper(execute_after_write):
@@ -52,5 +52,5 @@ def together(*works: Callable[[], Any]) -> list[Any]:
         return work()
 
     with ThreadPoolExecutor(len(works)) as pool:
-        running = [pool.submit(_on_a_connection, partial(run, work)) for work in works]
+        running = [pool.submit(on_a_connection, partial(run, work)) for work in works]
     return [one.exception() or one.result() for one in running]

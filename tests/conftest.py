@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ from petservice.handler import APIHandlerMixin
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
+from tests.monitoring.observed import Observed, observed_service
 from tests.redis_server import RedisServer, redis_used_by, running_redis
 from tests.service import GUNICORN, Service, running_service
 from tests.waiting import wait_until
@@ -175,6 +177,13 @@ def redis_in_use(redis_server: RedisServer, settings: Any, db: None) -> Iterator
         yield redis_server
 
 
+@pytest.fixture
+def migrated_url(tmp_path: Path) -> Iterator[str]:
+    """The URL of a database with all migrations and an API key."""
+    with migrated_database_url(tmp_path) as url:
+        yield url
+
+
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A running service that tests share; they must not change its API keys and processes."""
@@ -187,6 +196,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def service_key(service: Service) -> str:
     """A read-and-write API key of the shared service."""
     return service.create_key()
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """A running service with two workers that writes a JSON log and metrics."""
+    with observed_service(tmp_path_factory.mktemp("observed")) as observed:
+        yield observed
 
 
 @pytest.fixture(scope="session")

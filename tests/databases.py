@@ -33,12 +33,19 @@ def fresh_database_url(folder: Path, *, template: str = "") -> Iterator[str]:
             shutil.copyfile(template.removeprefix("sqlite:///"), folder / "petservice.sqlite3")
         yield f"sqlite:///{folder}/petservice.sqlite3"
         return
+    copied = re.sub(_NAME, r"\g<2>", template) if template else "template1"
+    with new_database(os.environ["DATABASE_URL"], template=copied) as url:
+        yield url
+
+
+@contextmanager
+def new_database(server: str, *, template: str) -> Iterator[str]:
+    """Create a database on a PostgreSQL server as a copy of another, yield its URL, and drop it at the end."""
     name = f"service_{os.getpid()}_{time.monotonic_ns()}"
-    copied = " TEMPLATE " + re.sub(_NAME, r"\g<2>", template) if template else ""
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}{copied}")
-        yield _url_on_the_server(name)
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield _url_on(server, name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def migrated_database_url(folder: Path) -> AbstractContextManager[str]:
@@ -71,10 +78,10 @@ def url_of_the_test_database() -> str:
     name = str(connection.settings_dict["NAME"])
     if name == _NAME_OUTSIDE_TESTS:
         return ""
-    return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on_the_server(name)
+    return f"sqlite:///{name}" if connection.vendor == "sqlite" else _url_on(os.environ["DATABASE_URL"], name)
 
 
-def _url_on_the_server(name: str) -> str:
+def _url_on(server: str, name: str) -> str:
     """Return the URL of another database on the same PostgreSQL server."""
-    url = re.sub(r"^postgres(ql)?://", "postgresql://", os.environ["DATABASE_URL"])
+    url = re.sub(r"^postgres(ql)?://", "postgresql://", server)
     return re.sub(_NAME, rf"\g<1>{name}\g<3>", url)

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import signal
 import socket
 import sqlite3
@@ -144,6 +143,12 @@ class Service:
         )
 
 
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a management command with these environment variables, and return the ended process."""
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=60)
+
+
 def as_django_stores_it(value: object) -> object:
     """Return a time as the string that Django stores in SQLite, and any other value unchanged."""
     return str(value.astimezone(UTC).replace(tzinfo=None)) if isinstance(value, datetime) else value
@@ -151,8 +156,8 @@ def as_django_stores_it(value: object) -> object:
 
 def log_in(client: httpx.Client, name: str, password: str) -> None:
     """Log in to the admin with a client of a service."""
-    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/admin/login/").text)[0]
-    form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
+    client.get("/admin/login/")
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
     assert client.post("/admin/login/", data=form).status_code == 302
 
 

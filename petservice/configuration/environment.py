@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
-from environs import Env, EnvValidationError, validate
+from environs import Env, EnvValidationError, ValidationError, validate
+from platformdirs import user_data_path
 
 from petservice.client_address import Proxies, host_and_port
-from petservice.configuration.data_dir import default_data_dir
 from petservice.configuration.secret_key import kept_secret_key
 from petservice.db.url import database_settings
 from petservice.time_zone import zone
 
+# The root of a clone, or site-packages.
+_ROOT = Path(__file__).resolve().parent.parent.parent
 _T = TypeVar("_T")
 
 CONFIGURATION_ERRORS: list[str] = []
@@ -33,21 +35,21 @@ def _record(name: str, value: str, reason: object, example: str) -> None:
 
 
 def _parsed(name: str, value: str, parse: Callable[[str], _T], example: str, replacement: _T) -> _T:
-    """Return what `parse` makes of a variable. If it raises ValueError, record that and return the replacement."""
+    """Return what `parse` makes of a variable. If it raises an error, record that and return the replacement."""
     try:
         return parse(value)
-    except ValueError as error:
+    except (ValueError, ValidationError) as error:
         _record(name, value, error, example)
         return replacement
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"it is none of {', '.join(choices)}")
-        return text
+    return validate.OneOf(choices, error="it is none of {choices}")
 
-    return parse
+
+def _default_data_dir() -> Path:
+    """Return `data` in a clone of the repository. Without a clone, return the platform's data directory of the user."""
+    return _ROOT / "data" if (_ROOT / "manage.py").is_file() else user_data_path("petservice", appauthor=False)
 
 
 def _readable_file(path: str) -> str:
@@ -60,10 +62,8 @@ _NAME = env.str("PETSERVICE_ENVIRONMENT", "test")
 ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", _NAME, _one_of("test", "live"), "live", "test")
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False) or False
-DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or default_data_dir()).absolute()
-REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE)
-if REQUIRE_HTTPS is None:
-    REQUIRE_HTTPS = True
+DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absolute()
+REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE) is not False  # None if the variable cannot be read
 
 SECRET_KEY = env.str("SECRET_KEY", "")
 if not SECRET_KEY and not LIVE:

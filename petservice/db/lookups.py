@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from django.db.models import BooleanField, CharField, F, Func
+from django.db.models import BooleanField, F, Func, TextField
+from django.db.models.functions import Cast
 
 
 class Among(Func):
@@ -28,12 +30,5 @@ class Among(Func):
         return f"{sql} = ANY(%s::{kind}[])", [*params, list(self.values)]
 
 
-class IDText(Func):
-    """An id as text. Python takes several times as long to make the text of a `uuid` as PostgreSQL does."""
-
-    arity = 1
-    output_field: Any = CharField()
-    template = "%(expressions)s::text"
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return compiler.compile(self.source_expressions[0])
+# An id as text. Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
+IDText = partial(Cast, output_field=TextField())

@@ -55,9 +55,6 @@ class LineWriter:
         """Buffer text, so that logging.StreamHandler can use this object as its stream."""
         self.write_line(text.encode())
 
-    def flush(self) -> None:
-        """Do nothing, because the thread writes on its own schedule."""
-
     def close(self) -> None:
         """Write the buffer, if the reader takes it within FLUSH_TIMEOUT; write later lines directly."""
         self._closing.set()

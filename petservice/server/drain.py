@@ -21,11 +21,6 @@ def _handle_quit(server: Any, stop: Callable[[], None]) -> None:
     stop()
 
 
-def stop_gracefully_on_interrupt(server: Any) -> None:
-    """Let running requests finish at SIGINT (Ctrl-C), as at SIGTERM; a second SIGINT cuts them off."""
-    server.handle_int = server.handle_term  # before drain_first replaces handle_term, so that SIGINT begins no drain
-
-
 def drain_first(server: Any, seconds: float) -> None:
     """Begin a drain of `seconds` at SIGTERM: `/ready` returns 503 and all other requests continue."""
     server.handle_term = partial(_handle_term, server, seconds)

@@ -13,7 +13,7 @@ from typing import Any
 from petservice.monitoring.exporter import Exporter
 from petservice.server import limits
 from petservice.server.balancing import WorkerSlot
-from petservice.server.drain import drain_first, stop_gracefully_on_interrupt, stop_quickly_on_quit
+from petservice.server.drain import drain_first, stop_quickly_on_quit
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -62,7 +62,8 @@ def when_ready(server: Any) -> None:
     """Prepare the master process, before it forks the workers."""
     from django.conf import settings  # set up by the application, which is loaded by now
 
-    stop_gracefully_on_interrupt(server)
+    # At SIGINT (Ctrl-C), running requests finish as at SIGTERM, but without a drain; a second SIGINT cuts them off.
+    server.handle_int = server.handle_term
     stop_quickly_on_quit(server)
     if settings.DRAIN_SECONDS:
         drain_first(server, settings.DRAIN_SECONDS)

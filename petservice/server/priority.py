@@ -67,9 +67,6 @@ class PrioritySelector(selectors.DefaultSelector):
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
         return self._map
 
-    def get_key(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._aside.get(fileobj) or super().get_key(fileobj)
-
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
         return self._aside.pop(fileobj, None) or super().unregister(fileobj)
 

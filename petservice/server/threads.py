@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import get_ident
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,8 +16,8 @@ class ThreadPool:
     def __init__(self, name: str, size: int) -> None:
         self.size = size
         self._executor = ThreadPoolExecutor(size, thread_name_prefix=name)
-        # The start time of each running call, on the monotonic clock.
-        self._started: dict[object, float] = {}
+        # The start time of each running call, on the monotonic clock, by its thread.
+        self._started: dict[int, float] = {}
         self._pending = 0
 
     async def call(self, function: Callable[[], T]) -> T:
@@ -45,12 +46,11 @@ class ThreadPool:
         return max((now - started for started in list(self._started.values())), default=0.0)
 
     def _run(self, function: Callable[[], T]) -> T:
-        call = object()
-        self._started[call] = time.monotonic()
+        self._started[get_ident()] = time.monotonic()
         try:
             return function()
         finally:
-            del self._started[call]
+            del self._started[get_ident()]
 
     def _done(self, _: object) -> None:
         self._pending -= 1

@@ -15,7 +15,7 @@ from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.postgresql.base import _MIGRATION_LOCK
 from store.services import inventory_counts
-from tests.concurrent_write import only_on_postgresql
+from tests.concurrent_write import on_a_connection, only_on_postgresql
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,18 +34,15 @@ class Other:
         self.may_unlock = threading.Event()
 
     def migrate(self) -> None:
-        try:
-            with backend().migration_lock():
-                self.has_lock.set()
-                self.may_unlock.wait(30)
-        finally:
-            connection.close()
+        with backend().migration_lock():
+            self.has_lock.set()
+            self.may_unlock.wait(30)
 
 
 @contextmanager
 def migrating(other: Other) -> Iterator[Future[None]]:
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(other.migrate)
+        future = pool.submit(on_a_connection, other.migrate)
         try:
             yield future
         finally:
@@ -97,17 +94,14 @@ def test_process_that_waits_for_migrations_does_not_block_their_indexes() -> Non
 @only_on_postgresql
 def test_lock_with_a_name_and_a_number_lasts_until_its_transaction_ends() -> None:
     def try_both() -> list[bool]:
-        try:
-            with transaction.atomic():
-                return [backend().try_lock("key", 1), backend().try_lock("key", 2)]
-        finally:
-            connection.close()
+        with transaction.atomic():
+            return [backend().try_lock("key", 1), backend().try_lock("key", 2)]
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             assert backend().try_lock("key", 1)
-            assert pool.submit(try_both).result(timeout=30) == [False, True]
-        assert pool.submit(try_both).result(timeout=30) == [True, True]
+            assert pool.submit(on_a_connection, try_both).result(timeout=30) == [False, True]
+        assert pool.submit(on_a_connection, try_both).result(timeout=30) == [True, True]
 
 
 def test_copied_rows_are_part_of_the_transaction_and_are_counted() -> None:
@@ -132,16 +126,13 @@ def test_writers_wait_until_the_transaction_ends() -> None:
     order: list[str] = []
 
     def write() -> None:
-        try:
-            Pet.objects.create(name="Rex")
-            order.append("written")
-        finally:
-            connection.close()
+        Pet.objects.create(name="Rex")
+        order.append("written")
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             backend().lock_out_writers(["pets_pet"])
-            writing = pool.submit(write)
+            writing = pool.submit(on_a_connection, write)
             with pytest.raises(TimeoutError):
                 writing.result(timeout=0.5)
             order.append("unlocked")

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from tests.service import ROOT, free_port
+from tests.service import free_port, manage
 
 pytestmark = pytest.mark.once
 
@@ -29,10 +27,7 @@ COMMANDS = {
 
 def error_message(url: str) -> str:
     """Run a command that must fail, and return its error message."""
-    arguments = [sys.executable, "manage.py", "create_api_key", "Acme"]
-    ended = subprocess.run(
-        arguments, cwd=ROOT, env=os.environ | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=60
-    )
+    ended = manage("create_api_key", "Acme", DATABASE_URL=url)
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr

@@ -1,9 +1,7 @@
 """The service opens few connections to PostgreSQL, limits its waits, and prepares its statements."""
 
 import asyncio
-import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,10 +21,10 @@ from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.waiting import time_limit
 from petservice.server.greenlets import GreenletPool
-from tests.concurrent_write import together
-from tests.databases import fresh_database_url, migrated_database_url
+from tests.concurrent_write import on_a_connection, together
+from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
-from tests.service import ROOT, Service, log_in, running_service
+from tests.service import Service, log_in, manage, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
@@ -38,12 +36,6 @@ CONNECTIONS = 10
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     with fresh_database_url(tmp_path) as url:
-        yield url
-
-
-@pytest.fixture
-def migrated_url(tmp_path: Path) -> Iterator[str]:
-    with migrated_database_url(tmp_path) as url:
         yield url
 
 
@@ -202,14 +194,8 @@ def _plan(cursor: CursorWrapper, statement: str, parameters: int) -> str:
     return "\n".join(line for (line,) in cursor.fetchall())
 
 
-def manage(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "manage.py", *arguments]
-    environment = os.environ | {"DATABASE_URL": url}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
-
-
 def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return manage(url, "migrate", "--verbosity", "0", *arguments)
+    return manage("migrate", "--verbosity", "0", *arguments, DATABASE_URL=url)
 
 
 def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:
@@ -219,7 +205,7 @@ def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tm
     with psycopg.connect(migrated_url) as indexing:
         indexing.execute("LOCK TABLE pets_pet IN SHARE UPDATE EXCLUSIVE MODE")
 
-        imported = manage(migrated_url + options, "import_pets", str(file))
+        imported = manage("import_pets", str(file), DATABASE_URL=migrated_url + options)
 
     assert imported.returncode == 0, imported.stderr
 
@@ -230,7 +216,7 @@ def test_tables_are_locked_despite_a_writer_that_locks_them_in_another_order() -
         with transaction.atomic(), connection.cursor() as writer:
             writer.execute("SET LOCAL deadlock_timeout = '1min'")  # so that a deadlock ends the other transaction
             writer.execute("LOCK TABLE auth_group IN ROW EXCLUSIVE MODE")
-            locking = pool.submit(_lock_both_tables)
+            locking = pool.submit(on_a_connection, _lock_both_tables)
             wait_until(lambda: _waits_for_a_table(writer))
 
             writer.execute("LOCK TABLE pets_pet IN ROW EXCLUSIVE MODE")  # waits until the deadlock is detected
@@ -260,11 +246,8 @@ def _waits_for_a_table(cursor: Any) -> bool:
 
 
 def _lock_both_tables() -> None:
-    try:
-        with transaction.atomic():
-            backend().lock_out_writers(["pets_pet", "auth_group"])
-    finally:
-        connection.close()
+    with transaction.atomic():
+        backend().lock_out_writers(["pets_pet", "auth_group"])
 
 
 def test_migration_times_out_instead_of_blocking_other_queries(url: str) -> None:

@@ -1,16 +1,14 @@
 """Databases for the tests of faults, and the table of the outcomes."""
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
+from tests.databases import new_database
 from tests.faults.prepared import postgresql_cluster, prepared, sqlite_files
 from tests.faults.restores import NAME
 from tests.faults.servers import primary
@@ -75,27 +73,17 @@ def sqlite_url(sqlite_folder: Path, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / NAME}"
 
 
-@contextmanager
-def new_database(server: str, name: str, template: str) -> Iterator[str]:
-    """Create a database on a PostgreSQL server as a copy of another, yield its URL, and drop it at the end."""
-    name = re.sub(r"\W", "_", name.lower())
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield re.sub(r"^(postgresql://[^/]*/)[^?]*", rf"\g<1>{name}", server)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 @pytest.fixture
-def postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
+def postgresql_url(postgresql_server: str) -> Iterator[str]:
     """The URL of a PostgreSQL database with all tables."""
-    with new_database(postgresql_server, f"faults_{tmp_path.name}", "migrated") as url:
+    with new_database(postgresql_server, template="migrated") as url:
         yield url
 
 
 @pytest.fixture
-def empty_postgresql_url(postgresql_server: str, tmp_path: Path) -> Iterator[str]:
+def empty_postgresql_url(postgresql_server: str) -> Iterator[str]:
     """The URL of a new, empty PostgreSQL database."""
-    with new_database(postgresql_server, f"empty_{tmp_path.name}", "template1") as url:
+    with new_database(postgresql_server, template="template1") as url:
         yield url
 
 

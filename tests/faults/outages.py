@@ -37,24 +37,20 @@ class Watch:
         self.ready: list[int] = []
         self.slowest = 0.0  # of health
 
-    def _repeat_health(self) -> None:
+    def _repeat(self, path: str, statuses: list[int]) -> None:
         with self._service.client() as client:
             while not self._is_over:
-                response = client.get("/v1/health")
-                self.health.append(response.status_code)
-                self.slowest = max(self.slowest, response.elapsed.total_seconds())
-                time.sleep(0.05)  # between two requests
-
-    def _repeat_ready(self) -> None:
-        with self._service.client() as client:
-            while not self._is_over:
-                self.ready.append(client.get("/ready").status_code)
+                response = client.get(path)
+                statuses.append(response.status_code)
+                if statuses is self.health:
+                    self.slowest = max(self.slowest, response.elapsed.total_seconds())
                 time.sleep(0.05)  # between two requests
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
         # Each probe has its own thread, because readiness may have to wait for the database.
-        threads = [Thread(target=self._repeat_health), Thread(target=self._repeat_ready)]
+        probes = (("/v1/health", self.health), ("/ready", self.ready))
+        threads = [Thread(target=self._repeat, args=probe) for probe in probes]
         for thread in threads:
             thread.start()
         try:

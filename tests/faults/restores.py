@@ -6,9 +6,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
+from typing import IO
 
 from django.core.management import CommandError, call_command
 
@@ -18,15 +20,20 @@ NAME = "petservice.sqlite3"
 PETS = "SELECT name FROM pets_pet ORDER BY name"
 
 
-def command(folder: Path, *arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
-    """Start a management command, by default on the database in `folder`."""
+def command(
+    folder: Path,
+    *arguments: str | Path,
+    program: Sequence[str] = (),
+    output: int | IO[str] = subprocess.PIPE,
+    **variables: str,
+) -> subprocess.Popen[str]:
+    """Start a management command, by `program` if there is one, and by default on the database in `folder`."""
     environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)} | variables
-    line = [sys.executable, "manage.py", *arguments]
     return subprocess.Popen(
-        line,
+        [*program, sys.executable, "manage.py", *arguments],
         cwd=ROOT,
         env=environment,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
         # A shell ignores SIGINT for tests that it runs in the background, and the command would inherit that.
@@ -61,21 +68,9 @@ def restore(folder: Path, file: Path) -> tuple[int, str]:
     return call(folder, "restore_database", file)
 
 
-def refusal(folder: Path, file: Path) -> str:
-    status, output = restore(folder, file)
-    assert status == 1, output
-    return output
-
-
-def restore_in_a_process(folder: Path, file: Path) -> tuple[int, str]:
-    """Restore a backup in a process of its own; the exit status, and what the command says."""
-    status, output = run(folder, "restore_database", file)
-    assert "Traceback" not in output
-    return status, output
-
-
-def refusal_in_a_process(folder: Path, file: Path) -> str:
-    status, output = restore_in_a_process(folder, file)
+def refusal(folder: Path, file: Path, name: str = "restore_database") -> str:
+    """Run a command with a file that it must refuse, and return what it says."""
+    status, output = call(folder, name, file)
     assert status == 1, output
     return output
 

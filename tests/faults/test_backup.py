@@ -17,7 +17,7 @@ from tests.documents import block
 from tests.faults import restores
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, running_load
-from tests.faults.restores import NAME, call, damage
+from tests.faults.restores import NAME, call, damage, refusal
 from tests.faults.servers import PROGRAMS, primary
 from tests.service import ROOT, Service, running_service
 
@@ -167,27 +167,21 @@ def test_postgresql_backup_under_load_can_be_restored(
             report(Outcome("restored from a backup, PostgreSQL", 1, load.summary(), lost(service, key, expected)))
 
 
-def error_message(folder: Path, file: Path) -> str:
-    status, output = call(folder, "backup_database", file)
-    assert status == 1
-    return output
-
-
 def test_failed_backup_replaces_no_file_and_leaves_none(tmp_path: Path) -> None:
     data, place = tmp_path / "data", tmp_path / "place"
     place.mkdir()
     precious = place / "pets.backup"
     precious.write_text("precious")
 
-    assert "There is no database yet" in error_message(data, place / "new")
+    assert "There is no database yet" in refusal(data, place / "new", "backup_database")
     data.mkdir(exist_ok=True)
     (data / "petservice.sqlite3").write_bytes(b"no database at all" * 100)
-    assert "file is not a database" in error_message(data, place / "new")
+    assert "file is not a database" in refusal(data, place / "new", "backup_database")
     (data / "petservice.sqlite3").unlink()
     with closing(sqlite3.connect(data / "petservice.sqlite3")) as database:
         database.execute("CREATE TABLE pet (id)")
-    assert f"{precious} exists: name a file that does not" in error_message(data, precious)
-    assert "cannot be written" in error_message(data, tmp_path / "nowhere" / "pets.backup")
+    assert f"{precious} exists: name a file that does not" in refusal(data, precious, "backup_database")
+    assert "cannot be written" in refusal(data, tmp_path / "nowhere" / "pets.backup", "backup_database")
 
     assert precious.read_text() == "precious"
     assert list(place.iterdir()) == [precious]
@@ -198,9 +192,9 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> 
     damage(tmp_path / NAME)
     before = {*tmp_path.iterdir()}
 
-    assert "The copy is damaged, and so the database may be: NULL value in song.name" in error_message(
-        tmp_path, tmp_path / "pets.backup"
-    )
+    output = refusal(tmp_path, tmp_path / "pets.backup", "backup_database")
+
+    assert "The copy is damaged, and so the database may be: NULL value in song.name" in output
     assert {*tmp_path.iterdir()} - before <= {tmp_path / "secret_key"}
 
 

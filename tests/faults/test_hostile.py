@@ -12,10 +12,11 @@ import pytest
 
 from petservice.server.gunicorn_conf import keepalive
 from petservice.server.protocol import REQUEST_TIMEOUT
+from tests.benchmarks.processes import memory
 from tests.faults.conftest import Outcome
 from tests.faults.restores import NAME
 from tests.faults.slow_clients import SlowClient, slow_clients, watched
-from tests.server.connections import Client, get, post, response_to
+from tests.server.connections import RESET, Client, get, post, response_to
 from tests.server.services import service_with_test_endpoints
 from tests.server.smuggling import Result
 from tests.server.smuggling_rows import CORPUS
@@ -143,19 +144,13 @@ def is_rejected(service: Service, request: bytes) -> bool:
     """Return whether the service responds with a 4xx or ends the connection without a response."""
     with Client(service) as client:
         # Close by a reset, so that no port stays reserved for the ended connection.
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         try:
             client.send(request)
             received = b"".join(iter(lambda: client.socket.recv(65536), b""))
         except (ConnectionResetError, BrokenPipeError):
             return True
     return received.startswith(b"HTTP/1.1 4") and received.count(b"HTTP/1.1 ") == 1
-
-
-def memory(service: Service) -> float:
-    """Return the memory of the workers in MiB; shared memory counts in proportion."""
-    files = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in service.workers())
-    return sum(int(re.findall(r"Pss:\s+(\d+)", file)[0]) for file in files) / 1024
 
 
 def test_malformed_requests_leave_nothing_behind(
@@ -175,7 +170,7 @@ def test_malformed_requests_leave_nothing_behind(
             rejected += sum(
                 pool.map(lambda part: sum(is_rejected(with_short_timeout, request) for request in part), parts)
             )
-            sizes.append(memory(with_short_timeout))
+            sizes.append(sum(map(memory, with_short_timeout.workers())))
     healthy = response_to(with_short_timeout, get("/v1/health")).status == 200
     # The heaps grow in a few steps to the size that the largest requests need; the first half includes these steps.
     half = sizes[4]

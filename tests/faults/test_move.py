@@ -1,11 +1,9 @@
 """`move_database` moves all data between SQLite and PostgreSQL, under load, or changes nothing."""
 
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -15,9 +13,9 @@ import pytest
 
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, running_load
-from tests.faults.restores import NAME, run
+from tests.faults.restores import NAME, command, run
 from tests.faults.test_kill import check_pets
-from tests.service import ROOT, Service, free_port, log_in, running_service
+from tests.service import Service, free_port, log_in, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -34,19 +32,11 @@ def direction(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]
 
 
 @contextmanager
-def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Start the command, by `program` if there is one, and yield its process and the file of its output."""
     log = folder / "move.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*program, sys.executable, "manage.py", "move_database", "--to", target],
-            cwd=ROOT,
-            env=os.environ | {"DATABASE_URL": source, "PETSERVICE_DATA_DIR": str(folder)},
-            stdout=output,
-            stderr=output,
-            # A shell ignores SIGINT for tests that it runs in the background, and the command would inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+    with log.open("w") as output:
+        process = command(folder, "move_database", "--to", target, program=program, output=output, DATABASE_URL=source)
     try:
         yield process, log
     finally:
@@ -56,14 +46,12 @@ def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tu
 
 def move(folder: Path, source: str, target: str) -> tuple[int, str]:
     """Run the command to its end, and return its exit status and output."""
-    with moving(folder, source, target) as (process, log):
-        status = process.wait(timeout=60)
-    output = log.read_text()
+    status, output = run(folder, "move_database", "--to", target, DATABASE_URL=source)
     assert "Traceback" not in output
     return status, output
 
 
-def wait_for_the_copy(process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_the_copy(process: subprocess.Popen[str], log: Path) -> None:
     wait_until(lambda: process.poll() is not None or COMPLETE in log.read_text())
     assert process.poll() is None, log.read_text()
 
@@ -168,7 +156,7 @@ def test_a_second_move_of_the_same_database_is_refused(tmp_path: Path, direction
     assert "Nothing was moved" in output
     found = "locked. Another program writes, such as a move or import_pets: wait for it."
     assert (found if source.startswith("sqlite") else "Another move uses the same database.") in output
-    assert {path.name for path in folder.iterdir()} <= {"move.log", "secret_key", "new.sqlite3.service"}
+    assert {path.name for path in folder.iterdir()} <= {"secret_key", "new.sqlite3.service"}
 
 
 def test_no_command_starts_an_empty_database_in_the_place_of_a_moved_one(

@@ -2,14 +2,13 @@
 
 import select
 import socket
-import struct
 from collections import Counter
 
 import pytest
 
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import PET, line_of
-from tests.server.connections import Client, get, post
+from tests.server.connections import RESET, Client, get, post
 from tests.server.services import booted_workers
 from tests.waiting import wait_until
 
@@ -85,7 +84,7 @@ def test_client_that_disconnects_before_the_response_has_status_499(with_test_en
         client.send(get("/held", b"X-Request-ID: impatient"))
         wait_until(lambda: list(folder.glob("held-*")))
         # Reset the connection, because a client that closes only its sending half may still read.
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     wait_until(lambda: with_test_endpoints.logged()["GET", "no_route", 499] == 1)
     (folder / "released").touch()
     assert [line["request_id"] for line in with_test_endpoints.requests() if line["status"] == 499] == ["impatient"]
@@ -97,6 +96,6 @@ def test_client_that_disconnects_before_the_end_of_its_body_has_status_499(obser
         client.send(get("/v1/health"))
         client.response()  # no worker sees a connection that is reset before it is accepted
         client.send(get("/v1/pets", b"Content-Length: 10", method="POST") + b"abc")
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     wait_until(lambda: (observed.logged() - before)["POST", "no_route", 499] == 1)

@@ -3,8 +3,6 @@
 import os
 import re
 import socket
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,10 +10,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, folder_of, observed_service
 from tests.monitoring.requests import send
-from tests.service import ROOT, TLS, Service, free_port
+from tests.running.starts import refusal
+from tests.service import TLS, Service, free_port
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -64,26 +62,15 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
     wait_until(lambda: not any(inode in sockets_of(pid) for pid in observed.service.workers()))
 
 
-def start(folder: Path, metrics_port: int, *, port: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Try to start a service that must fail, and return the ended process."""
-    command = [sys.executable, "manage.py", "serve", "--bind", f"127.0.0.1:{port or free_port()}"]
-    variables = {"PETSERVICE_DATA_DIR": str(folder), "METRICS_BIND": f"127.0.0.1:{metrics_port}"}
-    with migrated_database_url(folder) as url:
-        environment = os.environ | variables | {"DATABASE_URL": url}
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
-def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, taken_by: str) -> None:
+def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, taken_by: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = free_port()
         taken = other.getsockname()[1] if taken_by == "another program" else port
-        ended = start(tmp_path, taken, port=port)
+        output = refusal(tmp_path, port=port, METRICS_BIND=f"127.0.0.1:{taken}", DATABASE_URL=migrated_url)
 
-    assert ended.returncode == 1
-    assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in output
     assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
 
 
@@ -115,7 +102,7 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
 @pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, kind: str) -> None:
+def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, kind: str) -> None:
     """Files in a folder that another user's link points to are not deleted."""
     metrics_port = free_port()
     folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
@@ -127,11 +114,9 @@ def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, ki
         folder.symlink_to(tmp_path)
     os.chown(folder, 65534, 65534, follow_symlinks=False)
     try:
-        ended = start(tmp_path, metrics_port)
+        output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{metrics_port}", DATABASE_URL=migrated_url)
     finally:
         folder.unlink() if kind == "link" else folder.rmdir()
 
-    assert ended.returncode == 1
-    assert f"METRICS_BIND=127.0.0.1:{metrics_port} ({folder} belongs to another user)" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert f"METRICS_BIND=127.0.0.1:{metrics_port} ({folder} belongs to another user)" in output
     assert file.exists()

@@ -14,7 +14,6 @@ import pytest
 
 from petservice.monitoring import line_writer
 from petservice.monitoring.line_writer import LIMIT, LineWriter
-from tests.databases import migrated_database_url
 from tests.service import ROOT, SERVE, TLS, free_port, responds
 from tests.waiting import wait_until
 
@@ -22,31 +21,30 @@ pytestmark = pytest.mark.once
 
 
 @pytest.mark.long
-def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: Path) -> None:
-    with migrated_database_url(tmp_path) as url:
-        port = free_port()
-        environment = os.environ | {
-            "PETSERVICE_DATA_DIR": str(tmp_path),
-            "DATABASE_URL": url,
-            "WEB_CONCURRENCY": "2",
-            "PETSERVICE_LOG_FORMAT": "json",
-        }
-        command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
-        with subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        ) as process:
-            responses = 0
-            try:
-                wait_until(lambda: responds(f"http://127.0.0.1:{port}"))
-                with ExitStack() as stack:
-                    clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
-                    for _ in range(250):  # about 250 KB of lines, more than the 64 KB of a pipe
-                        for client in clients:
-                            responses += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
-            finally:
-                process.terminate()
-            assert process.stderr
-            lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+def test_reader_that_pauses_delays_no_request_and_gets_complete_lines(tmp_path: Path, migrated_url: str) -> None:
+    port = free_port()
+    environment = os.environ | {
+        "PETSERVICE_DATA_DIR": str(tmp_path),
+        "DATABASE_URL": migrated_url,
+        "WEB_CONCURRENCY": "2",
+        "PETSERVICE_LOG_FORMAT": "json",
+    }
+    command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        responses = 0
+        try:
+            wait_until(lambda: responds(f"http://127.0.0.1:{port}"))
+            with ExitStack() as stack:
+                clients = [stack.enter_context(httpx.Client(trust_env=False, verify=TLS)) for _ in range(4)]
+                for _ in range(250):  # about 250 KB of lines, more than the 64 KB of a pipe
+                    for client in clients:
+                        responses += client.get(f"http://127.0.0.1:{port}/v1/health").status_code == 200
+        finally:
+            process.terminate()
+        assert process.stderr
+        lines = [json.loads(line) for line in process.stderr.read().splitlines()]
 
     assert responses == 1000
     at_the_start = 1  # the request that the service answered first

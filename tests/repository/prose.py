@@ -3,13 +3,14 @@
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.documents import ROOT
+from tests.running.checkout import tracked
+
 # Files that this project does not write by hand, or that must keep their words for good.
 GENERATED = re.compile(r"/migrations/|package-lock\.json|openapi\.json|published\.json|/deploy/requirements")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[\"'`(A-Z])")
@@ -38,15 +39,8 @@ class Text(NamedTuple):
 
 def files(*endings: str) -> list[Path]:
     """Return the files of the repository with these endings, those that git does not ignore."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    paths = (ROOT / name for name in listed.stdout.splitlines())
-    return [path for path in paths if path.name.endswith(endings) and path.exists() and not GENERATED.search(str(path))]
+    paths = (ROOT / name for name in tracked())
+    return [path for path in paths if path.name.endswith(endings) and not GENERATED.search(str(path))]
 
 
 def texts() -> list[Text]:

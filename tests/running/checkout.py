@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.service import ROOT
+from tests.documents import ROOT
 
 
 def tracked() -> list[str]:

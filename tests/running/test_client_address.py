@@ -39,15 +39,7 @@ def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
         pytest.param(None, "", "None", id="unix socket of a proxy without the header"),
         pytest.param(PROXY, "", PROXY, id="a proxy without the header"),
         pytest.param(PROXY, OUTER_PROXY, OUTER_PROXY, id="a request by a proxy itself"),
-    ],
-)
-def test_client_is_the_peer_of_the_outermost_trusted_proxy(peer: str | None, forwarded_for: str, address: str) -> None:
-    assert found(peer, forwarded_for) == address
-
-
-@pytest.mark.parametrize(
-    ("peer", "forwarded_for", "address"),
-    [
+        # The client forges an address.
         pytest.param(CLIENT, FORGED, CLIENT, id="without a proxy"),
         pytest.param(CLIENT, f"{FORGED}, {PROXY}", CLIENT, id="without a proxy, naming one"),
         pytest.param(PROXY, f"{FORGED}, {CLIENT}", CLIENT, id="through the proxy"),
@@ -55,7 +47,7 @@ def test_client_is_the_peer_of_the_outermost_trusted_proxy(peer: str | None, for
         pytest.param(None, f"{FORGED}, {CLIENT}", CLIENT, id="through a unix socket"),
     ],
 )
-def test_client_cannot_forge_its_address(peer: str | None, forwarded_for: str, address: str) -> None:
+def test_client_is_the_peer_of_the_outermost_trusted_proxy(peer: str | None, forwarded_for: str, address: str) -> None:
     assert found(peer, forwarded_for) == address
 
 

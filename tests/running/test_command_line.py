@@ -10,7 +10,7 @@ from platformdirs import user_data_path
 
 from petservice import __main__ as command_line
 from petservice import __version__
-from petservice.configuration import data_dir
+from petservice.configuration import environment
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +55,7 @@ def test_command_collects_garbage_rarely(monkeypatch: pytest.MonkeyPatch, capsys
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_dir, "_ROOT", tmp_path)
-    assert data_dir.default_data_dir() == user_data_path("petservice", appauthor=False)
+    monkeypatch.setattr(environment, "_ROOT", tmp_path)
+    assert environment._default_data_dir() == user_data_path("petservice", appauthor=False)
     (tmp_path / "manage.py").touch()
-    assert data_dir.default_data_dir() == tmp_path / "data"
+    assert environment._default_data_dir() == tmp_path / "data"

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from petservice import health
+from tests.concurrent_write import on_a_connection
 from tests.waiting import wait_until
 
 
@@ -41,13 +42,10 @@ def test_service_with_a_pending_migration_is_not_ready(client: Client) -> None:
 def test_service_without_its_database_is_not_ready(client: Client) -> None:
     def request() -> HttpResponse:
         connection.settings_dict = connection.settings_dict | {"NAME": "no_such_folder/no_such_database"}
-        try:
-            return client.get("/ready")
-        finally:
-            connection.close()
+        return client.get("/ready")
 
     with ThreadPoolExecutor(1) as pool:
-        response = pool.submit(request).result()
+        response = pool.submit(on_a_connection, request).result()
 
     assert response.status_code == 503
     assert response.json() == {"error": {"code": "unavailable", "message": "The database does not answer."}}

@@ -6,7 +6,6 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,7 +14,7 @@ import pytest
 from django.db import connection
 
 from petservice.management.commands import serve
-from tests.databases import fresh_database_url, migrated_database_url
+from tests.databases import fresh_database_url
 from tests.service import ROOT, SERVE, TLS, Service, free_port, make_certificate, running_service
 from tests.waiting import wait_until
 
@@ -41,11 +40,10 @@ def log_in(service: Service, password: str) -> httpx.Response:
 
 
 @pytest.fixture
-def unused(tmp_path: Path) -> Iterator[Path]:
+def unused(tmp_path: Path, migrated_url: str) -> Path:
     """A data folder for SQLite as after the first migration, so that a first start need not migrate."""
-    with migrated_database_url(tmp_path) as url:
-        Service("", None, tmp_path / "log", {"DATABASE_URL": url}).execute("DELETE FROM apikeys_apikey")
-        yield tmp_path
+    Service("", None, tmp_path / "log", {"DATABASE_URL": migrated_url}).execute("DELETE FROM apikeys_apikey")
+    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +108,11 @@ def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) 
 
 @pytest.mark.long
 @pytest.mark.once
-def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(tmp_path: Path) -> None:
+def test_gunicorn_s_own_variable_overrides_our_settings_and_bind_overrides_both(
+    tmp_path: Path, migrated_url: str
+) -> None:
     variables = {"WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": f"--workers 3 --bind 127.0.0.1:{free_port()}"}
-    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url, **variables) as service:
+    with running_service(tmp_path, DATABASE_URL=migrated_url, **variables) as service:
         wait_until(lambda: len(printed(service, r"Booting worker")) == 3)
         assert printed(service, r"Listening at: (\S+) ") == [service.url]
 
@@ -133,16 +133,15 @@ def test_sigterm_stops_the_service_with_status_0_and_a_second_start_prints_no_se
 @pytest.mark.long
 @pytest.mark.once
 @pytest.mark.parametrize("left", ["account", "key"])
-def test_no_account_and_no_key_is_created_if_one_of_them_exists(tmp_path: Path, left: str) -> None:
-    with migrated_database_url(tmp_path) as url:
-        before = Service("", None, tmp_path / "log", {"DATABASE_URL": url})
-        if left == "account":
-            before.execute("DELETE FROM apikeys_apikey")
-            before.create_staff("ada", "correct horse")
+def test_no_account_and_no_key_is_created_if_one_of_them_exists(tmp_path: Path, migrated_url: str, left: str) -> None:
+    before = Service("", None, tmp_path / "log", {"DATABASE_URL": migrated_url})
+    if left == "account":
+        before.execute("DELETE FROM apikeys_apikey")
+        before.create_staff("ada", "correct horse")
 
-        with running_service(tmp_path, DATABASE_URL="") as service:
-            assert printed(service, r"password|API key|curl") == []
-            assert accounts_and_keys(service) == ((1, 0) if left == "account" else (0, 1))
+    with running_service(tmp_path, DATABASE_URL="") as service:
+        assert printed(service, r"password|API key|curl") == []
+        assert accounts_and_keys(service) == ((1, 0) if left == "account" else (0, 1))
 
 
 @pytest.mark.once
@@ -226,17 +225,16 @@ def test_requests_fail_until_a_postgresql_database_is_migrated(tmp_path: Path) -
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one instance")
-def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path) -> None:
-    with migrated_database_url(tmp_path) as url:
-        with psycopg.connect(url, autocommit=True) as database:
-            database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('pets', '0999_later', now())")
+def test_database_with_migrations_of_a_later_version_is_accepted(tmp_path: Path, migrated_url: str) -> None:
+    with psycopg.connect(migrated_url, autocommit=True) as database:
+        database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('pets', '0999_later', now())")
 
-        with (
-            running_service(tmp_path, DATABASE_URL=url, WEB_CONCURRENCY="1") as service,
-            service.client(service.create_key()) as client,
-        ):
-            assert client.get("/ready").status_code == 200
-            assert client.get("/v1/pets").status_code == 200
+    with (
+        running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service,
+        service.client(service.create_key()) as client,
+    ):
+        assert client.get("/ready").status_code == 200
+        assert client.get("/v1/pets").status_code == 200
 
 
 @pytest.mark.once

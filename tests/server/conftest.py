@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.databases import migrated_database_url
 from tests.server.connections import Client, Connect
 from tests.server.services import service_with_test_endpoints
 from tests.service import Service
@@ -24,6 +25,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that gives each request two seconds to arrive."""
     with service_with_test_endpoints(tmp_path_factory.mktemp("short-timeout"), TEST_REQUEST_TIMEOUT="2") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with a staff account, whose logins wait until a test releases them."""
+    folder = tmp_path_factory.mktemp("endpoints")
+    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
+        service.create_staff("ada", "correct horse")
         yield service
 
 

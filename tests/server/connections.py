@@ -13,6 +13,8 @@ HOST = b"Host: localhost\r\n"
 CHUNKED = b"Transfer-Encoding: chunked"
 MALFORMED_CHUNK = b"no chunk\r\n"
 PET = b'{"name":"Rex"}'
+# The value of SO_LINGER that closes a connection by a reset.
+RESET = b"\1\0\0\0\0\0\0\0"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """Start services with the endpoints for tests, and query their workers."""
 
+import os
 import re
-from contextlib import AbstractContextManager
+import signal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tests.server.connections import Client, get
@@ -37,6 +40,16 @@ def worker_of(client: Client) -> int:
 def booted_workers(service: Service) -> list[int]:
     """Return the process ids of all workers that have booted, in this order, from the log."""
     return [int(pid) for pid in re.findall(r"Booting worker with pid: (\d+)", service.log.read_text())]
+
+
+@contextmanager
+def suspended(worker: int) -> Iterator[None]:
+    """Suspend a worker until the end of the block."""
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(worker, signal.SIGCONT)
 
 
 def held_requests(folder: Path) -> int:

@@ -1,9 +1,8 @@
 """The limits on the concurrent logins and uploads of one client."""
 
 import asyncio
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,13 +20,11 @@ from petservice.server.limits import (
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get, response_to
-from tests.server.services import held_requests, release, service_with_test_endpoints
+from tests.server.services import held_requests, release
 from tests.service import Service, log_in, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-Connect = Callable[[], Client]
 
 
 def test_places_are_limited_for_each_client_and_in_total() -> None:
@@ -63,14 +60,6 @@ async def test_client_that_leaves_when_its_turn_comes_leaves_it_to_the_next_one(
 
 
 @pytest.fixture(scope="module")
-def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose logins wait until a test releases them."""
-    folder = tmp_path_factory.mktemp("endpoints")
-    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
 def with_staff(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with one worker and a staff account."""
     folder = tmp_path_factory.mktemp("staffed")
@@ -85,11 +74,10 @@ def with_staff(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def login(service: Service, address: str) -> bytes:
     """Return a login with a wrong password from a client address, as a trusted proxy sends it."""
     with service.client() as client:
-        page = client.get("/admin/login/")
-    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
+        token = client.get("/admin/login/").cookies["csrftoken"]
     body = f"username=ada&password=guess&csrfmiddlewaretoken={token}".encode()
     headers = {
-        "Cookie": f"csrftoken={page.cookies['csrftoken']}",
+        "Cookie": f"csrftoken={token}",
         "X-Forwarded-For": address,
         "Content-Type": "application/x-www-form-urlencoded",
         "Content-Length": str(len(body)),

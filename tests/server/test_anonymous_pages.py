@@ -15,9 +15,8 @@ from petservice.handler import Handler
 from petservice.server.anonymous_pages import AnonymousPages
 from petservice.server.limits import PAGE_THREADS
 from petservice.server.public_responses import PublicResponses
-from tests.databases import migrated_database_url
 from tests.server.connections import Client, Response, get, request_of
-from tests.server.services import clear, held_requests, release, service_with_test_endpoints
+from tests.server.services import clear, held_requests, release
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
@@ -30,15 +29,6 @@ INVENTED = f"Cookie: sessionid={'x' * 32}".encode()
 NULS = b'Cookie: sessionid="' + rb"\000" * 8 + b'"'
 
 
-@pytest.fixture(scope="module")
-def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("anonymous")
-    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
-        service.create_staff("ada", "correct horse")
-        release(folder)  # the test endpoints would hold logins
-        yield service
-
-
 @pytest.fixture
 def client(with_test_endpoints: Service) -> Iterator[Client]:
     with Client(with_test_endpoints) as client:
@@ -47,7 +37,8 @@ def client(with_test_endpoints: Service) -> Iterator[Client]:
 
 @pytest.fixture
 def browser(with_test_endpoints: Service) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as browser:
+    release(with_test_endpoints.log.parent)  # the test endpoints would hold logins
+    with with_test_endpoints.client() as browser:
         yield browser
 
 
@@ -117,7 +108,7 @@ def test_login_page_says_that_it_leads_back_only_if_it_does(browser: httpx.Clien
 def test_each_client_gets_its_own_token(with_test_endpoints: Service) -> None:
     sent = set()
     for _ in range(3):
-        with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as browser:
+        with with_test_endpoints.client() as browser:
             sent |= {token_of(browser.get(LOGIN)), browser.cookies["csrftoken"]}
     assert len(sent) == 6
 

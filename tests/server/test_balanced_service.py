@@ -11,19 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.connections import Client, get
-from tests.server.services import booted_workers, open_connections, service_with_test_endpoints, worker_of
+from tests.server.connections import Client, Connect, get
+from tests.server.services import booted_workers, open_connections, service_with_test_endpoints, suspended, worker_of
 from tests.service import Service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    """A stack that closes its connections at the end of the test."""
-    with ExitStack() as stack:
-        yield stack
 
 
 def two_workers(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Service]:
@@ -69,83 +62,76 @@ def with_two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 
 def test_connections_are_split_about_evenly_with_the_default_deferral(
-    with_two_workers: Service, stack: ExitStack
+    with_two_workers: Service, connect: Connect
 ) -> None:
     wait_for_workers(with_two_workers)
-    clients = [stack.enter_context(Client(with_two_workers)) for _ in range(16)]
+    clients = [connect(with_two_workers) for _ in range(16)]
     few, _ = sorted(Counter(map(worker_of, clients)).values())
     assert few >= 5
 
 
 @pytest.mark.long
-def test_new_worker_gets_the_next_connections(tmp_path: Path, stack: ExitStack) -> None:
+def test_new_worker_gets_the_next_connections(tmp_path: Path, connect: Connect) -> None:
     with service_with_test_endpoints(tmp_path, TEST_MAX_DEFERRAL="5") as service:
-        (old,) = {worker_of(stack.enter_context(Client(service))) for _ in range(8)}
+        (old,) = {worker_of(connect(service)) for _ in range(8)}
         service.process.send_signal(signal.SIGTTIN)  # adds a worker
-        wait_until(lambda: worker_of(stack.enter_context(Client(service))) != old)
+        wait_until(lambda: worker_of(connect(service)) != old)
 
-        assert old not in {worker_of(stack.enter_context(Client(service))) for _ in range(6)}
+        assert old not in {worker_of(connect(service)) for _ in range(6)}
 
 
-def test_suspended_worker_delays_no_connection(with_two_workers: Service, stack: ExitStack) -> None:
+def test_suspended_worker_delays_no_connection(with_two_workers: Service, connect: Connect) -> None:
     wait_for_workers(with_two_workers)
-    suspended, other = booted_workers(with_two_workers)
-    os.kill(suspended, signal.SIGSTOP)
-    try:
+    one, other = booted_workers(with_two_workers)
+    with suspended(one):
         for _ in range(5):
-            client = stack.enter_context(Client(with_two_workers))
+            client = connect(with_two_workers)
             client.socket.settimeout(1)
             assert worker_of(client) == other
-    finally:
-        os.kill(suspended, signal.SIGCONT)
 
 
 @pytest.mark.long
-def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path: Path, stack: ExitStack) -> None:
+def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path: Path, connect: Connect) -> None:
     """If the connections waited one after another, the last one would wait for 30 seconds."""
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
         wait_for_workers(service)
-        suspended, other = booted_workers(service)
-        os.kill(suspended, signal.SIGSTOP)
-        try:
-            clients = [stack.enter_context(Client(service)) for _ in range(30)]
+        one, other = booted_workers(service)
+        with suspended(one):
+            clients = [connect(service) for _ in range(30)]
             for client in clients:
                 client.send(get("/v1/worker"))
             for client in clients:
                 client.socket.settimeout(8)
                 assert int(client.response().body) == other
-        finally:
-            os.kill(suspended, signal.SIGCONT)
 
 
 @pytest.mark.long
-def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, stack: ExitStack) -> None:
+def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, connect: Connect) -> None:
     with two_workers(tmp_path, "--worker-connections", "2") as service:
         wait_for_workers(service)
-        suspended, other = booted_workers(service)
-        os.kill(suspended, signal.SIGSTOP)
-        try:
-            clients = [stack.enter_context(Client(service)) for _ in range(2)]
+        one, other = booted_workers(service)
+        with suspended(one):
+            clients = [connect(service) for _ in range(2)]
             assert {worker_of(client) for client in clients} == {other}
-            surplus = stack.enter_context(Client(service))
+            surplus = connect(service)
             surplus.send(get("/v1/worker"))
             surplus.socket.settimeout(0.5)
             with pytest.raises(TimeoutError):
                 surplus.response()
-        finally:
-            os.kill(suspended, signal.SIGCONT)
         surplus.socket.settimeout(10)
-        assert int(surplus.response().body) == suspended
+        assert int(surplus.response().body) == one
 
 
 @pytest.mark.long
-def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files_are_free(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path) as service, Client(service) as first, ExitStack() as stack:
+def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files_are_free(
+    tmp_path: Path, connect: Connect
+) -> None:
+    with service_with_test_endpoints(tmp_path) as service, Client(service) as first:
         pid = worker_of(first)
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         open_files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files, limits[1]))
-        waiting = [stack.enter_context(Client(service)) for _ in range(3)]
+        waiting = [connect(service) for _ in range(3)]
         wait_until(lambda: "No connection could be accepted" in service.log.read_text())
         assert worker_of(first) == pid, "it still serves its open connections"
         assert service.log.read_text().count("No connection could be accepted") < 10, "it tries once per second"
@@ -158,20 +144,20 @@ def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files
 
 
 @pytest.mark.long
-def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, stack: ExitStack) -> None:
+def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, connect: Connect) -> None:
     # Longer than any client waits, so that a deferral would fail the test.
     with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:
         wait_for_workers(service)
         killed, other = booted_workers(service)
         clients = []
         while killed not in map(worker_of, clients):
-            clients.append(stack.enter_context(Client(service)))
+            clients.append(connect(service))
         os.kill(killed, signal.SIGKILL)
         wait_until(lambda: worker_of_a_new_connection(service) not in (killed, other))
         clients = [client for client in clients if not is_lost(client)]
         ahead = len(clients)
 
-        clients += [stack.enter_context(Client(service)) for _ in range(ahead + 10)]
+        clients += [connect(service) for _ in range(ahead + 10)]
 
         counts = Counter(map(worker_of, clients))
         assert counts[other] == ahead + 5

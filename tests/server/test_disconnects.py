@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tests.server.connections import PET, Client, get, post, response_to
+from tests.server.connections import PET, RESET, Client, get, post, response_to
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -33,11 +33,10 @@ def test_pet_is_created_even_if_the_client_disconnects_before_the_response(servi
 
 @pytest.mark.usefixtures("no_traceback")
 def test_reset_connections_do_not_affect_other_clients(service: Service, service_key: str) -> None:
-    reset = b"\1\0\0\0\0\0\0\0"  # close the connection by a reset
     for request in (b"", b"GET /v1", get("/v1/pets"), post(service_key, PET), get("/static/admin/css/base.css")):
         for _ in range(10):
             with Client(service) as client:
                 client.send(request)
-                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     assert response_to(service, get("/v1/health")).status == 200

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import migrated_database_url
 from tests.server.services import DRAINING, booted_workers, service_with_test_endpoints
 from tests.service import Service, running_service
 from tests.waiting import wait_until
@@ -18,12 +17,10 @@ DRAIN_SECONDS = 3.0
 
 
 @pytest.fixture
-def draining(tmp_path: Path) -> Iterator[Service]:
+def draining(tmp_path: Path, migrated_url: str) -> Iterator[Service]:
     """A service that drains after a SIGTERM."""
-    with (
-        migrated_database_url(tmp_path) as url,
-        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_DRAIN_SECONDS=str(DRAIN_SECONDS)) as service,
-    ):
+    variables = {"DATABASE_URL": migrated_url, "PETSERVICE_DRAIN_SECONDS": str(DRAIN_SECONDS)}
+    with running_service(tmp_path, **variables) as service:
         with service.client() as client:
             assert client.get("/ready").status_code == 200
         service.process.send_signal(signal.SIGTERM)
@@ -49,11 +46,8 @@ def test_service_is_not_ready_and_serves_requests_during_the_drain(draining: Ser
 
 @pytest.mark.long
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_second_signal_ends_the_drain(tmp_path: Path, second: signal.Signals) -> None:
-    with (
-        migrated_database_url(tmp_path) as url,
-        running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL=url) as service,
-    ):
+def test_second_signal_ends_the_drain(tmp_path: Path, migrated_url: str, second: signal.Signals) -> None:
+    with running_service(tmp_path, PETSERVICE_DRAIN_SECONDS="600", DATABASE_URL=migrated_url) as service:
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: DRAINING in service.log.read_text())
 

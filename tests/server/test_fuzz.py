@@ -8,7 +8,6 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from select import select
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 
 from pets.models import Pet
+from tests.benchmarks.processes import memory
 from tests.databases import migrated_database_url
 from tests.server import generated
 from tests.server.services import booted_workers
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.once
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS", 1000))
 # Number of requests between two logins. Some requests log out, which ends the session of the following ones.
 BATCH = 100
-# Maximum difference in KiB between two measurements of a worker's memory.
-NOISE = 16 * 1024
+# Maximum difference in MiB between two measurements of a worker's memory.
+NOISE = 16
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
 # Seconds without a response after which a request counts as incomplete, and the bytes that complete it.
 RESPONSE_TIMEOUT = 0.3
@@ -86,12 +86,6 @@ def has_final_status(received: bytes) -> bool:
     return any(status >= b"200" for status in STATUS.findall(received))
 
 
-def memory(service: Service) -> int:
-    """Return the memory of the worker in KiB."""
-    rollup = Path(f"/proc/{booted_workers(service)[-1]}/smaps_rollup").read_text()
-    return int(re.findall(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[0])
-
-
 def logged_errors(service: Service) -> list[str]:
     """Return the errors in the log, except those by which Django logs a rejected request."""
     return re.findall(r".*\bERROR\b(?! django\.security).*", service.log.read_text())
@@ -122,10 +116,10 @@ def test_every_generated_request_gets_a_response_below_500(
         staff = staff_headers()
         send_generated_requests(service, [b"X-API-Key: ", key, staff, staff], BATCH)
         if number == batches // 3:
-            before = memory(service)
+            before = memory(*worker)
 
     assert booted_workers(service) == worker
-    assert memory(service) - before < NOISE
+    assert memory(*worker) - before < NOISE
     assert not logged_errors(service)
 
 

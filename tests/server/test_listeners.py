@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import ssl
-import struct
 import subprocess
 import sys
 import warnings
@@ -18,8 +17,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.server.connections import Client, assert_rejected, get
-from tests.server.services import RUN_WITH_TEST_ENDPOINTS, booted_workers, service_with_test_endpoints
+from tests.server.connections import RESET, Client, assert_rejected, get
+from tests.server.services import RUN_WITH_TEST_ENDPOINTS, booted_workers, service_with_test_endpoints, suspended
 from tests.service import ROOT, Service, make_certificate
 from tests.waiting import wait_until
 
@@ -62,18 +61,14 @@ def test_untrusted_client_cannot_claim_https(listening: Service) -> None:
 
 def test_client_that_resets_its_connection_before_it_is_accepted_is_not_served(listening: Service) -> None:
     """The socket no longer has an address, and the request must not count as one of a trusted proxy."""
-    reset = struct.pack("ii", 1, 0)
     address = urlsplit(listening.url)
     (worker,) = booted_workers(listening)
-    os.kill(worker, signal.SIGSTOP)
-    try:
+    with suspended(worker):
         wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         for _ in range(20):
             with socket.create_connection((address.hostname, address.port)) as client:
                 client.sendall(get("/v1/recorded", b"X-Forwarded-Proto: https", b"X-Forwarded-For: 198.51.100.77"))
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
-    finally:
-        os.kill(worker, signal.SIGCONT)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     with Client(listening) as client:  # accepted after the reset connections
         assert meta_of(client.socket)["REMOTE_ADDR"] == "127.0.0.1"

@@ -1,28 +1,24 @@
 """The readiness probe of a worker."""
 
 import time
-from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.databases import migrated_database_url
-from tests.server.connections import Client, get
+from tests.server.connections import Client, Connect, get
 from tests.server.services import booted_workers, release, service_with_test_endpoints
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
 
-def test_readiness_is_probed_at_most_once_per_second_for_any_number_of_requests(tmp_path: Path) -> None:
+def test_readiness_is_probed_at_most_once_per_second_for_any_number_of_requests(
+    tmp_path: Path, migrated_url: str, connect: Connect
+) -> None:
     (tmp_path / "slow").touch()
-    with (
-        migrated_database_url(tmp_path) as url,
-        service_with_test_endpoints(tmp_path, DATABASE_URL=url) as service,
-        ExitStack() as stack,
-    ):
-        clients = [stack.enter_context(Client(service)) for _ in range(8)]
+    with service_with_test_endpoints(tmp_path, DATABASE_URL=migrated_url) as service:
+        clients = [connect(service) for _ in range(8)]
         for client in clients:
             client.send(*[get("/ready")] * 20)
         wait_until(lambda: [*tmp_path.glob("probe-*")])

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.server.connections import Client, get, response_to
+from tests.server.connections import RESET, Client, get, response_to
 from tests.server.smuggling import HIDDEN, KEY, Result, Row, head, row
 from tests.server.smuggling_rows import CORPUS
 from tests.service import Service
@@ -15,7 +15,6 @@ pytestmark = pytest.mark.once
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) [A-Z]")
 # The request after a row on the same connection. It ends the connection, so that the client need not wait.
 NEXT = get("/v1/health", b"X-Request-ID: next", b"Connection: close")
-RESET = b"\1\0\0\0\0\0\0\0"  # the value of SO_LINGER that closes a connection by a reset
 
 
 def exchange(service: Service, key: str, row: Row) -> bytes:

@@ -4,15 +4,13 @@ import asyncio
 import gc
 import json
 import os
-import signal
 import socket
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 
@@ -27,24 +25,14 @@ from petservice.server.limits import (
     RESPONSE_PIECE_BYTES,
 )
 from petservice.server.messages import send_response
-from tests.databases import migrated_database_url
-from tests.server.connections import Client, get, request_of
-from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints
+from tests.server.connections import Connect, get, request_of
+from tests.server.services import booted_workers, clear, held_requests, release, service_with_test_endpoints, suspended
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
-Connect = Callable[[], Client]
 BUNDLE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
-
-
-@pytest.fixture(scope="module")
-def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("strangers")
-    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
-        service.create_staff("ada", "correct horse")
-        yield service
 
 
 @pytest.fixture
@@ -57,29 +45,25 @@ def folder(with_test_endpoints: Service) -> Iterator[Path]:
 
 
 @pytest.fixture
-def connect(with_test_endpoints: Service) -> Iterator[Connect]:
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(Client(with_test_endpoints))
-
-
-@pytest.fixture
 def session(with_test_endpoints: Service, folder: Path) -> bytes:
     """The session cookie of a staff account that has loaded a page, as a header line."""
     release(folder)
-    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
+    with with_test_endpoints.client() as client:
         log_in(client, "ada", "correct horse")
         assert client.get("/admin/").status_code == 200
     clear(folder)
     return f"Cookie: sessionid={client.cookies['sessionid']}".encode()
 
 
-def test_page_of_staff_does_not_wait_for_pages_of_strangers(folder: Path, connect: Connect, session: bytes) -> None:
-    strangers = [connect() for _ in range(2 * PAGE_THREADS)]
+def test_page_of_staff_does_not_wait_for_pages_of_strangers(
+    with_test_endpoints: Service, folder: Path, connect: Connect, session: bytes
+) -> None:
+    strangers = [connect(with_test_endpoints) for _ in range(2 * PAGE_THREADS)]
     for stranger in strangers:
         stranger.send(get("/held"))
     wait_until(lambda: held_requests(folder) == CONCURRENT_STRANGERS)
 
-    staff = connect()
+    staff = connect(with_test_endpoints)
     staff.send(get("/admin/", session))
     assert staff.response().status == 200
 
@@ -88,13 +72,15 @@ def test_page_of_staff_does_not_wait_for_pages_of_strangers(folder: Path, connec
     assert {stranger.response().status for stranger in strangers} == {200}
 
 
-def test_public_page_needs_no_thread(folder: Path, connect: Connect, session: bytes) -> None:
-    stranger = connect()
+def test_public_page_needs_no_thread(
+    with_test_endpoints: Service, folder: Path, connect: Connect, session: bytes
+) -> None:
+    stranger = connect(with_test_endpoints)
     for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
         stranger.send(get(path))
         assert stranger.response().status == 200
     for _ in range(PAGE_THREADS):
-        connect().send(get("/held", session))
+        connect(with_test_endpoints).send(get("/held", session))
     wait_until(lambda: held_requests(folder) == PAGE_THREADS)
 
     for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css", "/ready"):
@@ -106,10 +92,10 @@ def test_client_with_a_key_does_not_wait_for_earlier_strangers(
     with_test_endpoints: Service, folder: Path, connect: Connect
 ) -> None:
     key = f"X-API-Key: {with_test_endpoints.create_key()}".encode()
-    client = connect()
+    client = connect(with_test_endpoints)
     client.send(get("/v1/pets", key))
     assert client.response().status == 200
-    strangers = [connect() for _ in range(100)]
+    strangers = [connect(with_test_endpoints) for _ in range(100)]
     for stranger in strangers:
         stranger.send(get("/v1/health"))
         stranger.response()
@@ -117,13 +103,10 @@ def test_client_with_a_key_does_not_wait_for_earlier_strangers(
         stranger.response()
 
     (worker,) = booted_workers(with_test_endpoints)
-    os.kill(worker, signal.SIGSTOP)
-    try:
+    with suspended(worker):
         for number, stranger in enumerate(strangers):
             stranger.send(get("/v1/recorded", b"X-Sender: %d" % number))
         client.send(get("/v1/recorded", key))
-    finally:
-        os.kill(worker, signal.SIGCONT)
     client.response()
     for stranger in strangers:
         stranger.response()
@@ -137,7 +120,7 @@ def test_client_with_a_key_does_not_wait_for_earlier_strangers(
 
 
 def test_cached_response_equals_the_first_response(with_test_endpoints: Service) -> None:
-    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
+    with with_test_endpoints.client() as client:
         for path in ("/", "/docs", "/openapi.json", "/static/petservice/front.css"):
             first, second, head = client.get(path), client.get(path), client.head(path)
 
@@ -168,7 +151,7 @@ def test_response_that_was_used_least_recently_leaves_a_full_cache(monkeypatch: 
 
 def test_cached_home_page_shows_the_host_of_its_request(with_test_endpoints: Service) -> None:
     port = with_test_endpoints.url.rpartition(":")[2]
-    with httpx.Client(base_url=with_test_endpoints.url, trust_env=False, timeout=30) as client:
+    with with_test_endpoints.client() as client:
         for _ in range(2):
             for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
                 assert f"http://{host}/v1/" in client.get("/", headers={"Host": host}).text
@@ -211,22 +194,15 @@ def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
         gc.enable()
 
 
-def test_connections_of_an_address_are_limited(tmp_path: Path) -> None:
-    with (
-        migrated_database_url(tmp_path) as url,
-        service_with_test_endpoints(tmp_path, DATABASE_URL=url, FORWARDED_ALLOW_IPS="192.0.2.1") as service,
-        ExitStack() as stack,
-    ):
-
-        def connect() -> Client:
-            return stack.enter_context(Client(service))
-
-        held = [connect() for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
-        rejected = connect()
+def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
+    variables = {"DATABASE_URL": migrated_url, "FORWARDED_ALLOW_IPS": "192.0.2.1"}
+    with service_with_test_endpoints(tmp_path, **variables) as service:
+        held = [connect(service) for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
+        rejected = connect(service)
         rejected.socket.settimeout(5)  # less than the timeout of a silent connection
         assert rejected.is_closed()
 
-        other = connect()
+        other = connect(service)
         other.socket.close()
         port = int(service.url.rpartition(":")[2])
         other.socket = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=("127.0.0.2", 0))
@@ -236,7 +212,7 @@ def test_connections_of_an_address_are_limited(tmp_path: Path) -> None:
         held.pop().socket.close()
         other.send(get("/v1/health"))
         other.response()
-        again = connect()
+        again = connect(service)
         again.send(get("/v1/health"))
         assert again.response().status == 200
 

@@ -224,8 +224,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def lock_out_writers(self, tables: list[str]) -> None:
         names = ", ".join(map(self.ops.quote_name, tables))
-        attempt = 1
-        while True:
+        for attempt in range(1, _LOCK_ATTEMPTS + 1):
             try:
                 with transaction.atomic(using=self.alias), self.cursor() as cursor:
                     cursor.execute(f"LOCK TABLE {names} IN SHARE MODE")
@@ -234,7 +233,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 # PostgreSQL locks one table after the other, and a writer may have locked them in another order.
                 if not isinstance(error.__cause__, DeadlockDetected) or attempt == _LOCK_ATTEMPTS:
                     raise
-                attempt += 1
 
     def try_lock(self, name: str, number: int) -> bool:
         with self.cursor() as cursor:
@@ -242,14 +240,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             (is_taken,) = cursor.fetchone()
         return bool(is_taken)
 
-    def begin_service(self) -> None:
-        pooler.refuse(self)
+    begin_service = pooler.refuse
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         with self.cursor() as cursor:
             # Not pg_advisory_lock: its waiting statement holds a snapshot, and CREATE INDEX CONCURRENTLY waits for it.
-            while not self._try_session_lock(cursor):
+            while not cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK]).fetchone()[0]:
                 sleep(_LOCK_INTERVAL)
             try:
                 yield
@@ -282,11 +279,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if number:  # a sequence begins with 1
             with self.cursor() as cursor:
                 cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, number])
-
-    def _try_session_lock(self, cursor: Any) -> bool:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATION_LOCK])
-        (is_taken,) = cursor.fetchone()
-        return bool(is_taken)
 
 
 # Not used. It lets mypy compare the class with the interface.

@@ -101,7 +101,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         insert = Insert(sql, values, Guard(guard_sql, guard, column, reference))
         current = waiter.get()
         if current is None or self.in_atomic_block:
-            return write_guarded([insert]) == [None]
+            return write_guarded([insert])[0]
         return group_commit.insert(current, insert)
 
     def run_blocking(self, function: Callable[[], T]) -> T:
@@ -161,14 +161,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def filled_at_once(self) -> AbstractContextManager[None]:
-        return new_file.filled_at_once(self)
+    filled_at_once = new_file.filled_at_once
+    retire = new_file.retire
 
     def exclude_services(self) -> AbstractContextManager[None]:
         return service_lock.exclude_services(Path(self.settings_dict["NAME"]))
-
-    def retire(self) -> str:
-        return new_file.retire(self)
 
     def last_number(self, table: str, column: str) -> int:
         with self.cursor() as cursor:

@@ -42,11 +42,8 @@ class Insert(NamedTuple):
     guard: Guard | None = None
 
 
-class NotInserted(Exception):  # noqa: N818  # an outcome, not an error
-    """The outcome of an insert whose guard exists already."""
-
-
-Outcome = Exception | None
+# True if the row is inserted, False if its guard exists already, or an error.
+Outcome = bool | Exception
 
 
 class _Waiting(NamedTuple):
@@ -70,9 +67,9 @@ class GroupCommit:
         Raises Django's errors.
         """
         outcome = current.wait(partial(self._add, current.loop, insert))
-        if outcome is not None and not isinstance(outcome, NotInserted):
+        if isinstance(outcome, Exception):
             raise outcome
-        return outcome is None
+        return bool(outcome)
 
     def _add(self, loop: asyncio.AbstractEventLoop, insert: Insert, tell: Callable[[Outcome], None]) -> None:
         if not self._waiting and not self._is_writing:
@@ -109,7 +106,7 @@ def _statements(insert: Insert) -> tuple[str, ...]:
     return (insert.sql, insert.guard.sql) if insert.guard else (insert.sql,)
 
 
-def _write(inserts: list[Insert]) -> list[Outcome]:
+def _write(inserts: list[Insert]) -> Sequence[Outcome]:
     """Commit inserts that have the same statements, and return the outcome of each."""
     try:
         if inserts[0].guard is not None:
@@ -123,11 +120,11 @@ def _write(inserts: list[Insert]) -> list[Outcome]:
     except Exception as error:
         connection.close_if_unusable_or_obsolete()
         return [error] * len(inserts)
-    return [None] * len(inserts)
+    return [True] * len(inserts)
 
 
-def write_guarded(inserts: list[Insert]) -> list[Outcome]:
-    """Insert rows whose guards are new, in one transaction; return an outcome for each, NotInserted for the others."""
+def write_guarded(inserts: list[Insert]) -> list[bool]:
+    """Insert rows whose guards are new, in one transaction; return for each whether its guard is new."""
     guards = [insert.guard for insert in inserts if insert.guard is not None]
     with transaction.atomic(), connection.wrap_database_errors:
         alone = {
@@ -139,7 +136,7 @@ def write_guarded(inserts: list[Insert]) -> list[Outcome]:
         inserted = [guard.reference in alone for guard in guards]
         if any(inserted):
             _execute(inserts[0].sql, [insert.values for insert, is_in in zip(inserts, inserted, strict=True) if is_in])
-    return [None if is_in else NotInserted() for is_in in inserted]
+    return inserted
 
 
 def _execute(sql: str, rows: list[Sequence[Any]], ending: str = "") -> list[Any]:

@@ -140,17 +140,14 @@ def _copy_checked(file: Path, part: Path) -> "_Counts":
     except sqlite3.DatabaseError as error:
         raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
     loader = MigrationLoader(None)
-    if later := [f"{app}.{name}" for app, name in applied if _is_later(loader, app, name)]:
+    # The migrations of an app that is no longer installed count for nothing.
+    known = [migration for migration in applied if migration[0] in loader.migrated_apps]
+    if later := [f"{app}.{name}" for app, name in known if (app, name) not in loader.disk_migrations]:
         raise CommandError(
             f"{file} comes from a later version of the service, because it has the migration {later[-1]}: "
             "install that version first."
         )
     return counts
-
-
-def _is_later(loader: MigrationLoader, app: str, name: str) -> bool:
-    # The migrations of an app that is no longer installed count for nothing.
-    return app in loader.migrated_apps and (app, name) not in loader.disk_migrations
 
 
 def _replace(target: Path, part: Path, old: sqlite3.Connection | None) -> None:
@@ -171,7 +168,7 @@ class _Counts:
         self.has_tables = bool(tables)
         self.is_ours = "django_migrations" in tables and bool(database.execute(_MARK).fetchone())
         self._rows = {
-            kind: _rows(database, model._meta.db_table)
+            kind: database.execute(f'SELECT count(*) FROM "{model._meta.db_table}"').fetchone()[0]  # noqa: S608  # our own names
             for kind, model in _RECORDS.items()
             if model._meta.db_table in tables
         }
@@ -179,8 +176,3 @@ class _Counts:
 
     def __str__(self) -> str:
         return ", ".join(f"{kind}: {number:,}" for kind, number in self._rows.items())
-
-
-def _rows(database: sqlite3.Connection, table: str) -> int:
-    (number,) = database.execute(f'SELECT count(*) FROM "{table}"').fetchone()  # noqa: S608  # our own names
-    return int(number)

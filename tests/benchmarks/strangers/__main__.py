@@ -3,8 +3,8 @@
 It needs `wrk` and prints two tables:
 
 - costs: The cost of one request or connection of each kind, sent in sequence on one connection. The columns are the
-  CPU time of all processes of the service, the memory that stays allocated, and the bytes in temporary files. The last
-  two are whether threads other than the event loop's work, and the time.
+  CPU time of all processes of the service, and the memory that stays allocated. The last two are whether threads other
+  than the event loop's work, and the time.
 - ratios: The p99 latency of others, without and with 200 hostile clients of each kind, which send requests without
   pause. The others are an API client with a key, a member of staff on an admin page, and probes of /ready. All keep
   their connections and pause between requests. The two measurements alternate.

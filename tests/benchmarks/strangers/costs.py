@@ -1,10 +1,8 @@
 """The cost of one request or connection of each kind for the service."""
 
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,63 +22,31 @@ def thread_seconds(service: Service) -> float:
     return cpu_seconds(service.process.pid) - sum(thread.user_time + thread.system_time for thread in first)
 
 
-def temporary_bytes(service: Service) -> int:
-    """Return the size in bytes of all open files of the service that are on a disk and have no name."""
-    size = 0
-    for process in processes(service.process.pid):
-        for link in Path(f"/proc/{process.pid}/fd").glob("*"):
-            with suppress(OSError):
-                target = str(link.readlink())
-                if target.endswith("(deleted)") and not target.startswith(("/dev/shm/", "/memfd:", "/dev/zero")):
-                    size += link.stat().st_size
-    return size
-
-
-@contextmanager
-def largest(measure: Callable[[], int]) -> Iterator[list[int]]:
-    """Measure repeatedly in a thread, and keep the largest value in the yielded list."""
-    values = [measure()]
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            values[0] = max(values[0], measure())
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield values
-    finally:
-        over.set()
-        thread.join()
-
-
-def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, float, float, float]:
-    """Return the CPU time in ms, KiB that stay allocated, bytes on a disk, threads in use, and the time in ms."""
+def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, float, float]:
+    """Return the CPU time in ms, KiB that stay allocated, threads in use, and the time in ms."""
     pid = service.process.pid
     size = memory(pid)
     began, threads, before = cpu_seconds(pid), thread_seconds(service), time.monotonic()
-    with largest(lambda: temporary_bytes(service)) as disk:
-        if kind.path:
-            options = {"folder": folder, "connections": 1, "seconds": SECONDS}
-            responses = Wrk(service.url + kind.path, kind.headers, kind.script, **options).responses()
-            number, milliseconds = responses.number, responses.median
-        else:
-            number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
-            milliseconds = (time.monotonic() - before) * 1000 / number
+    if kind.path:
+        options = {"folder": folder, "connections": 1, "seconds": SECONDS}
+        responses = Wrk(service.url + kind.path, kind.headers, kind.script, **options).responses()
+        number, milliseconds = responses.number, responses.median
+    else:
+        number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
+        milliseconds = (time.monotonic() - before) * 1000 / number
     spent = cpu_seconds(pid) - began
     on_threads = (thread_seconds(service) - threads) / spent if spent else 0
     grown = (memory(pid) - size) * 1024 / number
-    return spent / number * 1000, grown, disk[0], float(on_threads > 0.2), milliseconds
+    return spent / number * 1000, grown, float(on_threads > 0.2), milliseconds
 
 
 def costs(service: Service, kinds: Sequence[Kind], folder: Path, rounds: int) -> None:
     """Print a row for each kind with the medians of its costs."""
-    print("\n| one of this kind | CPU, ms | memory that stays, KiB | disk, bytes | threads in use | time, ms |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("\n| one of this kind | CPU, ms | memory that stays, KiB | threads in use | time, ms |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for kind in kinds:
         cost(service, kind, folder)  # the first measurement fills caches
         rows = [cost(service, kind, folder) for _ in range(rounds)]
-        milliseconds, grown, disk, threads, time_ms = (statistics.median(column) for column in zip(*rows, strict=True))
-        numbers = f"{milliseconds:.2f} | {grown:.2f} | {disk:,.0f} | {threads:.0f} | {time_ms:.2f}"
+        milliseconds, grown, threads, time_ms = (statistics.median(column) for column in zip(*rows, strict=True))
+        numbers = f"{milliseconds:.2f} | {grown:.2f} | {threads:.0f} | {time_ms:.2f}"
         print(f"| {kind.name} | {numbers} |", flush=True)

@@ -1,6 +1,5 @@
 """The kinds of request that need no key and no session."""
 
-import re
 from typing import NamedTuple
 
 import httpx
@@ -63,10 +62,9 @@ def client_of(service: Service) -> httpx.Client:
 def _login_script(service: Service) -> str:
     """Return Lua for logins with a wrong password, each for another account from another address."""
     with client_of(service) as client:
-        page = client.get("/admin/login/")
-    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[0]
+        token = client.get("/admin/login/").cookies["csrftoken"]
     return f"""
-wrk.headers["Cookie"] = "csrftoken={page.cookies["csrftoken"]}"
+wrk.headers["Cookie"] = "csrftoken={token}"
 wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
 function request()
   {ANY_ADDRESS}

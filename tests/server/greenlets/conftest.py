@@ -3,8 +3,6 @@ from collections.abc import Iterator
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from tests.monitoring.observed import Observed, observed_service
-
 
 @pytest.fixture(autouse=True)
 def connection_of_this_thread() -> Iterator[None]:
@@ -14,9 +12,3 @@ def connection_of_this_thread() -> Iterator[None]:
     if connections[DEFAULT_DB_ALIAS] is not own:
         connections[DEFAULT_DB_ALIAS].close()  # the test may have used it
     connections[DEFAULT_DB_ALIAS] = own
-
-
-@pytest.fixture(scope="module")
-def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    with observed_service(tmp_path_factory.mktemp("observed")) as observed:
-        yield observed

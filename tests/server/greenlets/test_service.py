@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from petservice.server.asgi import WRITE_THREADS
-from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, get, post
 from tests.server.greenlets.calls import locked_against_writes, only_on_postgresql
@@ -52,19 +51,18 @@ def test_waiting_writers_do_not_block_readers(observed: Observed) -> None:
 
 
 @pytest.mark.long
-def test_view_that_uses_django_alone_works_and_blocks_no_reader(tmp_path: Path) -> None:
+def test_view_that_uses_django_alone_works_and_blocks_no_reader(tmp_path: Path, migrated_url: str) -> None:
     """The view is in tests/server/endpoint_urls.py."""
     number = WRITE_THREADS + 2
     with ExitStack() as stack:
-        url = stack.enter_context(migrated_database_url(tmp_path))
-        service = stack.enter_context(service_with_test_endpoints(tmp_path, DATABASE_URL=url))
+        service = stack.enter_context(service_with_test_endpoints(tmp_path, DATABASE_URL=migrated_url))
         plain_key = service.create_key()
         key = f"X-API-Key: {plain_key}".encode()
         writers = [stack.enter_context(Client(service)) for _ in range(number)]
         for writer in writers:
             writer.send(post(plain_key, b'{"name":"Rex"}'))
         targets = [f"/v1/pets/{json.loads(writer.response().body)['id']}" for writer in writers]
-        with locked_against_writes(url):
+        with locked_against_writes(migrated_url):
             for writer, target in zip(writers, targets, strict=True):
                 writer.send(get(target, key, method="DELETE"))
             for target in targets:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -18,6 +18,14 @@ from petservice.server.greenlets import GreenletPool
 from store.services import inventory_counts
 
 only_on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no group commit")
+
+
+async def outcomes(size: int, functions: Iterable[Callable[[], Any]]) -> list[Any]:
+    """Run functions at the same time in a greenlet pool, and return their results or errors."""
+    pool = GreenletPool(size, timeout=10)
+    found = await asyncio.gather(*map(pool.call, functions), return_exceptions=True)
+    pool.close()
+    return found
 
 
 def save() -> None:
@@ -54,28 +62,20 @@ async def test_other_errors_of_statements_keep_their_message() -> None:
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_inserts_are_all_stored() -> None:
-    async def calls() -> None:
-        pool = GreenletPool(64)
-        names = [f"Pet {number}" for number in range(300)]
-        made = await asyncio.gather(*(pool.call(lambda name=name: create_pet(name=name)) for name in names))
-        assert [pet.name for pet in made] == names
+    names = [f"Pet {number}" for number in range(300)]
 
-    asyncio.run(calls())
+    made = asyncio.run(outcomes(64, [partial(create_pet, name=name) for name in names]))
 
+    assert [pet.name for pet in made] == names
     assert Pet.objects.count() == inventory_counts()["available"] == 300
 
 
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_insert_that_violates_a_constraint_does_not_affect_the_others() -> None:
-    async def calls() -> list[Any]:
-        pool = GreenletPool(64)
-        names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
-        return await asyncio.gather(
-            *(pool.call(lambda name=name: create_pet(name=name)) for name in names), return_exceptions=True
-        )
+    names = [f"Pet {number}" if number % 10 else "" for number in range(50)]
 
-    made = asyncio.run(calls())
+    made = asyncio.run(outcomes(64, [partial(create_pet, name=name) for name in names]))
 
     assert [isinstance(outcome, IntegrityError) for outcome in made] == [number % 10 == 0 for number in range(50)]
     assert Pet.objects.count() == 45
@@ -86,22 +86,16 @@ def test_simultaneous_requests_with_idempotency_keys_create_one_pet_for_each_key
     """Each key is used twice, and the pet of one key violates a constraint."""
     api_key, _ = APIKey.objects.create_key(name="Acme")
 
-    async def calls() -> list[Any]:
-        pool = GreenletPool(backend().concurrent_writes)
-        keys = [number // 2 for number in range(40)]
-        requests = [
-            partial(create_pet_once, api_key_id=api_key.pk, idempotency_key=f"{key}", name="" if key == 7 else f"{key}")
-            for key in keys
-        ]
-        found = await asyncio.gather(*map(pool.call, requests), return_exceptions=True)
-        pool.close()
-        return found
+    requests = [
+        partial(create_pet_once, api_key_id=api_key.pk, idempotency_key=f"{key}", name="" if key == 7 else f"{key}")
+        for key in (number // 2 for number in range(40))
+    ]
 
-    outcomes = asyncio.run(calls())
+    found = asyncio.run(outcomes(backend().concurrent_writes, requests))
 
-    rejected = [outcome for outcome in outcomes if isinstance(outcome, IntegrityError)]
-    in_use = [outcome for outcome in outcomes if isinstance(outcome, IdempotencyKeyInUseError)]
-    made = [outcome for outcome in outcomes if outcome not in rejected + in_use]
+    rejected = [outcome for outcome in found if isinstance(outcome, IntegrityError)]
+    in_use = [outcome for outcome in found if isinstance(outcome, IdempotencyKeyInUseError)]
+    made = [outcome for outcome in found if outcome not in rejected + in_use]
     assert len(rejected) + len(in_use) + len(made) == 40
     assert rejected
     assert sum(is_new for _, is_new in made) == Pet.objects.count() == IdempotencyRecord.objects.count() == 19
@@ -113,16 +107,11 @@ def test_simultaneous_requests_with_idempotency_keys_create_one_pet_for_each_key
 @only_on_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_inserts_fail_during_a_long_write_of_another_and_succeed_afterwards() -> None:
-    async def calls(number: int) -> list[Any]:
-        pool = GreenletPool(10, timeout=10)
-        return await asyncio.gather(
-            *(pool.call(lambda: create_pet(name="Rex")) for _ in range(number)), return_exceptions=True
-        )
-
+    inserts = [partial(create_pet, name="Rex")] * 3
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        failures = asyncio.run(calls(3))
+        failures = asyncio.run(outcomes(10, inserts))
 
     assert [str(failure) for failure in failures] == ["database is locked"] * 3
-    assert [pet.name for pet in asyncio.run(calls(3))] == ["Rex"] * 3
+    assert [pet.name for pet in asyncio.run(outcomes(10, inserts))] == ["Rex"] * 3
     assert Pet.objects.count() == 3
