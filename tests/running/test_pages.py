@@ -105,7 +105,7 @@ def test_home_page_shows_the_url_that_the_visitor_used(client: Client, settings:
 def test_hosts_beyond_those_that_are_remembered_are_checked(
     client: Client, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(middleware, "_KNOWN_HOSTS", 1)
+    monkeypatch.setattr(middleware, "_MAX_KNOWN_HOSTS", 1)
     settings.ALLOWED_HOSTS = ["one.example", "two.example"]
 
     hosts = ["one.example", "two.example", "three.example"] * 2
