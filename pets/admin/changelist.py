@@ -5,9 +5,7 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
-from django.core.paginator import InvalidPage
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -79,6 +77,7 @@ class PetChangeList(OrderedChangeList):
         """Set the pets of the page and their count; if the ids are known, without reading the pets of other pages."""
         if self.ids is None:
             super().get_results(request)
+            self.page_num = self.paginator.validate_number(self.page_num)
             return
         paginator: Any = self.model_admin.get_paginator(request, cast(Any, self.ids), self.list_per_page)
         paginator.count = self.result_count = MoreThan(MAX_COUNTED) if len(self.ids) > MAX_COUNTED else len(self.ids)
@@ -86,10 +85,8 @@ class PetChangeList(OrderedChangeList):
         self.multi_page = self.result_count > self.list_per_page
         self.paginator, self.show_full_result_count, self.full_result_count = paginator, False, None
         self.show_admin_actions = True
-        try:
-            ids = self.ids if self.show_all and self.can_show_all else paginator.page(self.page_num).object_list
-        except InvalidPage:
-            raise IncorrectLookupParameters from None
+        self.page_num = paginator.validate_number(self.page_num)
+        ids = self.ids if self.show_all and self.can_show_all else paginator.page(self.page_num).object_list
         self.result_list = self.root_queryset.filter(Among("pk", ids)).order_by(*self.order.sorted)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.core.paginator import EmptyPage, Paginator
 from django.db.models import QuerySet
 from django.utils.functional import cached_property
 
@@ -21,10 +21,18 @@ class MoreThan(int):
 
 
 class BoundedPaginator(Paginator):
-    """A paginator that counts at most MAX_COUNTED rows."""
+    """A paginator that counts at most MAX_COUNTED rows, and shows the last page in place of one that does not exist."""
 
     @cached_property
     def count(self) -> int:
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin's lists are querysets
         count = rows.order_by()[: MAX_COUNTED + 1].values("pk").count()
         return count if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
+
+    def validate_number(self, number: Any) -> int:
+        # The rows of a page can be deleted while staff look at it. Django's admin would then show the list without its
+        # search and filters, and the next action would concern other rows.
+        try:
+            return super().validate_number(number)
+        except EmptyPage:
+            return self.num_pages
