@@ -14,16 +14,34 @@ from django.conf import settings
 from django.core import signals
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIHandler
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
+from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.apikeys import usage
 from petservice.paths import API
+
+# Maximum length in characters of the cookies that are read, several times what browsers send to one host.
+_MAX_COOKIES = 32 * 1024
+
+
+class BoundedCookies(HttpRequest):
+    """A mixin of requests that reads no long cookies and no escapes, because a stranger can send many of both."""
+
+    @cached_property
+    def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802  # as in Django's classes
+        # No cookie of the service has a backslash. Before 3.11.10 and 3.12.6, Python takes quadratic time to remove them
+        # (CVE-2024-7592), which is seconds for one request.
+        return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
+
+
+class _WSGIRequest(BoundedCookies, WSGIRequest):
+    """A request under a WSGI server."""
 
 
 class APIHandlerMixin(BaseHandler):
@@ -78,6 +96,8 @@ class ChunkedInput(IOBase):
 
 class Handler(APIHandlerMixin, WSGIHandler):
     """The WSGI application, with further methods for a server that creates Django's requests itself."""
+
+    request_class = _WSGIRequest
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         # gunicorn gets the address from accept(), so it is also known if the client has reset its connection.

@@ -5,6 +5,7 @@ from io import BytesIO
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
+from petservice.handler import Handler
 from tests.server.connections import assert_rejected, get, request_of, response_to
 from tests.service import Service
 
@@ -33,6 +34,19 @@ def test_query_that_is_not_utf_8_is_read_as_under_wsgi() -> None:
     )
 
     assert request_of("/v1/pets", query).GET == under_wsgi.GET == {"name": ["ÿ"]}
+
+
+def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
+    sent = 'a=1; b="' + '\\"' * 20 + '"; ' + "; ".join(f"n{number}=1" for number in range(4_000))
+    under_wsgi = Handler.request_class(
+        {"REQUEST_METHOD": "GET", "HTTP_COOKIE": sent, "PATH_INFO": "/", "wsgi.input": BytesIO()}
+    )
+
+    cookies = request_of("/v1/pets", b"", (b"cookie", sent.encode())).COOKIES
+    assert cookies == under_wsgi.COOKIES
+    assert (cookies["a"], cookies["b"]) == ("1", '"' * 20)
+    assert "n1000" in cookies
+    assert "n3999" not in cookies
 
 
 def test_redirect_to_the_admin_is_no_unknown_path(service: Service) -> None:
