@@ -55,7 +55,7 @@ class CreatedOnce(admin.ModelAdmin):
 
     def _record_of_form(self, request: HttpRequest) -> Any:
         try:
-            form_token = UUID(request.POST.get("form_token", ""))
+            form_token = UUID(request.POST.get("form_token", "").strip())
         except ValueError:
             return None  # the form will reject this token
         return self.model._default_manager.filter(**{self.form_lookup: form_token}).first()

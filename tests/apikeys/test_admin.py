@@ -41,7 +41,7 @@ def test_sending_a_form_again_creates_no_second_key_and_shows_no_key(admin_clien
     url, form = (ADD, FORM) if page == "add" else (page_of(old, "rotate"), ROTATE | {"grace_period": "0"})
     plain = shown_key(admin_client.post(url, form))
 
-    response = admin_client.post(url, form, follow=True)
+    response = admin_client.post(url, form | {"form_token": f" {form['form_token']} "}, follow=True)
 
     (new,) = APIKey.objects.exclude(pk=old.pk)
     assert plain not in response.content.decode()
