@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR, ChangeList
+from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -37,6 +37,10 @@ class OrderedChangeList(ChangeList):
         self.query = self.query.strip()  # pasted ids and names often have white space around them
         return super().get_queryset(request, exclude_parameters)
 
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.page_num = self.paginator.validate_number(self.page_num)
+
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
@@ -58,7 +62,8 @@ class PetChangeList(OrderedChangeList):
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
-        self.filter_params = {name: values for name, values in self.filter_params.items() if any(values)}
+        # The parameter to show all pets has no value.
+        self.filter_params = {name: one for name, one in self.filter_params.items() if any(one) or name == ALL_VAR}
         self.filter_form = FilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
@@ -77,7 +82,6 @@ class PetChangeList(OrderedChangeList):
         """Set the pets of the page and their count; if the ids are known, without reading the pets of other pages."""
         if self.ids is None:
             super().get_results(request)
-            self.page_num = self.paginator.validate_number(self.page_num)
             return
         paginator: Any = self.model_admin.get_paginator(request, cast(Any, self.ids), self.list_per_page)
         paginator.count = self.result_count = MoreThan(MAX_COUNTED) if len(self.ids) > MAX_COUNTED else len(self.ids)

@@ -21,7 +21,7 @@ class MoreThan(int):
 
 
 class BoundedPaginator(Paginator):
-    """A paginator that counts at most MAX_COUNTED rows, and shows the last page in place of one that does not exist."""
+    """A paginator that counts at most MAX_COUNTED rows, and shows the nearest page to one that does not exist."""
 
     @cached_property
     def count(self) -> int:
@@ -35,4 +35,4 @@ class BoundedPaginator(Paginator):
         try:
             return super().validate_number(number)
         except EmptyPage:
-            return self.num_pages
+            return 1 if int(number) < 1 else self.num_pages

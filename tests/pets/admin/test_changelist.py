@@ -1,13 +1,18 @@
 """The counts of the lists of pets."""
 
+import re
+from datetime import UTC, datetime
+
 import pytest
 from django.test import Client
 
+from pets import trash
 from pets.admin import changelist
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
 from tests.pets.admin.pet_pages import INVENTORY, LIST
+from tests.pets.admin.test_trash import TRASH
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
@@ -39,13 +44,22 @@ def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatc
     assert "more than" not in staff.get(LIST, {"q": "re"}).content.decode()
 
 
-@pytest.mark.parametrize("narrowed", ["q=rex", "status__exact=available"])
-def test_a_page_after_the_last_one_shows_the_last_one_with_its_search_and_filters(staff: Client, narrowed: str) -> None:
+def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
+
+    page = staff.get(f"{LIST}?all=&q=").content.decode()
+
+    assert set(re.findall(r'href="\?([^"]*o=1[^"]*)"', page)) == {"all=&amp;o=1.-4"}
+
+
+@pytest.mark.parametrize("narrowed", [f"{LIST}?q=rex", f"{LIST}?status__exact=available", f"{TRASH}?q=rex"])
+def test_a_page_that_is_gone_becomes_the_nearest_one_with_the_same_search(staff: Client, narrowed: str) -> None:
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(101))
     Pet.objects.bulk_create(Pet(name="Tom", status="sold") for _ in range(101))
+    if TRASH in narrowed:
+        trash.move([*Pet.objects.all()], deleted_by="ada", now=datetime.now(UTC))
 
-    response = staff.get(f"{LIST}?{narrowed}&p=99")
-
-    changelist = response.context["cl"]
-    assert [pet.name for pet in changelist.result_list] == ["Rex"]
-    assert (changelist.page_num, changelist.result_count) == (3, 101)
+    for number, page, count in ((99, 3, 1), (0, 1, 50)):
+        listed = staff.get(f"{narrowed}&p={number}").context["cl"]
+        assert [pet.name for pet in listed.result_list] == ["Rex"] * count
+        assert (listed.page_num, listed.result_count) == (page, 101)
