@@ -35,7 +35,7 @@ class BoundedCookies(HttpRequest):
 
     @cached_property
     def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802  # as in Django's classes
-        # No cookie of the service has a backslash. Before 3.11.10 and 3.12.6, Python takes quadratic time to remove them
+        # No cookie of the service has a backslash. Python before 3.11.10 and 3.12.6 takes quadratic time to remove them
         # (CVE-2024-7592), which is seconds for one request.
         return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
 
