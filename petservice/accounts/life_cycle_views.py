@@ -64,7 +64,9 @@ class LifeCycleViews(CreatedOnce, AccountHistory, AdministratorsOnly):
     def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
         account = self.get_object(request, str(pk))
         if account is None:
-            return redirect("admin:accounts_account_change", pk)  # this page says that there is no such account
+            text = "This account does not exist any more: someone has deleted it. Nothing was changed."
+            self.message_user(request, text, messages.WARNING)
+            return redirect("admin:accounts_account_changelist")
         reason = self._refusal(request, action, account)
         if reason or not action.is_available(account):
             return self.back_to(request, account, reason or action.unavailable.format(account=account))
