@@ -26,7 +26,8 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.apikeys import usage
 from petservice.paths import API
 
-# Maximum length in characters of the cookies that are read, several times what browsers send to one host.
+# Maximum length in characters of the cookies that are read. A browser sends one header, and gunicorn refuses headers
+# above 8,190 bytes. A proxy for HTTP/2 may send several.
 _MAX_COOKIES = 32 * 1024
 
 

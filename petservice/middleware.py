@@ -76,7 +76,7 @@ class EnvelopeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        request_id = request.META.get(REQUEST_ID) or request_id_of(request.META)
+        request_id = request_id_of(request.META)
         token = logged_request_id.set(request_id)
         try:
             response = self.get_response(request)

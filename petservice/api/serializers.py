@@ -68,5 +68,5 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the valid fields of an object. Raises ValidationError."""
-        # REST framework's method spends as long on preparing its validators as on checking the fields of a pet.
+        # REST framework's method also prepares for validators, which takes half as long as checking a pet's fields.
         return self.validate(self.to_internal_value(data))

@@ -7,7 +7,6 @@ requests run in greenlets on the event loop's thread. Pages and other slow reque
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any
@@ -44,6 +43,7 @@ from petservice.server.limits import (
 )
 from petservice.server.messages import (
     CutBodyError,
+    Receive,
     RefusedBodyError,
     Request,
     Response,
@@ -63,7 +63,6 @@ from petservice.sign_in.logins import counted_address, has_session, reject_login
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 
 
 class Application:
