@@ -12,6 +12,7 @@ from itertools import count, islice
 from typing import Any
 
 from django.db import Error, connection
+from django.db.models import QuerySet
 
 from pets.models import Pet, SearchTerm, UnindexedPet
 from pets.search_terms import matches, term_of_name, term_of_tag, terms_of_name
@@ -142,16 +143,16 @@ class Recorded:
         return [pk for pk, _, tag in self._pets if tag and term_of_tag(tag).startswith(beginning)]
 
 
-def pets_with_word(word: str, limit: int) -> list[str]:
-    """Return at most `limit` ids of indexed pets whose name has a word that begins with a folded word."""
-    return _pets(term_of_name(word), limit)
+def pets_with_word(word: str) -> QuerySet[SearchTerm, str]:
+    """Return the ids of the indexed pets whose name has a word that begins with a folded word."""
+    return _pets(term_of_name(word))
 
 
-def pets_with_tag(text: str, limit: int) -> list[str]:
-    """Return at most `limit` ids of indexed pets whose tag begins with a text and has characters outside ASCII."""
-    return _pets(term_of_tag(text), limit)
+def pets_with_tag(text: str) -> QuerySet[SearchTerm, str]:
+    """Return the ids of the indexed pets whose tag begins with a text and has characters outside ASCII."""
+    return _pets(term_of_tag(text))
 
 
-def _pets(beginning: str, limit: int) -> list[str]:
+def _pets(beginning: str) -> QuerySet[SearchTerm, str]:
     found = SearchTerm.objects.filter(term__gte=beginning.encode(), term__lt=(beginning + _LAST).encode())
-    return list(found.order_by("term", "pet_id").values_list(IDText("pet_id"), flat=True)[:limit])
+    return found.values_list("pet_id", flat=True)

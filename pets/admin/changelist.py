@@ -1,23 +1,20 @@
-"""The lists of pets, whose cost does not grow with the number of pets."""
+"""The lists of pets: one query with the search, the filters and the order."""
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
 from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
-from pets.admin.narrowing import Condition, narrow
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
-from petservice.db.lookups import Among
+from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 
 
 def count_of_pets(number: int) -> str:
@@ -56,7 +53,7 @@ class OrderedList(admin.ModelAdmin):
 
 
 class PetChangeList(OrderedChangeList):
-    """A list of pets that searches, filters and sorts with the indexes, and shows the filters above the list."""
+    """A list of pets, with the filters above it."""
 
     def get_filters(self, request: HttpRequest) -> Any:
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
@@ -69,55 +66,13 @@ class PetChangeList(OrderedChangeList):
         return [], False, {}, False, bool(self.filters)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        queryset = super().get_queryset(request, exclude_parameters)
-        self.conditions = list(self.filters.values())
-        self.found = search(self.query) if self.query else None
-        # Pets of one status in the order of statuses are in the order of days, which has an index.
-        is_by_day = self.order.field == "status" and self.params.get("status__exact")
-        order = self.order._replace(field="created_at") if is_by_day else self.order
-        queryset, self.ids, self.is_complete = narrow(queryset, self.conditions, self.found, order)
-        return queryset
-
-    def get_results(self, request: HttpRequest) -> None:
-        """Set the pets of the page and their count; if the ids are known, without reading the pets of other pages."""
-        if self.ids is None:
-            super().get_results(request)
-            return
-        paginator: Any = self.model_admin.get_paginator(request, cast(Any, self.ids), self.list_per_page)
-        paginator.count = self.result_count = MoreThan(MAX_COUNTED) if len(self.ids) > MAX_COUNTED else len(self.ids)
-        self.can_show_all = self.result_count <= self.list_max_show_all
-        self.multi_page = self.result_count > self.list_per_page
-        self.paginator, self.show_full_result_count, self.full_result_count = paginator, False, None
-        self.show_admin_actions = True
-        self.page_num = paginator.validate_number(self.page_num)
-        ids = self.ids if self.show_all and self.can_show_all else paginator.page(self.page_num).object_list
-        self.result_list = self.root_queryset.filter(Among("pk", ids)).order_by(*self.order.sorted)
+        return super().get_queryset(request, exclude_parameters).filter(*self.filters.values())
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
         """Return other lists that have pets, if this one has none."""
         # Not in the constructor, because an export makes a list that does not count its pets.
         return suggestions(self) if self.is_narrowed and not self.result_count else []
-
-    @property
-    def note(self) -> str:
-        """Return what the page says about a list that does not have all pets that fit."""
-        if self.is_complete:
-            return ""
-        if not self.conditions:
-            return (
-                f"More than {count_of_pets(MAX_COUNTED)} fit this search, and the list has only some of them. "
-                "Type more, or add a filter."
-            )
-        if self.found is not None:
-            return (
-                f"More than {count_of_pets(MAX_COUNTED)} fit this search, and as many fit each filter. The filters "
-                f"check only {MAX_COUNTED:,} pets of the search. Type more, or add a narrower filter."
-            )
-        return (
-            f"More than {count_of_pets(MAX_COUNTED)} fit each filter. The list has only those among the first "
-            f"{MAX_COUNTED:,} pets ({self.order.title}). Search, or add a narrower filter."
-        )
 
     @property
     def hidden_parameters(self) -> dict[str, str]:
@@ -127,7 +82,7 @@ class PetChangeList(OrderedChangeList):
     @property
     def is_narrowed(self) -> bool:
         """Return whether the list has a search or a filter."""
-        return bool(self.query or self.conditions)
+        return bool(self.query or self.filters)
 
     @property
     def without_search(self) -> str:
@@ -137,9 +92,9 @@ class PetChangeList(OrderedChangeList):
     @property
     def without_filters(self) -> str:
         """Return the URL of the list without the filters, or an empty text if there are none."""
-        return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.conditions else ""
+        return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.filters else ""
 
-    def active_filters(self) -> list[tuple[str, dict[str, str], Condition]]:
+    def active_filters(self) -> list[tuple[str, dict[str, str], Q]]:
         """Return each filter in use: in words, its parameters and its condition."""
         found = []
         for names, condition in self.filters.items():

@@ -1,16 +1,16 @@
 """The filters of the lists of pets, in the page and in words."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 from django import forms
 from django.db.models import Q
 
 from pets import creator
-from pets.admin.narrowing import Condition
 from pets.admin.tag_suggestions import spellings_in_use
-from pets.case_insensitive import CaseInsensitive, equals, has_one_spelling, is_absent
+from pets.case_insensitive import equals, has_one_spelling, is_absent
 from pets.models import Pet
 from petservice.admin_pages.day_field import DayField
 from petservice.time_zone import in_days
@@ -48,45 +48,35 @@ class FilterForm(forms.Form):
         if first and last and first > last:
             self.add_error("created_from", "“From” is after “To”. Exchange the two days.")
 
-    def conditions(self) -> dict[tuple[str, ...], Condition]:
+    def conditions(self) -> dict[tuple[str, ...], Q]:
         """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
         found = {}
         for names, condition in _CONDITIONS.items():
             if self.errors.keys() & names:
-                found[names] = Condition(())
+                found[names] = Q(pk__in=[])
             elif any(values := [self.cleaned_data[name] for name in names]):
                 found[names] = condition(*values)
         return found
 
 
-def _has_status(status: str) -> Condition:
-    return Condition((Q(status=status),))
+def _has_status(status: str) -> Q:
+    return Q(status=status)
 
 
-def _has_creator(kind: str) -> Condition:
-    column = creator.KindOfCreator("created_by")
-    return Condition((creator.is_of_kind(kind),), null_column=column if kind == "unknown" else None)
-
-
-def has_tag(tag: str, no_tag: bool = False) -> Condition:
+def has_tag(tag: str, no_tag: bool = False) -> Q:
     """Return the condition that a pet has this tag, in any case, or that it has no tag."""
     if no_tag:
-        return Condition((is_absent("tag"),), null_column=CaseInsensitive("tag"))
-    # SQLite finds the pets of one spelling in the order of days, but not those of several together.
+        return is_absent("tag")
     spellings = [tag] if has_one_spelling(tag) else spellings_in_use(tag)
-    return Condition(tuple(equals("tag", spelling) for spelling in spellings))
-
-
-def _is_created_in(first: date | None, last: date | None) -> Condition:
-    return Condition((in_days("created_at", first, last),), is_period=True)
+    return reduce(or_, (equals("tag", spelling) for spelling in spellings), Q(pk__in=[]))
 
 
 # The functions that return the condition of a filter, by the names of its fields.
-_CONDITIONS: dict[tuple[str, ...], Callable[..., Condition]] = {
+_CONDITIONS: dict[tuple[str, ...], Callable[..., Q]] = {
     ("status__exact",): _has_status,
     ("tag", "no_tag"): has_tag,
-    ("creator",): _has_creator,
-    ("created_from", "created_to"): _is_created_in,
+    ("creator",): creator.is_of_kind,
+    ("created_from", "created_to"): partial(in_days, "created_at"),
 }
 # The parameters of all filters in a URL.
 PARAMETERS = tuple(FilterForm.base_fields)

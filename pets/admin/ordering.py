@@ -1,10 +1,8 @@
 """The orders of the lists of pets. Each has an index, in both directions."""
 
-from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import F
-from django.db.models.functions import Coalesce
 
 from pets.case_insensitive import CaseInsensitive
 
@@ -24,19 +22,8 @@ class Order(NamedTuple):
 
     @property
     def indexed(self) -> list[Any]:
-        """Return the order for a query that reads an index from its start."""
-        return self._directed(_INDEXED[self.field])
-
-    def after(self, columns: Sequence[Any]) -> list[Any]:
-        """Return the same order for an index whose first columns have the same value in all rows, or None for none."""
-        return [*self._directed(column for column in columns if column is not None), *self.indexed]
-
-    @property
-    def sorted(self) -> list[Any]:
-        """Return the same order for a query of few pets, in a form that keeps the database from reading an index."""
-        first, *others = _INDEXED[self.field]
-        expression = CaseInsensitive(Coalesce("name", "name")) if self.field == "name" else Coalesce(first, first)
-        return self._directed([expression, *others])
+        """Return the order for a query, as an index has it."""
+        return [column.desc() if self.is_descending else column.asc() for column in _INDEXED[self.field]]
 
     @property
     def title(self) -> str:
@@ -49,9 +36,6 @@ class Order(NamedTuple):
     def parameter(self) -> str:
         """Return the value of the parameter of a URL that selects this order in every list."""
         return f"{'-' if self.is_descending else ''}{self.field}"
-
-    def _directed(self, columns: Iterable[Any]) -> list[Any]:
-        return [column.desc() if self.is_descending else column.asc() for column in columns]
 
 
 NEWEST_FIRST = Order("created_at", is_descending=True)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import CharField
+from django.db.models import CharField, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -19,6 +19,7 @@ from pets.admin.forms import PetForm
 from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
 from pets.admin.saved_filters import SavedFilters
+from pets.admin.search import search
 from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
@@ -50,6 +51,11 @@ class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (queryset.filter(search(search_term)) if search_term else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.tags_view)

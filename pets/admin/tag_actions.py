@@ -77,7 +77,7 @@ class TagActions(BulkChanges):
     def _rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse | None:
         old, new, chosen = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"], selection
         if form.cleaned_data["all_pets"]:
-            all_pets = selections.of_queryset(Pet.objects.filter(has_tag(old).any))
+            all_pets = selections.of_queryset(Pet.objects.filter(has_tag(old)))
             if len(all_pets) > bounded_paginator.MAX_COUNTED:
                 form.add_error("all_pets", _TOO_MANY.format(count_of_pets(bounded_paginator.MAX_COUNTED)))
                 return self._ask_to_rename(request, selection, form)

@@ -9,11 +9,10 @@ from django.http import QueryDict
 from django.test import Client
 
 from pets import creator
-from pets.admin import narrowing
 from pets.models import Pet
 from pets.services import create_pet
 from tests.backoffice.pages import fields_of
-from tests.pets.admin.pet_pages import LIST, names, number_of
+from tests.pets.admin.pet_pages import LIST, names
 
 
 def test_pets_are_filtered_by_status_tag_and_day(staff: Client) -> None:
@@ -97,31 +96,6 @@ def test_a_tag_is_found_in_each_case_that_is_in_use(staff: Client) -> None:
     assert names(staff, tag="соБАка") == ["СОБАКА", "Собака", "собака"]
     assert names(staff, tag="ŻUK", status__exact="available") == ["żuk", "Żuk"]
     assert names(staff, tag="соба") == []
-
-
-def test_broad_filters_together_check_a_limited_number_of_pets_and_say_so(
-    staff: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(narrowing, "MAX_COUNTED", 3)
-    for number in range(8):
-        status = "sold" if number % 2 else "available"
-        Pet.objects.create(name=f"Rex{number}", tag="dog" if number < 6 else None, status=status)
-    Pet.objects.create(name="Tom", tag="dog", status="pending")
-
-    # The newest three pets with this status are checked.
-    broad = staff.get(LIST, {"tag": "dog", "status__exact": "sold"}).context["cl"]
-    assert [pet.name for pet in broad.result_list] == ["Rex5", "Rex3"]
-    assert "fit each filter" in broad.note
-    assert broad.note in unescape(staff.get(LIST, {"tag": "dog", "status__exact": "sold"}).content.decode())
-    # One condition that few pets fit makes the list complete.
-    narrow = staff.get(LIST, {"tag": "dog", "status__exact": "pending"}).context["cl"]
-    assert ([pet.name for pet in narrow.result_list], narrow.note) == (["Tom"], "")
-    by_status = staff.get(LIST, {"status__exact": "sold", "o": number_of(staff, "status")}).context["cl"]
-    assert ([pet.name for pet in by_status.result_list], by_status.note) == (["Rex1", "Rex3", "Rex5", "Rex7"], "")
-    # The first three names are checked.
-    by_name = staff.get(LIST, {"status__exact": "sold", "o": number_of(staff, "name")}).context["cl"]
-    assert [pet.name for pet in by_name.result_list] == ["Rex1"]
-    assert "among the first 10,000 pets (by name)." in by_name.note
 
 
 def test_a_from_after_to_is_an_error_that_keeps_both_days(staff: Client) -> None:

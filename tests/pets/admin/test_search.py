@@ -9,11 +9,10 @@ from django.db.models import Model
 from django.test import Client, RequestFactory
 
 from pets import search_index
-from pets.admin import narrowing, search
 from pets.models import Pet, UnindexedPet
 from pets.services import create_pet
 from store.models import InventoryItem
-from tests.pets.admin.pet_pages import INVENTORY, LIST, names
+from tests.pets.admin.pet_pages import INVENTORY, names
 
 OTHERS = ("Tom", "50 of", "abc(", "Жук", "まり", "Newton Yorick", "Strass")
 
@@ -126,41 +125,6 @@ def test_a_changed_or_deleted_pet_is_found_by_its_present_texts_only(staff: Clie
         ["New Word"],
         ["Rex Second"],
     )
-
-
-def test_a_broad_search_shows_some_pets_and_says_so(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, narrowing):
-        monkeypatch.setattr(module, "MAX_COUNTED", 2)
-    for name, status in (("Rex a", "available"), ("rex b", "sold"), ("Rex c", "sold"), ("Tom Rex", "pending")):
-        Pet.objects.create(name=name, status=status)
-    search_index.index_all()
-
-    def listed(**query: str) -> tuple[list[str], bool]:
-        changelist = staff.get(LIST, query).context["cl"]
-        return [pet.name for pet in changelist.result_list], bool(changelist.note)
-
-    assert len(listed(q="rex")[0]) == 3
-    assert listed(q="rex")[1]
-    assert "fit this search" in staff.get(LIST, {"q": "rex"}).content.decode()
-    # A narrow filter or a narrow word makes the list complete.
-    assert listed(q="rex", status__exact="pending") == (["Tom Rex"], False)
-    assert listed(q="rex", status__exact="sold") == (["rex b", "Rex c"], False)
-    assert listed(q="rex tom") == (["Tom Rex"], False)
-    Pet.objects.filter(name="Rex a").update(status="sold")
-    assert listed(q="rex", status__exact="sold")[1]
-    assert listed(q="rex c", status__exact="sold") == (["Rex c"], False)
-
-
-def test_of_many_names_with_the_words_of_a_search_those_that_begin_with_it_are_found(
-    staff: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (search, narrowing):
-        monkeypatch.setattr(module, "MAX_COUNTED", 2)
-    for name in ("Anna A", "Anna B", "Anna C", "Bea A", "Bea B", "Bea C", "Anna Bea"):
-        create_pet(name=name)
-    search_index.index_all()
-
-    assert names(staff, q="anna bea") == ["Anna Bea"]
 
 
 def test_a_search_indexes_recorded_pets_if_there_are_many(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
