@@ -5,6 +5,7 @@ Django's own conditions scan all pets at each search, and on SQLite ignore the c
 
 import itertools
 import re
+import unicodedata
 from typing import Any
 
 from django.db.models import CharField, F, Func, Q, Value
@@ -16,6 +17,17 @@ from petservice.db.backend import backend
 _LAST = chr(0x10FFFF)
 # Maximum number of non-ASCII letters that are looked up in both cases. Each letter doubles the number of ranges.
 _MAX_LETTERS = 3
+_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+
+
+def fold(text: str) -> str:
+    """Return a text in a form that is equal for all cases and Unicode forms of its characters: STRASSE is straße."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def full_width(text: str) -> str:
+    """Return a text with full-width letters, digits and signs in place of those of ASCII."""
+    return text.translate(_FULL_WIDTH)
 
 
 class CaseInsensitive(Func):

@@ -9,7 +9,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pets import search_index
 from pets.fields import OPTIONAL_TEXTS, OptionalTexts
 from pets.models import IdempotencyRecord, Pet
 from petservice.db.backend import backend
@@ -35,9 +34,7 @@ class IdempotencyKeyInUseError(Exception):
 
 def create_pet(*, name: str, created_by: str | None = None, **optional: Unpack[OptionalTexts]) -> Pet:
     """Create an available pet. `created_by` is a text that pets.creator makes."""
-    pet = _INSERT.write(name=name, created_by=created_by, **optional)
-    search_index.after_creation(name, pet.tag)
-    return pet
+    return _INSERT.write(name=name, created_by=created_by, **optional)
 
 
 def create_pet_once(
@@ -61,7 +58,6 @@ def create_pet_once(
         backend().run_blocking(partial(_delete_expired_records, now))
     pet = once.create()
     if pet is not None:
-        search_index.after_creation(name, pet.tag)
         return pet, True
     for pet_id, created_at, *recorded in _RECORDED.rows(api_key_id, idempotency_key):
         if created_at > now - IDEMPOTENCY_PERIOD:

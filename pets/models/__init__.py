@@ -4,7 +4,5 @@ from pets.models.idempotency_record import IdempotencyRecord as IdempotencyRecor
 from pets.models.imported_file import ImportedFile as ImportedFile
 from pets.models.pet import Pet as Pet
 from pets.models.saved_filter import SavedFilter as SavedFilter
-from pets.models.search_term import SearchTerm as SearchTerm
-from pets.models.search_term import UnindexedPet as UnindexedPet
 from pets.models.trashed_pet import TrashedPet as TrashedPet
 from pets.models.upload import Upload as Upload

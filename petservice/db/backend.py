@@ -55,12 +55,6 @@ class Backend(Protocol):
     def run_blocking(self, function: Callable[[], T]) -> T:
         """Run a function that writes, and return its result; on a thread if it would block an event loop."""
 
-    def write_unless_locked(self, function: Callable[[], object], *, timeout: float) -> None:
-        """Run a function that writes in a transaction, or not at all if a lock on the database is not free in time.
-
-        `timeout` is in seconds. Must not run on an event loop if statements block.
-        """
-
     def copy_rows(
         self,
         table: str,

@@ -16,7 +16,6 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from pets import search_index
 from pets.models import Pet
 from tests.benchmarks.databases import DATABASES, Database, empty_database
 from tests.benchmarks.sample_audit import fill_audit
@@ -94,7 +93,6 @@ def measure_pages(pets: int) -> None:
     """Fill the database, and then print the time of each page that standard input names."""
     settings.ALLOWED_HOSTS = ["testserver"]
     user = fill(pets, second_word="Rex")
-    search_index.index_all()
     fill_audit(pets)
     client = Client()
     client.force_login(user)

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from pets.fields import new_pet_id
@@ -138,11 +138,3 @@ def test_writers_wait_until_the_transaction_ends() -> None:
             order.append("unlocked")
         writing.result(timeout=30)
     assert order == ["unlocked", "written"]
-
-
-def test_write_that_fails_for_another_reason_than_a_lock_raises_its_error() -> None:
-    def fail() -> None:
-        raise OperationalError("database or disk is full")
-
-    with pytest.raises(OperationalError, match="disk is full"):
-        backend().write_unless_locked(fail, timeout=0.01)

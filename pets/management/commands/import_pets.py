@@ -5,7 +5,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import islice
 from typing import IO, Any
 
@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
-from pets import creator, search_index
+from pets import creator
 from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
 from pets.files.hashing import HashedFile
 from pets.files.reading import read
@@ -70,8 +70,6 @@ class Command(DatabaseCommand):
             raise CommandError(f"Database error: {str(error).strip()}. Nothing was imported.") from None
         finally:
             gc.enable()
-        with suppress(DatabaseError):  # the requests of the service index the rest
-            search_index.index_all()
         self.stderr.write(throughput("Imported", checked.count, time.monotonic() - started), self.style.SUCCESS)
 
     def _check(self, source: IO[bytes], file_format: str, checked: CheckedRows) -> None:

@@ -195,10 +195,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def run_blocking(self, function: Callable[[], T]) -> T:
         return function()
 
-    def write_unless_locked(self, function: Callable[[], object], *, timeout: float) -> None:
-        with transaction.atomic():  # no lock of another writer is on the whole database
-            function()
-
     def copy_rows(
         self,
         table: str,

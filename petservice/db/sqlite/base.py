@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.db import OperationalError, transaction
 from django.db.backends.sqlite3 import base
 
 from petservice.db.backend import Backend, Rows
@@ -107,22 +106,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def run_blocking(self, function: Callable[[], T]) -> T:
         current = waiter.get()
         return function() if current is None else current.wait_for_thread(function)
-
-    def write_unless_locked(self, function: Callable[[], object], *, timeout: float) -> None:
-        if self.in_atomic_block:  # which has the lock already
-            function()
-            return
-        self.ensure_connection()
-        (usual,) = self.connection.execute("PRAGMA busy_timeout").fetchone()
-        self.connection.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
-        try:
-            with transaction.atomic():
-                function()
-        except OperationalError as error:
-            if "locked" not in str(error):
-                raise
-        finally:
-            self.connection.execute(f"PRAGMA busy_timeout = {usual}")
 
     def copy_rows(
         self,

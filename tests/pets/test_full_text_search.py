@@ -1,0 +1,137 @@
+"""The full-text index of names and tags: exact the moment a pet is written, by any writer."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+
+from pets import trash
+from pets.admin.search import search
+from pets.models import Pet
+from pets.services import create_pet, create_pet_once
+from petservice.apikeys.models import APIKey
+from tests.databases import fresh_database_url
+from tests.service import Service
+
+pytestmark = pytest.mark.django_db
+
+
+def run(statement: str, *values: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def found(text: str) -> list[str]:
+    return sorted(Pet.objects.filter(search(text)).values_list("name", flat=True))
+
+
+def insert_many(name: str, count: int) -> None:
+    """Insert pets by one statement of the database, which knows nothing of Django."""
+    numbers = {
+        "sqlite": "WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < %s)",
+        "postgresql": "WITH numbers(n) AS (SELECT generate_series(1, %s))",
+    }[connection.vendor]
+    pet_id = {
+        "sqlite": "lower(hex(randomblob(4)) || '-0000-7000-8000-' || hex(randomblob(6)))",
+        "postgresql": "gen_random_uuid()",
+    }[connection.vendor]
+    insert = "INSERT INTO pets_pet (id, name, tag, status, created_at)"
+    values = f"SELECT {pet_id}, replace(%s, '#', n || ''), 'кошка', 'sold', '2026-11-01 12:00:00+00' FROM numbers"
+    run(f"{insert} {numbers} {values}", count, name)
+
+
+def test_every_writer_is_followed_at_once(admin_user: User) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    create_pet(name="New York", tag="Guinea pig")
+    create_pet_once(api_key_id=key.pk, idempotency_key="1", name="Old York")
+    Pet.objects.bulk_create(Pet(name=f"Sir Max {number}", tag="кот") for number in range(3))
+    insert_many("Lady #", 2)
+    assert found("york") == ["New York", "Old York"]
+    assert found("КОТ") == ["Sir Max 0", "Sir Max 1", "Sir Max 2"]
+    assert found("lady кош") == ["Lady 1", "Lady 2"]
+
+    # The name alone, the tag alone, neither, and both.
+    run("UPDATE pets_pet SET name = 'Plain' WHERE name = 'Old York'")
+    run("UPDATE pets_pet SET tag = 'hamster' WHERE name = 'New York'")
+    run("UPDATE pets_pet SET tag = NULL WHERE name = 'Sir Max 0'")
+    Pet.objects.filter(name="Sir Max 1").update(status="sold")
+    Pet.objects.filter(name="Sir Max 2").update(name="Straße", tag="Ёж")
+    assert (found("york"), found("old"), found("plain")) == (["New York"], [], ["Plain"])
+    assert (found("guinea"), found("hamster")) == ([], ["New York"])
+    assert (found("кот"), found("max"), found("strasse ёж")) == (["Sir Max 1"], ["Sir Max 0", "Sir Max 1"], ["Straße"])
+
+    (pet,) = Pet.objects.filter(name="Straße")
+    trash.move([pet], deleted_by="ada", now=pet.created_at)
+    run("DELETE FROM pets_pet WHERE name = 'Lady 1'")
+    assert (found("strasse"), found("lady")) == ([], ["Lady 2"])
+    trash.put_back([pet.pk], user_id=admin_user.pk, message="Put back.", now=pet.created_at)
+    assert found("strasse") == ["Straße"]
+    Pet.objects.all().delete()
+    assert found("s") == found("york") == []
+
+
+def test_a_write_that_fails_leaves_nothing_in_the_index() -> None:
+    create_pet(name="Sir Rex")
+    # One row of the statement violates a constraint, so none is written.
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Pet.objects.bulk_create([Pet(name="Sir Max"), Pet(name="")])
+    with transaction.atomic():
+        Pet.objects.update(name="Sir Tom")
+        transaction.set_rollback(True)
+
+    create_pet(name="Sir Jim")
+    assert (found("sir"), found("max"), found("tom"), found("rex")) == (["Sir Jim", "Sir Rex"], [], [], ["Sir Rex"])
+
+
+@pytest.mark.parametrize(
+    "name", ["ﷺ" * 255, "﷽" * 255, "ß" * 255, "'" * 255, '\\ & | ! :* ( ) <-> " AND NOT', "ΐ" * 255]
+)
+def test_any_name_can_be_written_and_found(name: str) -> None:
+    create_pet(name=name, tag=name)
+
+    if any(map(str.isalpha, name)):
+        assert found(name) == [name]
+    assert found("zebra") == []
+
+
+def test_words_of_thousands_of_pets_are_found_completely() -> None:
+    insert_many("Sir Rex#", 6_000)
+    insert_many("Sir Abe Adam", 5_001)
+    insert_many("Sir Azor", 100)
+
+    def count(text: str) -> int:
+        return Pet.objects.filter(search(text)).count()
+
+    assert count("Rex17") == 111
+    assert count("a") == 5_101
+    Pet.objects.filter(name__startswith="Sir Rex").update(tag="собака")
+    assert (count("собака"), count("кошка")) == (6_000, 5_101)
+
+
+def test_two_frequent_words_are_found_together() -> None:
+    for name, number in (("Sir Bert", 10_005), ("Sir Bert Anna", 50), ("Sir Anna", 10_005)):
+        insert_many(name, number)
+
+    assert Pet.objects.filter(search("anna bert")).count() == 50
+    assert Pet.objects.filter(search("bert")).count() == 10_055
+
+
+@pytest.mark.long
+def test_pets_of_an_earlier_version_are_found_after_the_migration(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url:
+        database = Service("", None, tmp_path / "log", os.environ | {"DATABASE_URL": url})
+        database.manage("migrate", "pets", "0009")
+        insert = (
+            "INSERT INTO pets_pet (id, name, tag, status, created_at) VALUES ('{}', '{}', 'Ёж', 'sold', '2026-11-01')"
+        )
+        for number, name in enumerate(("New York", "Straße", "Rex")):
+            database.execute(insert.format(f"01890a5d-ac96-774b-bcce-b302099a805{number}", name))
+
+        database.manage("migrate")
+
+        program = "from pets.admin.search import *; print([*Pet.objects.filter(search('{}'))])"
+        for text, names in (("york", "[<Pet: New York>]"), ("strasse ёж", "[<Pet: Straße>]"), ("lady", "[]")):
+            assert names in database.manage("shell", "-v", "0", "-c", program.format(text))
