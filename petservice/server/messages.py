@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.encoding import repercent_broken_unicode
 
-from petservice.handler import BoundedCookies
+from petservice.handler import ClientRequest
 from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
@@ -39,7 +39,7 @@ class CutBodyError(RefusedBodyError):
     """The error that a body is incomplete, because the client has left or the server has refused the rest."""
 
 
-class Request(BoundedCookies, ASGIRequest):
+class Request(ClientRequest, ASGIRequest):
     """A Django request that reads path and query as under WSGI, and receives its body later."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
