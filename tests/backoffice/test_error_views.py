@@ -108,7 +108,22 @@ def test_opening_the_logout_url_redirects_to_the_dashboard_without_logging_out(a
     assert admin_client.get(INDEX).status_code == 200
 
 
-def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client) -> None:
-    response = client.get("/docs", CONTENT_TYPE="text/html; charset=latin-1")
+@pytest.mark.parametrize("charset", ["latin-1", "rot13", "cp037", "undefined", "nonsense"])
+def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client, charset: str) -> None:
+    response = client.get("/docs", CONTENT_TYPE=f"text/html; charset={charset}")
 
     assert (response.status_code, response["Content-Type"]) == (400, "application/json")
+    rejected = client.get(LOGIN, CONTENT_TYPE=f"text/html; charset={charset}")
+    assert_staff_page(rejected, 400, "The request could not be processed")
+
+
+@pytest.mark.parametrize("parameter", ["x*=nonsense''a", "x*=undefined''%41", "x*=idna''%ff", "x*1*;x*"])
+def test_a_form_whose_headers_cannot_be_parsed_is_rejected(client: Client, parameter: str) -> None:
+    part = f'--x\r\nContent-Disposition: form-data; name="username"; {parameter}\r\n\r\nada\r\n--x--\r\n'
+
+    of_the_request = client.post(LOGIN, part, content_type=f"multipart/form-data; boundary=x; {parameter}")
+    of_a_part = client.post(LOGIN, part, content_type="multipart/form-data; boundary=x")
+
+    assert_staff_page(of_the_request, 400, "The request could not be processed")
+    assert of_a_part.status_code < 500
+    assert client.get(LOGIN, CONTENT_TYPE=f"text/plain; {parameter}").status_code == 200
