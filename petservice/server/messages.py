@@ -53,6 +53,10 @@ class Request(ClientRequest, ASGIRequest):
         # Django closes this file with the request.
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
+        if "," in self.META.get("HTTP_IDEMPOTENCY_KEY", ""):
+            # Django joins repeated headers by a comma, which a key may contain. By a line feed, they are no valid key.
+            keys = [value for name, value in scope["headers"] if name == b"idempotency-key"]
+            self.META["HTTP_IDEMPOTENCY_KEY"] = b"\n".join(keys).decode("latin-1")
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope[REQUEST_ID] = request_id_of(self.META)
         sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)

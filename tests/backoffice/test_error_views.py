@@ -1,5 +1,8 @@
 """The pages that staff see when a request is rejected or fails."""
 
+import re
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
@@ -31,6 +34,33 @@ def test_an_outdated_login_form_is_rejected_with_an_explanation() -> None:
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ada", "password": PASSWORD})
 
     assert_staff_page(response, 403, "This form was not accepted")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param({"Origin": "null"}, id="a proxy that sets Referrer-Policy: no-referrer"),
+        pytest.param({"Origin": "https://pets.example.com", "Host": "testserver:8000"}, id="a proxy without Host"),
+        pytest.param({"Origin": "https://testserver:8443"}, id="another port"),
+        pytest.param({"Origin": "http://testserver"}, id="another scheme"),
+        pytest.param({"Referer": "https://pets.example.com/"}, id="another referer"),
+        pytest.param({}, id="neither origin nor referer"),
+    ],
+)
+def test_a_form_of_another_origin_is_rejected_with_the_causes(
+    admin_user: User, settings: Any, caplog: pytest.LogCaptureFixture, sent: dict[str, str]
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://testserver:444"]
+    client = logged_in(admin_user, enforce_csrf_checks=True)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(ADD).content.decode())[1]
+
+    response = client.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": token}, secure=True, headers=sent)
+
+    causes = ("Referrer-Policy", "Host", "CSRF_TRUSTED_ORIGINS")
+    assert_staff_page(response, 403, "The origin of this form was refused", "Nothing was changed", *causes)
+    (line,) = (record.getMessage() for record in caplog.records if record.name == "django.security.csrf")
+    assert sent.get("Origin", sent.get("Referer", "no Referer")) in line
+    assert not Pet.objects.exists()
 
 
 @pytest.mark.parametrize(
