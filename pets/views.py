@@ -70,7 +70,8 @@ def _idempotency_key(request: Request) -> str | None:
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
         raise ParseError(
-            f"Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID; got {echo(key)}."
+            "Idempotency-Key must be one header of 1 to 255 printable ASCII characters, for example a UUID; "
+            f"got {echo(key)}."
         )
     return key
 

@@ -1,6 +1,7 @@
-"""Network addresses: the IP address of a client behind proxies, and addresses to listen on."""
+"""Network addresses: the IP address and the scheme of a client behind proxies, and addresses to listen on."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -18,15 +19,44 @@ class Proxies:
     def parse(cls, text: str) -> "Proxies":
         """Parse the text as gunicorn does. Raises ValueError for anything but addresses, networks and `*`."""
         names = [name.strip() for name in text.split(",") if name]
-        return cls(tuple(ip_network(name) for name in names if name != "*"), "*" in names)
+        return cls(tuple(_network(name) for name in names if name != "*"), "*" in names)
 
-    def trusts(self, peer: str) -> bool:
-        """Return whether a connection from this address is one of a proxy."""
-        address = _address(peer)
-        return self.any_peer or (address is not None and address in self)
+    def trusts(self, peer: str | None) -> bool:
+        """Return whether a connection from this address is one of a proxy. None stands for a unix socket."""
+        # As in gunicorn, a unix socket is trusted. An unknown address is not.
+        return peer is None or self.any_peer or parse_address(peer) in self
 
-    def __contains__(self, address: Address) -> bool:
-        return any(address in network for network in self.networks)
+    def __contains__(self, address: Address | None) -> bool:
+        return address is not None and any(address in network for network in self.networks)
+
+
+# A cache, because most requests come from the same few proxies.
+@lru_cache(maxsize=256)
+def parse_address(text: str) -> Address | None:
+    """Return the IP address of a peer or of a proxy's hop, or None if the text is none, such as `unknown`.
+
+    IPv4-mapped IPv6 is IPv4, because a socket for both gives IPv4 peers such addresses. Brackets, a port and the zone
+    of a link-local address (`%eth0`) are left out.
+    """
+    text = text.strip()
+    # Some proxies append the port: 192.0.2.7:4711 and [2001:db8::7]:4711.
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address):
+        return address.ipv4_mapped or IPv6Address(int(address))
+    return address
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    network = ip_network(text)
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
 
 def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Address | None:
@@ -36,20 +66,26 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
     Each proxy appends the address that connected to it. A client can forge the beginning of the header, but not the
     part that trusted proxies append. With `*` every peer is trusted, and only the last address of the header counts.
     """
-    address = None if peer is None else _address(peer)
-    # As in gunicorn, a unix socket is trusted. An unknown address is not.
-    if peer is None or proxies.any_peer or (address is not None and address in proxies):
+    address = None if peer is None else parse_address(peer)
+    if proxies.trusts(peer):
         for entry in reversed(forwarded_for.split(",")):
-            hop = _address(entry)
+            hop = parse_address(entry)
             if hop is None:  # "unknown" or invalid, so the rest of the header cannot be trusted either
                 break
             address = hop
             if address not in proxies:
                 break
-    if isinstance(address, IPv6Address):
-        # An IPv4-mapped address as IPv4, and an IPv6 address without its network interface (`%eth0`).
-        return address.ipv4_mapped or IPv6Address(int(address))
     return address
+
+
+def forwarded_scheme(peer: str | None, forwarded_proto: str, proxies: Proxies) -> str | None:
+    """Return the scheme in the X-Forwarded-Proto header of a trusted proxy, or None for any other peer.
+
+    Each proxy may append its own value. A request is one over HTTPS only if it was so on the whole way.
+    """
+    if not proxies.trusts(peer):
+        return None
+    return "https" if all(value.strip().lower() == "https" for value in forwarded_proto.split(",")) else "http"
 
 
 def network_of(address: Address) -> Address:
@@ -65,16 +101,3 @@ def host_and_port(text: str) -> tuple[str, int]:
     if not parts.hostname or not parts.port or parts.netloc != text or "@" in text:
         raise ValueError("it is no address with a port")
     return parts.hostname, parts.port
-
-
-def _address(text: str) -> Address | None:
-    text = text.strip()
-    # Some proxies append the port: 192.0.2.7:4711 and [2001:db8::7]:4711.
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None

@@ -17,13 +17,16 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest, HttpResponse, parse_cookie
+from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 from django.utils.functional import cached_property
+from django.utils.http import parse_header_parameters
 from django.utils.module_loading import import_string
 
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.apikeys import usage
+from petservice.client_address import forwarded_scheme, parse_address
 from petservice.paths import API
 
 # Maximum length in characters of the cookies that are read. A browser sends one header, and gunicorn refuses headers
@@ -31,17 +34,40 @@ from petservice.paths import API
 _MAX_COOKIES = 32 * 1024
 
 
-class BoundedCookies(HttpRequest):
-    """A mixin of requests that reads no long cookies and no escapes, because a stranger can send many of both."""
+class ClientRequest(HttpRequest):
+    """A mixin of both kinds of requests, for what a client or its proxy says about the request."""
+
+    def _get_scheme(self) -> str | None:
+        forwarded = self.META.get("HTTP_X_FORWARDED_PROTO")
+        if forwarded is not None:
+            scheme = forwarded_scheme(self.META.get("REMOTE_ADDR"), forwarded, settings.TRUSTED_PROXIES)
+            if scheme is not None:
+                return scheme
+        return super()._get_scheme()  # type: ignore[misc,no-any-return]  # left out by the type stubs
+
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        # Unlike in Django's method, the charset decodes nothing: all that clients send is UTF-8.
+        header = meta.get("CONTENT_TYPE", "")
+        try:
+            self.content_type, self.content_params = parse_header_parameters(header)
+        except (TypeError, ValueError):  # Django's parser fails at some encoded parameters (RFC 2231)
+            self.content_type, self.content_params = header.partition(";")[0].strip().lower(), {}
+
+    def parse_file_upload(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().parse_file_upload(*args, **options)
+        except (TypeError, ValueError) as error:  # the same in the headers of a form with files
+            raise MultiPartParserError("The headers of the form are malformed.") from error
 
     @cached_property
     def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802  # as in Django's classes
-        # No cookie of the service has a backslash. Python before 3.11.10 and 3.12.6 takes quadratic time to remove them
-        # (CVE-2024-7592), which is seconds for one request.
+        # Long cookies and escapes are not read, because a stranger can send many of both. No cookie of the service has
+        # a backslash. Python before 3.11.10 and 3.12.6 takes quadratic time to remove them (CVE-2024-7592), which is
+        # seconds for one request.
         return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
 
 
-class _WSGIRequest(BoundedCookies, WSGIRequest):
+class _WSGIRequest(ClientRequest, WSGIRequest):
     """A request under a WSGI server."""
 
 
@@ -103,8 +129,8 @@ class Handler(APIHandlerMixin, WSGIHandler):
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         # gunicorn gets the address from accept(), so it is also known if the client has reset its connection.
         connection = environ.get("gunicorn.socket")
-        if connection is not None and connection.family == socket.AF_UNIX and not environ["REMOTE_ADDR"]:
-            del environ["REMOTE_ADDR"]  # as under `serve`: client_address trusts a unix socket, but no empty address
+        if connection is not None and connection.family == socket.AF_UNIX and not parse_address(environ["REMOTE_ADDR"]):
+            del environ["REMOTE_ADDR"]  # as under `serve`: a unix socket is trusted, but no unknown address
         if (
             "HTTP_TRANSFER_ENCODING" in environ
             and environ.get("wsgi.input_terminated")

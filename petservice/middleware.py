@@ -151,7 +151,7 @@ class TransportMiddleware:
                 return HttpResponse(message, status=400)
             message = "The Host header names a host that this service does not serve: use its documented address."
             return error_response(400, message)
-        if _is_page(request) and (request.encoding or "utf-8").lower() != "utf-8":
+        if _is_page(request) and (request.content_params or {}).get("charset", "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
         return self.get_response(request)
 

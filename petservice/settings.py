@@ -130,7 +130,7 @@ OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 # The end of a session is set at its login (petservice.sign_in.sessions). This is the age of sessions without one.
 SESSION_COOKIE_AGE = 12 * 3600
 
-# gunicorn determines the scheme. It reads the headers of proxies in FORWARDED_ALLOW_IPS only, and Django reads none.
+# The scheme comes from the server, or from the trusted proxies (petservice.handler).
 # TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 CSRF_COOKIE_HTTPONLY = True

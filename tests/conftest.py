@@ -23,7 +23,7 @@ from petservice import health
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
-from petservice.handler import APIHandlerMixin
+from petservice.handler import APIHandlerMixin, Handler
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
@@ -38,6 +38,7 @@ class ClientHandler(APIHandlerMixin, client.ClientHandler):
 
 
 client.ClientHandler = ClientHandler  # type: ignore[misc]
+client.WSGIRequest = Handler.request_class  # type: ignore[misc]
 
 
 def pytest_configure() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
@@ -75,6 +75,9 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpRespons
     """
     if isinstance(exc, PermissionDenied):  # Django would show a page of the admin
         exc = exceptions.PermissionDenied()
+    if isinstance(exc, TooManyFieldsSent):  # Django would log a traceback
+        limit = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        exc = exceptions.ParseError(f"The URL has too many parameters: send at most {limit}.")
     if not isinstance(exc, exceptions.APIException):
         return None
     status = _CONTRACT_STATUS.get(exc.status_code, exc.status_code)

@@ -23,6 +23,8 @@ class JSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         headers = parser_context["request"].META if parser_context else {}
+        if headers.get("HTTP_CONTENT_ENCODING", "").lower() not in ("", "identity"):
+            raise ParseError("Content-Encoding is not supported: send the body as plain JSON, without this header.")
         # A body that is declared to be too large is not read.
         if "HTTP_TRANSFER_ENCODING" not in headers and int(headers.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
             raise _too_large()
@@ -40,6 +42,8 @@ class JSONParser(BaseParser):
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
+            if not _is_utf_8(body):
+                raise ParseError("The body is not UTF-8: encode the JSON text in UTF-8.") from None
             raise ParseError(
                 f'The body is not valid JSON ({error}): send an object, for example {{"name": "Rex"}}.'
             ) from None
@@ -57,3 +61,11 @@ def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:
     if "HTTP_TRANSFER_ENCODING" in headers:
         return False
     return len(body) < min(int(headers["CONTENT_LENGTH"]), MAX_BODY_BYTES + 1)
+
+
+def _is_utf_8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from typing import Any
 
 from axes.signals import user_locked_out
@@ -23,7 +22,7 @@ from django.utils import timezone
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import address_of, record
 from petservice.audit.retention import remove_old_entries
-from petservice.client_address import network_of
+from petservice.client_address import network_of, parse_address
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +57,8 @@ def _count(kind: AuditEntry.Kind, account: Any, address: str | None, now: dateti
 
 
 def _network_of(request: HttpRequest) -> str | None:
-    address = address_of(request)
-    return None if address is None else str(network_of(ip_address(address)))
+    address = parse_address(address_of(request) or "")
+    return None if address is None else str(network_of(address))
 
 
 @contextmanager

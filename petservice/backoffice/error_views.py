@@ -63,6 +63,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if not _is_admin_page(request):
         return standard_error_response(403)
+    if reason.startswith(("Origin checking", "Referer checking")):  # Django's reasons, also if the browser sent neither
+        return failure_page(
+            403,
+            "The origin of this form was refused",
+            "The browser did not confirm that this form comes from a page of the pet service. Nothing was changed.",
+            "If you came here from another website, close this page. If it happens each time, show the operator of the "
+            "service these causes:",
+            "A proxy replaces the header Referrer-Policy, for example by no-referrer. Or it does not pass the Host "
+            "header. Or CSRF_TRUSTED_ORIGINS lacks the address in the browser, with its scheme and its port.",
+        )
     form = kept_forms.form_from_before_login(request)
     if form is not None:
         return kept_forms.offer(request, form)

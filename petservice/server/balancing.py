@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from petservice.client_address import Proxies
+from petservice.client_address import Address, Proxies, network_of, parse_address
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
 from petservice.server.priority import KNOWN, LISTENER, STRANGER
 from petservice.server.protocol import Connection
@@ -57,9 +57,9 @@ class Acceptor:
         self._listeners = [listener.sock for listener in worker.sockets]
         self._proxies = proxies
         self._set_kind = worker.sockets_by_priority.set_kind
-        # The address of each connection, by its socket, and how many connections each address has.
-        self._addresses: dict[int, str] = {}
-        self._of_address: Counter[str] = Counter()
+        # The address or IPv6 network of each connection, by its socket, and how many connections each of them has.
+        self._addresses: dict[int, Address | None] = {}
+        self._of_address: Counter[Address | None] = Counter()
         # Number of accepted connections, including those in their TLS handshake.
         self.open = 0
         self._is_stopped = False
@@ -87,7 +87,7 @@ class Acceptor:
     def connection_ended(self, descriptor: int) -> None:
         """Count the connection with this socket as ended."""
         self._set_kind(descriptor, KNOWN)  # because the descriptor can be reused for any socket or file
-        address = self._addresses.pop(descriptor, "")
+        address = self._addresses.pop(descriptor, None)
         self._of_address[address] -= 1
         if self._of_address[address] <= 0:
             del self._of_address[address]
@@ -119,8 +119,10 @@ class Acceptor:
             self._worker.slot.note(None)
             self._watch(False)
             return
-        address = peer[0] if isinstance(peer, tuple) else ""  # a unix socket has no address
-        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and address and not self._proxies.trusts(address):
+        peer = peer[0] if isinstance(peer, tuple) else None  # a unix socket has no address
+        address = None if peer is None else parse_address(peer)
+        address = None if address is None else network_of(address)
+        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(peer):
             accepted.close()
             return
         self._addresses[accepted.fileno()] = address

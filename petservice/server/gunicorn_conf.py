@@ -40,6 +40,9 @@ control_socket_disable = True
 certfile = os.environ.get("TLS_CERTFILE") or None
 keyfile = os.environ.get("TLS_KEYFILE") or None
 
+# Django reads X-Forwarded-Proto (petservice.handler). gunicorn knows no IPv4-mapped addresses, and refuses requests
+# with several values or with other headers of the scheme.
+secure_scheme_headers: dict[str, str] = {}
 limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
 # A request whose client has disconnected is dropped immediately, unless it has started.

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.encoding import repercent_broken_unicode
 
-from petservice.handler import BoundedCookies
+from petservice.handler import ClientRequest
 from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
@@ -39,7 +39,7 @@ class CutBodyError(RefusedBodyError):
     """The error that a body is incomplete, because the client has left or the server has refused the rest."""
 
 
-class Request(BoundedCookies, ASGIRequest):
+class Request(ClientRequest, ASGIRequest):
     """A Django request that reads path and query as under WSGI, and receives its body later."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
@@ -53,6 +53,10 @@ class Request(BoundedCookies, ASGIRequest):
         # Django closes this file with the request.
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
+        if "," in self.META.get("HTTP_IDEMPOTENCY_KEY", ""):
+            # Django joins repeated headers by a comma, which a key may contain. By a line feed, they are no valid key.
+            keys = [value for name, value in scope["headers"] if name == b"idempotency-key"]
+            self.META["HTTP_IDEMPOTENCY_KEY"] = b"\n".join(keys).decode("latin-1")
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope[REQUEST_ID] = request_id_of(self.META)
         sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)

@@ -14,6 +14,7 @@ from gunicorn.asgi.protocol import ASGIProtocol
 
 from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
+from petservice.monitoring.redaction import echo
 from petservice.server.limits import LINGER, MAX_PIECE_BYTES, MIN_BYTES_PER_SECOND, REQUEST_TIMEOUT
 from petservice.server.messages import sent_request_id
 from petservice.server.priority import CLIENT_KIND, STRANGER
@@ -32,6 +33,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     began: float | None = None
     is_on_unix_socket = False
     received = 0
+    # Whether the current request is a HEAD, for a refusal before the parser has reported its headers.
+    is_head = False
     # Whether the request in progress has arrived completely.
     is_whole = False
     # The file descriptor of the socket.
@@ -78,6 +81,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             return
         if self.began is None and self._current_request is None:  # else it has its time when the earlier one has ended
             self.began = time.monotonic()
+        if not self.received:
+            self.is_head = data.startswith(b"HEAD ")
         self.received += len(data)
         for start in range(0, len(data), MAX_PIECE_BYTES):
             super().data_received(data[start : start + MAX_PIECE_BYTES])
@@ -138,12 +143,14 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         elif REQUEST_ID not in self.scope:  # the request is refused before the application is called
             self.scope = {REQUEST_ID: sent_request_id(request.headers_bytes)}
         self.has_responded = True
-        self.log.debug("A request was refused with %s: %s", status, message)
         response = error_response_for(status, self.scope.get(REQUEST_ID, ""))
+        # The message can contain what the client has sent.
+        self.log.warning("The request %s was refused: %s", response["X-Request-ID"], echo(message))
         self._log_refusal(response.status_code, response["X-Request-ID"])
         head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\nConnection: close\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in response.items())
-        self._safe_write(f"{head}\r\n".encode("latin-1") + response.content)
+        is_head = self.is_head if request is None else request.method == "HEAD"
+        self._safe_write(f"{head}\r\n".encode("latin-1") + (b"" if is_head else response.content))
 
     def _log_refusal(self, status: int, request_id: str) -> None:
         access_log = self.worker.asgi.access_log

@@ -92,6 +92,8 @@ def is_plain(request: Request) -> bool:
     meta = request.META
     has_body = request.declared_bytes or request.is_chunked or "CONTENT_TYPE" in meta
     is_read = request.method in ("GET", "HEAD") and not has_body
+    if meta["QUERY_STRING"].count("&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:
+        return False  # Django refuses it with an exception
     return is_read and "*/*" in meta.get("HTTP_ACCEPT", "*/*") and not settings.DEBUG
 
 

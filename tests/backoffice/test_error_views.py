@@ -1,5 +1,8 @@
 """The pages that staff see when a request is rejected or fails."""
 
+import re
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
@@ -31,6 +34,33 @@ def test_an_outdated_login_form_is_rejected_with_an_explanation() -> None:
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ada", "password": PASSWORD})
 
     assert_staff_page(response, 403, "This form was not accepted")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param({"Origin": "null"}, id="a proxy that sets Referrer-Policy: no-referrer"),
+        pytest.param({"Origin": "https://pets.example.com", "Host": "testserver:8000"}, id="a proxy without Host"),
+        pytest.param({"Origin": "https://testserver:8443"}, id="another port"),
+        pytest.param({"Origin": "http://testserver"}, id="another scheme"),
+        pytest.param({"Referer": "https://pets.example.com/"}, id="another referer"),
+        pytest.param({}, id="neither origin nor referer"),
+    ],
+)
+def test_a_form_of_another_origin_is_rejected_with_the_causes(
+    admin_user: User, settings: Any, caplog: pytest.LogCaptureFixture, sent: dict[str, str]
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://testserver:444"]
+    client = logged_in(admin_user, enforce_csrf_checks=True)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(ADD).content.decode())[1]
+
+    response = client.post(ADD, {"name": "Rex", "csrfmiddlewaretoken": token}, secure=True, headers=sent)
+
+    causes = ("Referrer-Policy", "Host", "CSRF_TRUSTED_ORIGINS")
+    assert_staff_page(response, 403, "The origin of this form was refused", "Nothing was changed", *causes)
+    (line,) = (record.getMessage() for record in caplog.records if record.name == "django.security.csrf")
+    assert sent.get("Origin", sent.get("Referer", "no Referer")) in line
+    assert not Pet.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +138,22 @@ def test_opening_the_logout_url_redirects_to_the_dashboard_without_logging_out(a
     assert admin_client.get(INDEX).status_code == 200
 
 
-def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client) -> None:
-    response = client.get("/docs", CONTENT_TYPE="text/html; charset=latin-1")
+@pytest.mark.parametrize("charset", ["latin-1", "rot13", "cp037", "undefined", "nonsense"])
+def test_a_text_that_is_not_in_utf_8_is_rejected_outside_the_admin_as_well(client: Client, charset: str) -> None:
+    response = client.get("/docs", CONTENT_TYPE=f"text/html; charset={charset}")
 
     assert (response.status_code, response["Content-Type"]) == (400, "application/json")
+    rejected = client.get(LOGIN, CONTENT_TYPE=f"text/html; charset={charset}")
+    assert_staff_page(rejected, 400, "The request could not be processed")
+
+
+@pytest.mark.parametrize("parameter", ["x*=nonsense''a", "x*=undefined''%41", "x*=idna''%ff", "x*1*;x*"])
+def test_a_form_whose_headers_cannot_be_parsed_is_rejected(client: Client, parameter: str) -> None:
+    part = f'--x\r\nContent-Disposition: form-data; name="username"; {parameter}\r\n\r\nada\r\n--x--\r\n'
+
+    of_the_request = client.post(LOGIN, part, content_type=f"multipart/form-data; boundary=x; {parameter}")
+    of_a_part = client.post(LOGIN, part, content_type="multipart/form-data; boundary=x")
+
+    assert_staff_page(of_the_request, 400, "The request could not be processed")
+    assert of_a_part.status_code < 500
+    assert client.get(LOGIN, CONTENT_TYPE=f"text/plain; {parameter}").status_code == 200

@@ -90,7 +90,7 @@ def test_invalid_idempotency_key_is_rejected(api: Client, key: str) -> None:
     assert not Pet.objects.exists()
 
 
-@pytest.mark.parametrize("key", ["x", "x" * 255, "a b~!", "'; --"])
+@pytest.mark.parametrize("key", ["x", "x" * 255, "a b~!", "'; --", "a,b", ","])
 def test_printable_idempotency_key_is_accepted(api: Client, key: str) -> None:
     assert create(api, key=key).json() == create(api, key=key).json()
 
@@ -206,3 +206,25 @@ def test_simultaneous_requests_create_one_pet(server_transport: SocketTransport,
     assert len({reply.json()["id"] for reply in replies if reply.status == 201}) == 1
     assert set(conflicts) <= {(409, "1")}
     assert service.execute("SELECT count(*) FROM pets_pet WHERE name = %s", name) == [(1,)]
+
+
+@pytest.mark.parametrize("values", [("a", "b"), ("a", "a"), ("a", ""), ("a,b", "c")], ids=str)
+def test_two_headers_are_rejected(socket_transport: SocketTransport, service: Service, values: tuple[str, str]) -> None:
+    """Plain gunicorn joins them, as deployment.md says."""
+    name = f"Twice {values}"
+    headers = [*filled(WRITE, socket_transport.seed), TYPE, *(("Idempotency-Key", value) for value in values)]
+
+    reply = socket_transport.send("POST", "/v1/pets", headers, json.dumps({"name": name}).encode())
+
+    assert reply.status == 400
+    assert "Idempotency-Key must be one header" in reply.error["message"]
+    assert service.execute("SELECT count(*) FROM pets_pet WHERE name = %s", name) == [(0,)]
+
+
+def test_one_header_may_have_a_comma(server_transport: SocketTransport) -> None:
+    headers = [*filled(WRITE, server_transport.seed), TYPE, ("Idempotency-Key", f"a,b at {server_transport.url}")]
+
+    first, second = (server_transport.send("POST", "/v1/pets", headers, b'{"name":"Rex"}') for _ in range(2))
+
+    assert (first.status, second.status) == (201, 201)
+    assert first.json() == second.json()

@@ -12,6 +12,7 @@ import pytest
 from django.conf import LazySettings
 
 from petservice.apikeys.keys import PREFIX_LENGTH
+from petservice.client_address import Proxies
 from tests.contract.rows import ROWS
 from tests.contract.rows.bodies import padded
 from tests.contract.rows.row import CODES, MAX_BODY, READ, TYPE, WRITE, Row
@@ -231,6 +232,7 @@ def test_plain_http_is_rejected_before_the_key_is_looked_up(
     target: str,
 ) -> None:
     settings.REQUIRE_HTTPS = True
+    settings.TRUSTED_PROXIES = Proxies.parse("")
 
     with django_assert_num_queries(0):
         # The client is no trusted proxy, so its second header changes nothing.

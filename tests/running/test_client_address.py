@@ -1,11 +1,11 @@
-"""X-Forwarded-For sets the client's IP address only if a trusted proxy sends it.
+"""X-Forwarded-For sets the client's IP address, and X-Forwarded-Proto the scheme, only if a trusted proxy sends it.
 
 Bind addresses consist of a host and a port.
 """
 
 import pytest
 
-from petservice.client_address import Proxies, client_address, host_and_port
+from petservice.client_address import Proxies, client_address, forwarded_scheme, host_and_port, parse_address
 
 pytestmark = pytest.mark.once
 
@@ -18,6 +18,41 @@ ALLOWED = f"{PROXY},10.0.7.0/24,2001:db8:1::/48"
 
 def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
     return str(client_address(peer, forwarded_for, Proxies.parse(allowed)))
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        (" 192.0.2.7\t", "192.0.2.7"),
+        ("192.0.2.7:4711", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("::FFFF:C000:0207", "192.0.2.7"),
+        ("[::ffff:192.0.2.7]", "192.0.2.7"),
+        ("[::ffff:192.0.2.7]:4711", "192.0.2.7"),
+        ("::ffff:192.0.2.7%eth0", "192.0.2.7"),
+        ("2001:DB8:0::7", "2001:db8::7"),
+        ("[2001:db8::7]", "2001:db8::7"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("fe80::7%eth0", "fe80::7"),
+        ("[fe80::7%25eth0]:4711", "fe80::7"),
+        ("::192.0.2.7", "::c000:207"),
+        # Peers and hops without an IP address.
+        *(
+            (text, None)
+            for text in ("", " ", "unknown", "_hidden", "_SEVKISEK", "/run/client", "\0client", "localhost")
+        ),
+        *(
+            (text, None)
+            for text in ("192.0.2", "192.0.2.7.1", "192.0.2.007", "192.0.2.7/32", "[", "[]:1", ":", "%", "é")
+        ),
+        *((text, None) for text in ("192.0.2.7%eth0", "2001:db8::7:", "\u0661.1.1.1")),
+    ],
+)
+def test_address_of_a_peer_or_a_hop(text: str, address: str | None) -> None:
+    found = parse_address(text)
+
+    assert (None if found is None else str(found)) == address
 
 
 @pytest.mark.parametrize(
@@ -61,9 +96,35 @@ def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
     assert found(None, invalid) == "None"
 
 
-@pytest.mark.parametrize("peer", ["", "unknown", "/run/client"])
+@pytest.mark.parametrize("peer", ["", "unknown", "_hidden", "/run/client"])
 def test_unknown_peer_is_not_trusted(peer: str) -> None:
     assert found(peer, CLIENT) == "None"
+    assert forwarded_scheme(peer, "https", Proxies.parse(ALLOWED)) is None
+
+
+@pytest.mark.parametrize(
+    ("peer", "allowed"),
+    [
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("10.0.0.1", "::ffff:10.0.0.1"),
+        ("10.0.0.1", "::ffff:10.0.0.0/104"),
+        ("::ffff:10.0.0.1", "::ffff:a00:1"),
+        ("10.0.0.1", "::ffff:0:0/96"),
+        ("fe80::7%eth0", "fe80::/10"),
+        ("fe80::7%eth0", "fe80::7"),
+        (None, ""),
+        ("10.0.0.1", "*"),
+    ],
+)
+def test_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str) -> None:
+    assert found(peer, CLIENT, allowed) == CLIENT
+    assert forwarded_scheme(peer, "https", Proxies.parse(allowed)) == "https"
+
+
+@pytest.mark.parametrize(("peer", "allowed"), [("::ffff:10.0.0.1", "::/64"), ("2001:db8::1", "0.0.0.0/0"), (PROXY, "")])
+def test_peer_outside_of_the_networks_is_not_trusted(peer: str, allowed: str) -> None:
+    assert found(peer, CLIENT, allowed) == str(parse_address(peer))
+    assert forwarded_scheme(peer, "https", Proxies.parse(allowed)) is None
 
 
 def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:

@@ -119,10 +119,12 @@ def _breaking() -> Iterator[bytes]:
 
 def _meta(request: HttpRequest) -> str:
     strings: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
-    return json.dumps(strings | {"scheme": request.scheme, "body": len(request.read())})
+    own = {"scheme": request.scheme, "client": logins.counted_address(request), "body": len(request.read())}
+    return json.dumps(strings | own)
 
 
 health.missing_migrations = _recorded_probe
 DatabaseWrapper: Any = type(backend())
 DatabaseWrapper.call_timeout = float(os.environ.get("TEST_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
-application = Application(EndpointsHandler())
+wsgi_application = EndpointsHandler()
+application = Application(wsgi_application)

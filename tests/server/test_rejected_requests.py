@@ -8,6 +8,7 @@ from petservice.api.errors import MESSAGES
 from petservice.server.protocol import REQUEST_TIMEOUT
 from tests.server.connections import CHUNKED, MALFORMED_CHUNK, Client, assert_rejected, get, response_to
 from tests.service import Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
@@ -116,6 +117,47 @@ def test_target_with_an_invalid_host_is_rejected(service: Service, target: str, 
     response = response_to(service, get(target, b"X-Request-ID: mine-4", method=method))
     assert_rejected(response)
     assert response.headers["x-request-id"] == "mine-4"
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/docs"])
+def test_page_with_too_many_parameters_is_rejected(service: Service, path: str) -> None:
+    assert response_to(service, get(f"{path}?{'&' * 1001}")).status == 400
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (b"Expect: a-miracle\r\n\r\n", b""),
+        (b"Content-Length: x\r\n\r\n", b""),
+        (b"X: " + b"x" * 9000 + b"\r\n\r\n", b""),
+        (CHUNKED + b"\r\n\r\n", MALFORMED_CHUNK),
+    ],
+    ids=["expectation", "length", "long header", "chunk"],
+)
+def test_rejected_head_gets_no_body(service: Service, parts: tuple[bytes, bytes]) -> None:
+    with Client(service) as client:
+        client.send(get("/v1/health", b"X-Request-ID: mine-5", method="HEAD")[:-2], *parts)
+        client.socket.shutdown(socket.SHUT_WR)
+
+        response = client.response(to_head=True)
+
+        assert response.status == 400
+        assert int(response.headers["content-length"]) > 0
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [(b"Content-Length: x", "Content-Length"), (b"X: " + b"x" * 9000, "limit"), (b"X Y: z", "header")],
+)
+def test_rejection_of_invalid_http_is_logged_with_its_cause(service: Service, line: bytes, cause: str) -> None:
+    response = response_to(service, get("/v1/health", line))
+
+    def is_logged() -> bool:
+        lines = [one for one in service.log.read_text().splitlines() if response.headers["x-request-id"] in one]
+        return any("WARNING" in one and cause in one and len(one) < 300 for one in lines)
+
+    wait_until(is_logged)
 
 
 def test_rejected_request_leaves_no_key_in_the_log(service: Service, service_key: str) -> None:

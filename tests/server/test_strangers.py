@@ -4,10 +4,12 @@ import asyncio
 import gc
 import json
 import os
+import re
 import socket
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -196,8 +198,12 @@ def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
 
 def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
     variables = {"DATABASE_URL": migrated_url, "FORWARDED_ALLOW_IPS": "192.0.2.1"}
-    with service_with_test_endpoints(tmp_path, **variables) as service:
-        held = [connect(service) for _ in range(MAX_CONNECTIONS_OF_ADDRESS)]
+    with service_with_test_endpoints(tmp_path, "--bind", "[::]:0", **variables) as service:
+        (port_of_both,) = re.findall(r"http://\[::\]:(\d+)", service.log.read_text())
+        on_both = replace(service, url=f"http://127.0.0.1:{port_of_both}")  # where an IPv4 peer is ::ffff:127.0.0.1
+        half = MAX_CONNECTIONS_OF_ADDRESS // 2
+        held = [connect(on_both) for _ in range(half)]
+        held += [connect(service) for _ in range(MAX_CONNECTIONS_OF_ADDRESS - half)]
         rejected = connect(service)
         rejected.socket.settimeout(5)  # less than the timeout of a silent connection
         assert rejected.is_closed()

@@ -1,7 +1,9 @@
 """Rows for bodies, content types and the properties of a new pet."""
 
+import gzip
+
 from pets.fields import OPTIONAL_TEXTS
-from tests.contract.rows.row import MAX_BODY, UNKNOWN_ID, WRITE, creates, post, says
+from tests.contract.rows.row import MAX_BODY, ODD_TYPES, TYPE, UNKNOWN_ID, WRITE, creates, post, says
 
 
 def padded(size: int) -> bytes:
@@ -30,9 +32,6 @@ ROWS = [
             "NaN": b'{"name":"Rex","x":NaN}',
             "Infinity": b'{"name":"Rex","x":Infinity}',
             "byte order mark": b'\xef\xbb\xbf{"name":"Rex"}',
-            "not UTF-8": b'{"name":"R\xe9x"}',
-            "UTF-16": '{"name":"Rex"}'.encode("utf-16"),
-            "surrogate in UTF-8": b'{"name":"\xed\xa0\x80"}',
             "5000 deep": DEEP,
             "5000 deep in a field": b'{"name":"Rex","x":' + DEEP + b"}",
             "array": b"[]",
@@ -46,6 +45,36 @@ ROWS = [
             "lone surrogate": b'{"name":"\\ud800"}',
             "lone surrogate in the tag": b'{"name":"Rex","tag":"a\\udc00"}',
         }.items()
+    ),
+    *(
+        post(f"body in {name}", body, 400, says("not UTF-8"))
+        for name, body in {
+            "Latin-1": '{"name":"Réx"}'.encode("latin-1"),
+            "UTF-16": '{"name":"Rex"}'.encode("utf-16"),
+            "UTF-8 with a surrogate": b'{"name":"\xed\xa0\x80"}',
+            "UTF-8 that is cut off": b'{"name":"R\xc3',
+        }.items()
+    ),
+    *(
+        post(
+            f"{body[:1]!r} in encoding {name!r}",
+            body,
+            400,
+            says("Content-Encoding"),
+            [*WRITE, TYPE, ("Content-Encoding", name)],
+        )
+        for name in ("gzip", "GZIP", "br", "gzip, identity", "nonsense")
+        for body in (gzip.compress(b'{"name":"Rex"}', mtime=0), b'{"name":"Rex"}')
+    ),
+    *(
+        post(
+            f"encoding {name!r}",
+            b'{"name":"Rex"}',
+            201,
+            creates(name="Rex"),
+            [*WRITE, TYPE, ("Content-Encoding", name)],
+        )
+        for name in ("", "identity", "Identity")
     ),
     post("blanks around the object", b' \r\n\t{"name":"Rex"}\n', check=creates(name="Rex")),
     post("duplicate fields", b'{"name":"Tom","name":"Rex"}', check=creates(name="Rex")),
@@ -79,7 +108,8 @@ ROWS += [
         post(f"type {kind!r}", b'{"name":"Rex"}', 201, creates(name="Rex"), headers=[*WRITE, ("Content-Type", kind)])
         for kind in (
             *("application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON"),
-            *("Application/Json ; x=y", "application/json;"),
+            *("Application/Json ; x=y", "application/json;", "application/json; charset=utf-16"),
+            *(kind.replace("text/plain", "application/json") for kind in ODD_TYPES),
         )
     ),
 ]

@@ -1,6 +1,6 @@
 """Rows for the parameters of the list of pets."""
 
-from tests.contract.rows.row import UNKNOWN_ID, get, has_at_most, is_empty, says
+from tests.contract.rows.row import ODD_TYPES, UNKNOWN_ID, WRITE, get, has_at_most, is_empty, says
 
 # limit and after.
 ROWS = [
@@ -57,4 +57,15 @@ ROWS = [
             "not UTF-8": "%FF",
         }.items()
     ),
+]
+
+# The content type says nothing about the query.
+ROWS += [
+    get(f"limit 0, type {kind!r}", "/v1/pets?limit=0", check=is_empty, headers=[*WRITE, ("Content-Type", kind)])
+    for kind in ("text/plain; charset=cp037", "text/plain; charset=utf-16", *ODD_TYPES)
+]
+ROWS += [
+    get("as many parameters as are read", "/v1/pets?limit=0" + "&" * 999, check=is_empty),
+    get("a parameter more", "/v1/pets?limit=0" + "&" * 1000, 400, says("parameters", "1000")),
+    get("many parameters", "/v1/pets?" + "&" * 4000, 400, says("parameters", "1000")),
 ]

@@ -1,6 +1,6 @@
 """Rows for unknown paths, ids and methods, and for HEAD."""
 
-from tests.contract.rows.row import READ, TYPE, UNKNOWN_ID, WRITE, Row, get, key
+from tests.contract.rows.row import ODD_TYPES, READ, TYPE, UNKNOWN_ID, WRITE, Row, get, is_ok, key
 
 # Unknown paths.
 ROWS = [
@@ -67,6 +67,13 @@ ROWS += [
     Row(
         "method override", "POST", "/v1/pets/{pet}", [*WRITE, ("X-HTTP-Method-Override", "GET")], b"", 404, "not_found"
     ),
+]
+
+# The content type of a request without a body changes nothing.
+ROWS += [
+    get(f"{path}, type {kind!r}", f"{path}?x=1", check=is_ok, headers=[("Content-Type", kind)])
+    for path in ("/v1/health", "/ready")
+    for kind in ODD_TYPES
 ]
 
 # HEAD gets the response of GET without the body.

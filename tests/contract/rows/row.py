@@ -34,6 +34,11 @@ class Row:
 WRITE: Headers = [("X-API-Key", "{write}")]
 READ: Headers = [("X-API-Key", "{read}")]
 TYPE = ("Content-Type", "application/json")
+# Charsets that Python has and that decode no text, and parameters that the email package of Python cannot read.
+ODD_TYPES = (
+    *(f"text/plain; charset={name}" for name in ("rot13", "hex", "zlib", "punycode", "undefined", "idna", "nonsense")),
+    *(f"text/plain; {text}" for text in ("x*=nonsense''a", "x*=undefined''%41", "x*=idna''%ff", "x*1*;x*")),
+)
 UNKNOWN_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 CODES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found"}
 

@@ -1,0 +1,128 @@
+"""A server on all IPv4 addresses, on all IPv6 addresses and on a unix socket trusts the same proxies."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.server.connections import get
+from tests.server.services import service_with_test_endpoints
+from tests.service import Service, running_service
+
+pytestmark = pytest.mark.once(on="postgresql")
+
+PROXY, IN_A_TRUSTED_NETWORK, STRANGER = "127.0.0.1", "127.1.0.7", "127.0.0.2"
+TRUSTED = f"{PROXY},127.1.0.0/16"
+CLIENT = "192.0.2.7"
+HTTPS = b"X-Forwarded-Proto: https"
+
+
+@pytest.fixture(scope="module", params=["serve", "plain gunicorn"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("proxies")
+    addresses = ("--bind", "0.0.0.0:0", "--bind", "[::]:0", "--bind", f"unix:{folder}/socket")
+    variables = {"FORWARDED_ALLOW_IPS": TRUSTED, "TEST_ENDPOINTS_FOLDER": str(folder)}
+    if request.param == "serve":
+        running = service_with_test_endpoints(folder, *addresses, **variables)
+    else:
+        command = ("-m", "gunicorn", "tests.server.plain_gunicorn", *addresses)
+        running = running_service(folder, command=command, **variables)
+    with running as service:
+        yield service
+
+
+def connected(server: Service, listener: str, source: str) -> socket.socket:
+    """Connect to a listener from a source: an address of this machine, or the name of a unix socket."""
+    if listener == "unix":
+        client = socket.socket(socket.AF_UNIX)
+        if source:
+            client.bind(f"{server.log.parent}/{source}")
+        client.connect(f"{server.log.parent}/socket")
+        return client
+    port = int(re.findall(rf"http://{re.escape(listener)}:(\d+)", server.log.read_text())[0])
+    target = "::1" if ":" in source else "127.0.0.1"
+    return socket.create_connection((target, port), timeout=30, source_address=(source, 0))
+
+
+def meta_of(client: socket.socket, *headers: bytes) -> dict[str, Any]:
+    with client:
+        client.sendall(get("/v1/meta", *headers, b"Connection: close"))
+        received = b"".join(iter(lambda: client.recv(65536), b""))
+    meta: dict[str, Any] = json.loads(received.partition(b"\r\n\r\n")[2])
+    return meta
+
+
+@pytest.mark.parametrize("listener", ["0.0.0.0", "[::]"])
+@pytest.mark.parametrize(
+    ("source", "is_trusted"), [(PROXY, True), (IN_A_TRUSTED_NETWORK, True), (STRANGER, False)], ids=str
+)
+@pytest.mark.parametrize("hop", ["127.1.0.9", "::ffff:127.1.0.9", "[::ffff:127.1.0.9]:4711"])
+def test_ipv4_peer_is_trusted_alike_on_ipv4_and_on_ipv6(
+    server: Service, listener: str, source: str, is_trusted: bool, hop: str
+) -> None:
+    forwarded_for = f"X-Forwarded-For: ::ffff:{CLIENT}, {hop}".encode()
+
+    meta = meta_of(connected(server, listener, source), HTTPS, forwarded_for)
+
+    assert (meta["scheme"], meta["client"]) == (("https", CLIENT) if is_trusted else ("http", source))
+
+
+def test_ipv6_peer_that_is_not_named_is_not_trusted(server: Service) -> None:
+    meta = meta_of(connected(server, "[::]", "::1"), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
+
+    assert (meta["scheme"], meta["client"]) == ("http", "::")
+
+
+@pytest.mark.parametrize("name", ["", "client"])
+def test_unix_socket_is_trusted(server: Service, name: str) -> None:
+    meta = meta_of(connected(server, "unix", name), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
+
+    assert (meta["scheme"], meta["client"]) == ("https", CLIENT)
+
+
+@pytest.mark.parametrize("source", [PROXY, STRANGER])
+@pytest.mark.parametrize(
+    ("values", "scheme"),
+    [
+        (["HTTPS"], "https"),
+        (["https, https"], "https"),
+        (["https,HTTPS , https"], "https"),
+        (["https", "https"], "https"),
+        (["http"], "http"),
+        (["https, http"], "http"),
+        (["http, https"], "http"),
+        (["https,"], "http"),
+        ([""], "http"),
+        (["ssl"], "http"),
+    ],
+    ids=str,
+)
+def test_request_is_one_over_https_only_if_every_proxy_says_so(
+    server: Service, source: str, values: list[str], scheme: str
+) -> None:
+    headers = [f"X-Forwarded-Proto: {value}".encode() for value in values]
+
+    meta = meta_of(connected(server, "0.0.0.0", source), *headers)
+
+    assert meta["scheme"] == (scheme if source == PROXY else "http")
+
+
+@pytest.mark.parametrize("server", ["serve"], indirect=True)
+@pytest.mark.parametrize(
+    ("headers", "scheme"),
+    [
+        ([HTTPS, b"X-Forwarded-Proto: http"], "http"),
+        ([HTTPS, b"X-Forwarded-Protocol: https"], "https"),
+        ([HTTPS, b"X-Forwarded-Ssl: off"], "https"),
+        ([b"X-Forwarded-Proto: http", b"X-Forwarded-Ssl: on"], "http"),
+        ([b"X-Forwarded-Ssl: on"], "http"),
+        ([b"X-Forwarded-Protocol: ssl"], "http"),
+    ],
+    ids=str,
+)
+def test_no_other_header_changes_the_scheme(server: Service, headers: list[bytes], scheme: str) -> None:
+    """Plain gunicorn refuses some of these requests, as deployment.md says."""
+    assert meta_of(connected(server, "0.0.0.0", PROXY), *headers)["scheme"] == scheme
