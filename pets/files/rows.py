@@ -42,6 +42,11 @@ FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjso
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
+# Invisible characters that are no white space: the mark of DOS for the end of a file, and characters without a width.
+_INVISIBLE = "\x1a\u200b\u200c\u200d\u2060\ufeff"
+_REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
+# All of them, for a set of characters in a regular expression.
+INVISIBLE = rf"\s{_INVISIBLE}"
 # Maximum number of unknown columns in a message, because a file with other contents may have any number.
 _MAX_NAMED = 5
 
@@ -129,10 +134,10 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _
 
 def column_of(name: str) -> str:
     """Return the column that a name in a file stands for, because people write `Name` or put a space before it."""
-    return name.strip().lower()
+    return name.translate(_REMOVED).strip().lower()
 
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    unknown = [echo(name) for name in names if column_of(name) not in _CHECKS]
+    unknown = [echo(name) for name in names if column_of(name) not in {"", *COLUMNS}]
     return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")
