@@ -192,9 +192,8 @@ def _read_json(file: IO[bytes]) -> Values:
 
 
 def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
-    number = start
-    try:
-        for number, element in elements(parts, start):
+    for number, element in elements(parts, start):
+        try:
             yield number, _object(orjson.loads(element))
-    except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
-        raise BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
+        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
+            yield number + error.lineno - 1, f"not JSON ({error.msg})."

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet
-from petservice.api.serializers import TextField
+from petservice.api.serializers import JSON_TYPES, TextField
 from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
 
@@ -75,6 +75,10 @@ def _errors(values: Mapping[str, Any]) -> Iterator[str]:
             yield str(error)
 
 
+def _got(value: Any) -> str:
+    return echo(value) if isinstance(value, str) else JSON_TYPES[type(value)]
+
+
 # Each check takes the value of a column, which may be None or empty, and returns the value to store.
 
 
@@ -83,7 +87,7 @@ def _id(value: Any) -> str | None:
         return None
     if isinstance(value, str) and is_id(value):
         return value
-    raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {echo(str(value))}.")
+    raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {_got(value)}.")
 
 
 def _text(column: str) -> Callable[[Any], str | None]:
@@ -110,7 +114,7 @@ def _status(value: Any) -> str:
         return str(value)
     if isinstance(value, str) and value.strip().lower() in _STATUSES:  # as pages show it: Available
         return value.strip().lower()
-    raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {echo(str(value))}.")
+    raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
 
 
 def _created_at(value: Any) -> datetime | None:
@@ -123,8 +127,7 @@ def _created_at(value: Any) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
-        "created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; "
-        f"got {echo(str(value))}."
+        f"created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; got {_got(value)}."
     )
 
 

@@ -89,4 +89,14 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
         "jsonl",
         [(1, f"not JSON (trailing comma is not allowed at character 15): {SHAPE}"), (3, "not JSON (")],
     ),
+    "an id that is nested deeply": (
+        '{"name": "Rex", "id": ' + "[" * 1000 + "]" * 1000 + '}\n{"name": ""}\n',
+        "jsonl",
+        [(1, "id must be a UUID"), (2, "name is required.")],
+    ),
+    "a number of many digits in an array": (
+        '[{"name": "Rex", "id": ' + "9" * 5000 + '},\n{"name": ""}]',
+        "json",
+        [(1, "not JSON (number is infinity"), (2, "name is required.")],
+    ),
 }

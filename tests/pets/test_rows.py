@@ -109,6 +109,29 @@ def test_a_json_value_of_another_type_is_rejected(column: str, value: str) -> No
     assert found.startswith(f"{column} must be ")
 
 
+DEEP = "[" * 1000 + "]" * 1000
+LARGE = {
+    DEEP: "got an array.",
+    f'{{"a": {DEEP}}}': "got an object.",
+    "1e300": "got a number.",
+    "9" * 5000: "not JSON (number is infinity",
+    "-" + "9" * 5000: "not JSON (number is infinity",
+    "1e999": "not JSON (number is infinity",
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_value_that_is_large_or_nested_deeply_is_rejected_without_its_text(column: str) -> None:
+    others = "" if column == "name" else '"name": "Rex", '
+    for value, problem in LARGE.items():
+        pet = f'{{{others}"{column}": {value}}}'
+
+        for text in (pet, f"[{pet}]"):
+            ((line, found),) = errors(text, "json")
+            assert line == 1
+            assert problem in found or (text != pet and found == "the JSON is nested too deeply.")
+
+
 def test_all_errors_of_a_row_are_reported_together() -> None:
     assert [number for number, _ in errors("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n")] == [2, 2, 2, 4]
 
