@@ -66,7 +66,8 @@ def _read_csv(file: IO[bytes]) -> Values:
         before, delimiter = number - 1, delimiter or _delimiter_of(line)
         # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
         has_blanks = f"{delimiter} " in line
-        cells = csv.reader(chain([line], lines), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
+        rest = lines if has_blanks else _without_blanks_before_quotes(lines, number, delimiter)
+        cells = csv.reader(chain([line], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
         header = _checked_header(next(cells, []), number)
         number = before + cells.line_num + 1
         for row in cells:
@@ -87,6 +88,16 @@ def _lines(text: IO[str]) -> Iterator[str]:
             raise BrokenFileError(number, f"longer than {_MAX_LINE_LENGTH:,} characters.")
         if not line:
             return
+        yield line
+
+
+def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:
+    """Yield the lines, which begin below the header. Raises BrokenFileError if quotes would become a part of a text."""
+    separator = re.escape(delimiter)
+    opening_quote = re.compile(f'(?:^|{separator}) +"(?!["{separator}\r\n]|$)')
+    for number, line in enumerate(lines, start=header + 1):
+        if ' "' in line and opening_quote.search(line):
+            raise BrokenFileError(number, "there is a blank before a quote: remove the blank.")
         yield line
 
 

@@ -45,6 +45,10 @@ READ: dict[str, tuple[str, Pets]] = {
     "a blank after the separator in quotes": ('name, tag\n"Mordka, old", cat\n', [(2, "Mordka, old", "cat")]),
     "blanks after semicolons": ('"name"; "tag"\n"Mordka"; "cat"\n', MORDKA),
     "blanks in one cell, as an export writes them": ("name,tag\n Mordka, cat\n", [(2, " Mordka", " cat")]),
+    "blanks and quotes as an export writes them": (
+        'name,tag\r\n" ""Mordka""","a, """\r\n"the, ","x\r\n ""y"" z"\r\n',
+        [(2, ' "Mordka"', 'a, "'), (3, "the, ", 'x\r\n "y" z')],
+    ),
 }
 
 NO_NAME = "column 3 has no name: write one into the first line, or empty the column."
@@ -70,6 +74,12 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
         "csv",
         [(3, "3 cells, where the first line has 2: text with a | in it must be in quotes.")],
     ),
+    "a blank before a quote": (
+        'name,tag\n"Mordka","cat"\n"Misio, old", "dog"\n',
+        "csv",
+        [(3, "there is a blank before a quote: remove the blank.")],
+    ),
+    "a blank before the first quote": ('name,tag\n "Mordka",cat\n', "csv", [(2, "there is a blank before a quote")]),
     "an error below empty rows": ("\n,\nname,status\n,\nRex,gone\n", "csv", [(5, "status must be one of")]),
     "a name that is missing": ("name,tag\nMordka,cat\n,dog\n", "csv", [(3, "name is required.")]),
     "a list in an object": (WRAPPER, "json", [(1, f"{ENDS}11): {SHAPE}")]),

@@ -1,5 +1,7 @@
 """Files of pets as spreadsheets write them: read by the reader, the command and the page alike."""
 
+import csv
+import io
 from collections.abc import Callable
 from html import unescape
 from io import StringIO
@@ -8,6 +10,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pets.models import Pet
 from tests.pets.admin.import_export.import_pages import cells, upload
@@ -24,6 +28,20 @@ def test_a_file_has_the_pets_that_people_see(text: str, pets: Pets) -> None:
     assert [(line.number, line.row.name, line.row.tag) for line in found if line.row] == pets
 
 
+TEXTS = st.text(st.sampled_from(' ",;\n\r\tx'), min_size=1, max_size=7).filter(str.strip)
+
+
+@pytest.mark.once
+@given(st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(",;\t"))
+def test_blanks_quotes_and_separators_in_quotes_are_read_as_they_are(
+    pets: list[tuple[str, str]], separator: str
+) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator).writerows([("name", "tag"), *pets])
+
+    assert [line.row and line.row[1:3] for line in lines(file.getvalue())] == pets
+
+
 @pytest.mark.once
 @pytest.mark.parametrize(("text", "suffix", "expected"), REJECTED.values(), ids=REJECTED)
 def test_the_errors_of_a_file_say_what_is_wrong(text: str, suffix: str, expected: list[tuple[int, str]]) -> None:
@@ -36,7 +54,7 @@ def test_the_errors_of_a_file_say_what_is_wrong(text: str, suffix: str, expected
 
 def test_the_page_reads_such_files(admin_client: Client) -> None:
     for text, pets in READ.values():
-        rows = [[line, name, tag] for line, _, name, tag, _ in cells(upload(admin_client, text))]
+        rows = [[line, unescape(name), unescape(tag)] for line, _, name, tag, _ in cells(upload(admin_client, text))]
         assert rows == [[str(line), name, tag or ""] for line, name, tag in pets]
     for text, suffix, expected in REJECTED.values():
         page = unescape(upload(admin_client, text, f"pets.{suffix}").content.decode())

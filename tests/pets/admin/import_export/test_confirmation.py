@@ -35,8 +35,8 @@ def test_a_confirmation_that_is_sent_again_does_not_confirm_the_new_preview(staf
     for _ in range(2):
         repeated = confirm(staff, page)
 
-        assert "you opened a newer preview" in repeated.content.decode()
         assert stored() == before
+        assert "you opened a newer preview" in repeated.content.decode()
     confirm(staff, again)
     assert [row[1] for row in stored()] == ["Max", "Tom"]
 
