@@ -17,6 +17,8 @@ from petservice.exports.csv_files import BYTE_ORDER_MARK, unescape
 
 # Maximum number of bytes of JSON, or characters of CSV, that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
+# Maximum number of columns, as in a spreadsheet, because each row takes time for every column of the first line.
+_MAX_COLUMNS = 1 << 14
 # Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
@@ -114,6 +116,8 @@ def _checked_header(cells: list[str], number: int) -> list[str]:
     """Return the columns that the header names, with an empty string for each column without a name."""
     if not _is_utf_8("".join(cells)) or "\0" in "".join(cells):
         raise BrokenFileError(number, _NOT_UTF_8)
+    if len(cells) > _MAX_COLUMNS:
+        raise BrokenFileError(number, f"more than {_MAX_COLUMNS:,} columns: remove the empty ones.")
     header = [column_of(cell) for cell in cells]
     named = [column for column in header if column]
     columns = (
