@@ -168,7 +168,7 @@ def _read_json_lines(lines: Iterable[bytes], start: int) -> Values:
         if not line or line.isspace():
             continue
         try:
-            values = orjson.loads(line.removeprefix(BYTE_ORDER_MARK).rstrip())
+            values = orjson.loads(line.lstrip(BYTE_ORDER_MARK).rstrip())
         except orjson.JSONDecodeError as error:
             problem = f"not JSON ({error.msg} at character {error.colno}): {_SHAPE}"
             if 0 < error.pos == len(error.doc):  # the object continues on the next line
@@ -198,7 +198,7 @@ def _read_json(file: IO[bytes]) -> Values:
     number, line = 1, b""
     lines = iter(partial(file.readline, _MAX_LINE_LENGTH), b"")
     for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
-        line = line.removeprefix(BYTE_ORDER_MARK)
+        line = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
         if line and not line.isspace():
             break
     if line.lstrip().startswith(b"["):
