@@ -130,6 +130,12 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets "
                 "command.",
             )
+        if not upload.fits():
+            form.add_error(
+                "file",
+                "Too many files of other accounts are waiting for their confirmation. Try again later, or ask your "
+                "administrator to use the import_pets command.",
+            )
         return self._page(request, form=form) if form.errors else self._preview(request, upload, lines)
 
     def _preview(self, request: HttpRequest, upload: Upload, lines: list[Line]) -> HttpResponse:
@@ -186,8 +192,8 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         else:
             messages.warning(
                 request,
-                "This preview is no longer valid: the file was already imported, or the preview has expired. Check the "
-                "list of pets before you upload it again.",
+                "This preview is no longer valid: the file was already imported, you opened a newer preview, or this "
+                "one has expired. Check the list of pets before you upload it again.",
             )
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
 

@@ -11,7 +11,8 @@ MAX_ELEMENT_LENGTH = 1 << 20
 # Unterminated strings are an exception.
 _LONGEST_TOKEN = 16
 _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
+# The decoder only finds the ends of elements. Python refuses to convert a number with thousands of digits.
+_DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
@@ -90,8 +91,6 @@ class _Source:
                 return None
             line = self.line + self._text.count("\n", self._position, error.pos)
             raise BrokenFileError(line, f"not JSON ({error.msg}).") from None
-        except ValueError as error:  # a number with thousands of digits
-            raise BrokenFileError(self.line, f"not JSON ({error}).") from None
         except RecursionError:
             raise BrokenFileError(self.line, "the JSON is nested too deeply.") from None
         # A number at the end of the text may continue.

@@ -2,28 +2,35 @@
 
 import csv
 import io
+import re
 from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import IO, Any
 
 import orjson
 
 from pets.files.json_array import BrokenFileError, elements
-from pets.files.rows import COLUMNS, FREE_TEXT, Line, clean, column_of, unknown_columns
+from pets.files.rows import COLUMNS, FREE_TEXT, INVISIBLE, Line, clean, column_of, unknown_columns
 from petservice.exports.csv_files import BYTE_ORDER_MARK, unescape
 
-# Maximum number of bytes that are read of a line, so that no line fills the memory. A valid row is shorter, because csv
-# refuses cells of more than 131,072 characters.
-_MAX_LINE_BYTES = 1 << 20
+# Maximum number of bytes of JSON, or characters of CSV, that are read of a line, so that no line fills the memory.
+_MAX_LINE_LENGTH = 1 << 20
+# Maximum number of columns, as in a spreadsheet, because each row takes time for every column of the first line.
+_MAX_COLUMNS = 1 << 14
 # Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
 # The separators of columns, by their names. German spreadsheets write semicolons, and copied cells have tabs.
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+# A first line that names the separator for a spreadsheet.
+_SEPARATOR_LINE = re.compile(r'\ufeff*"?sep=([\t!#-~])"?[\s,;]*', re.IGNORECASE)
+_VISIBLE = re.compile(f"[^{INVISIBLE}]")
+# A character that a line before the header lacks. Its separator is not known yet.
+_VISIBLE_TEXT = re.compile(f'[^{INVISIBLE},;"]')
 _COLUMNS = frozenset(COLUMNS)
-_NOT_AN_OBJECT = 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.'
+_SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 
 
 def read(file: IO[bytes], kind: str, *, now: datetime, created_by: str) -> Generator[Line]:
@@ -49,59 +56,96 @@ Values = Iterator[tuple[int, dict[str, Any] | str]]
 def _read_csv(file: IO[bytes]) -> Values:
     # Bytes that are not UTF-8 become lone surrogates, so that a later check can name their line.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    first = text.readline(_MAX_LINE_BYTES)
-    delimiter = _delimiter_of(first)
-    rest = iter(partial(text.readline, _MAX_LINE_BYTES), "")
-    cells = csv.reader(chain([first] if first else [], rest), strict=True, delimiter=delimiter)
-    number = 1
+    lines = _lines(text)
+    number, line, delimiter = 1, "", ""
     try:
-        header = _checked_header(next(cells, []))
-        number = cells.line_num + 1
+        for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
+            if separator := _SEPARATOR_LINE.fullmatch(line):
+                delimiter = separator[1]
+            elif _VISIBLE_TEXT.search(line):
+                break
+        line = line.lstrip("\ufeff")
+        before, delimiter = number - 1, delimiter or _delimiter_of(line)
+        # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
+        has_blanks = f"{delimiter} " in line
+        rest = lines if has_blanks else _without_blanks_before_quotes(lines, number, delimiter)
+        cells = csv.reader(chain([line], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
+        header = _checked_header(next(cells, []), number)
+        number = before + cells.line_num + 1
         for row in cells:
-            if row:  # not an empty line
-                yield number, _values(header, row, number, delimiter)
-            number = cells.line_num + 1
+            content = "".join(row)
+            if _VISIBLE.search(content):
+                yield number, _values(header, row, content, number, delimiter)
+            number = before + cells.line_num + 1
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     finally:
         text.detach()  # so that the wrapper does not close the file
 
 
+def _lines(text: IO[str]) -> Iterator[str]:
+    for number in count(1):
+        line = text.readline(_MAX_LINE_LENGTH)
+        if len(line) == _MAX_LINE_LENGTH:
+            raise BrokenFileError(number, f"longer than {_MAX_LINE_LENGTH:,} characters.")
+        if not line:
+            return
+        yield line
+
+
+def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:
+    """Yield the lines, which begin below the header. Raises BrokenFileError if quotes would become a part of a text."""
+    separator = re.escape(delimiter)
+    opening_quote = re.compile(f'(?:^|{separator}) +"(?!["{separator}\r\n]|$)')
+    for number, line in enumerate(lines, start=header + 1):
+        if ' "' in line and opening_quote.search(line):
+            raise BrokenFileError(number, "there is a blank before a quote: remove the blank.")
+        yield line
+
+
 def _delimiter_of(header: str) -> str:
     """Return the separator of a file by its header, because spreadsheets write that of their language."""
 
     def known_columns(delimiter: str) -> int:
-        return sum(column_of(cell.strip('"')) in COLUMNS for cell in header.rstrip("\r\n").split(delimiter))
+        return sum(column_of(cell.strip(' "')) in COLUMNS for cell in header.rstrip("\r\n").split(delimiter))
 
     return max(_DELIMITERS, key=known_columns)
 
 
-def _checked_header(cells: list[str]) -> list[str]:
-    """Return the columns that the header names."""
+def _checked_header(cells: list[str], number: int) -> list[str]:
+    """Return the columns that the header names, with an empty string for each column without a name."""
     if not _is_utf_8("".join(cells)) or "\0" in "".join(cells):
-        raise BrokenFileError(1, _NOT_UTF_8)
+        raise BrokenFileError(number, _NOT_UTF_8)
+    if len(cells) > _MAX_COLUMNS:
+        raise BrokenFileError(number, f"more than {_MAX_COLUMNS:,} columns: remove the empty ones.")
     header = [column_of(cell) for cell in cells]
+    named = [column for column in header if column]
     columns = (
         f"the first line must name the columns, separated by commas, semicolons or tabs, out of {', '.join(COLUMNS)}"
     )
-    if not set(header) <= set(COLUMNS):
-        raise BrokenFileError(1, f"{columns}; not {unknown_columns(cells)}.")
-    if "name" not in header or len(set(header)) < len(header):
-        raise BrokenFileError(1, f"{columns}; each once, and name always.")
+    if not set(named) <= _COLUMNS:
+        raise BrokenFileError(number, f"{columns}; not {unknown_columns(cells)}.")
+    if "name" not in named or len(set(named)) < len(named):
+        raise BrokenFileError(number, f"{columns}; each once, and name always.")
     return header
 
 
-def _values(header: list[str], row: list[str], number: int, delimiter: str) -> dict[str, Any] | str:
-    text = "".join(row)
-    if not _is_utf_8(text):
+def _values(header: list[str], row: list[str], content: str, number: int, delimiter: str) -> dict[str, Any] | str:
+    if not _is_utf_8(content):
         raise BrokenFileError(number, _NOT_UTF_8)
-    if len(row) != len(header):
+    # Spreadsheets add empty cells to some rows, and leave out the last empty ones of columns without a name.
+    if any(header[len(row) :]) or _VISIBLE.search("".join(row[len(header) :])):
         return (
-            f"{len(row)} cells, where the first line has {len(header)}: text with a {_DELIMITERS[delimiter]} in it "
-            "must be in quotes."
+            f"{len(row)} cells, where the first line has {len(header)}: text with a "
+            f"{_DELIMITERS.get(delimiter, delimiter)} in it must be in quotes."
         )
-    values = dict(zip(header, row, strict=True))
-    if "'" in text:
+    values = dict(zip(header, row, strict=False))
+    if "" in values:
+        for position, (column, cell) in enumerate(zip(header, row, strict=False), start=1):
+            if not column and _VISIBLE.search(cell):
+                return f"column {position} has no name: write one into the first line, or empty the column."
+        del values[""]
+    if "'" in content:
         for column in FREE_TEXT:
             if column in values:
                 values[column] = unescape(values[column])
@@ -117,26 +161,31 @@ def _is_utf_8(text: str) -> bool:
 
 def _read_json_lines(lines: Iterable[bytes], start: int) -> Values:
     for number, line in enumerate(lines, start=start):
-        if len(line) == _MAX_LINE_BYTES:
+        if len(line) == _MAX_LINE_LENGTH:
             raise BrokenFileError(
-                number, f"longer than {_MAX_LINE_BYTES:,} bytes: write each pet on a line of its own."
+                number, f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
             )
         if not line or line.isspace():
             continue
         try:
-            values = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
+            values = orjson.loads(line.lstrip(BYTE_ORDER_MARK).rstrip())
         except orjson.JSONDecodeError as error:
-            yield number, f"not JSON ({error}): write each pet as an object on a line of its own."
+            problem = f"not JSON ({error.msg} at character {error.colno}): {_SHAPE}"
+            if 0 < error.pos == len(error.doc):  # the object continues on the next line
+                raise BrokenFileError(number, problem) from None
+            yield number, problem
         else:
             yield number, _object(values)
 
 
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
-        return _NOT_AN_OBJECT
+        return f"not a pet: {_SHAPE}"
     if values.keys() <= _COLUMNS:
         return values
     columns = {column_of(name): value for name, value in values.items()}
+    if not columns.keys() & _COLUMNS:
+        return f"unknown {unknown_columns(values)}, and no field of a pet: {_SHAPE}"
     if not columns.keys() <= _COLUMNS:
         return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
     if len(columns) < len(values):
@@ -147,9 +196,9 @@ def _object(values: Any) -> dict[str, Any] | str:
 def _read_json(file: IO[bytes]) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     number, line = 1, b""
-    lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
+    lines = iter(partial(file.readline, _MAX_LINE_LENGTH), b"")
     for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
-        line = line.removeprefix(BYTE_ORDER_MARK)
+        line = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
         if line and not line.isspace():
             break
     if line.lstrip().startswith(b"["):
@@ -158,9 +207,8 @@ def _read_json(file: IO[bytes]) -> Values:
 
 
 def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
-    number = start
-    try:
-        for number, element in elements(parts, start):
+    for number, element in elements(parts, start):
+        try:
             yield number, _object(orjson.loads(element))
-    except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
-        raise BrokenFileError(number + error.lineno - 1, f"not JSON ({error.msg}).") from None
+        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
+            yield number + error.lineno - 1, f"not JSON ({error.msg})."

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet
-from petservice.api.serializers import TextField
+from petservice.api.serializers import JSON_TYPES, TextField
 from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
 
@@ -42,6 +42,11 @@ FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjso
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
 _AVAILABLE = Pet.Status.AVAILABLE.value
+# Invisible characters that are no white space: the mark of DOS for the end of a file, and characters without a width.
+_INVISIBLE = "\x1a\u200b\u200c\u200d\u2060\ufeff"
+_REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
+# All of them, for a set of characters in a regular expression.
+INVISIBLE = rf"\s{_INVISIBLE}"
 # Maximum number of unknown columns in a message, because a file with other contents may have any number.
 _MAX_NAMED = 5
 
@@ -70,6 +75,10 @@ def _errors(values: Mapping[str, Any]) -> Iterator[str]:
             yield str(error)
 
 
+def _got(value: Any) -> str:
+    return echo(value) if isinstance(value, str) else JSON_TYPES[type(value)]
+
+
 # Each check takes the value of a column, which may be None or empty, and returns the value to store.
 
 
@@ -78,7 +87,7 @@ def _id(value: Any) -> str | None:
         return None
     if isinstance(value, str) and is_id(value):
         return value
-    raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {echo(str(value))}.")
+    raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {_got(value)}.")
 
 
 def _text(column: str) -> Callable[[Any], str | None]:
@@ -105,7 +114,7 @@ def _status(value: Any) -> str:
         return str(value)
     if isinstance(value, str) and value.strip().lower() in _STATUSES:  # as pages show it: Available
         return value.strip().lower()
-    raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {echo(str(value))}.")
+    raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
 
 
 def _created_at(value: Any) -> datetime | None:
@@ -118,8 +127,7 @@ def _created_at(value: Any) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
-        "created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; "
-        f"got {echo(str(value))}."
+        f"created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; got {_got(value)}."
     )
 
 
@@ -129,10 +137,10 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _
 
 def column_of(name: str) -> str:
     """Return the column that a name in a file stands for, because people write `Name` or put a space before it."""
-    return name.strip().lower()
+    return name.translate(_REMOVED).strip().lower()
 
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    unknown = [echo(name) for name in names if column_of(name) not in _CHECKS]
+    unknown = [echo(name) for name in names if column_of(name) not in {"", *COLUMNS}]
     return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")

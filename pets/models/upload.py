@@ -3,14 +3,21 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q, Sum
+from django.db.models.functions import Length
 from django.utils import timezone
 
 
 class Upload(models.Model):
-    """A file of pets between its preview and its import, two requests that may reach different machines."""
+    """A file of pets between its preview and its import, two requests that may reach different machines.
+
+    Each preview has an id of its own, so that a form only confirms what its page shows.
+    """
 
     # Uploads that are not confirmed within this time are deleted.
     LIFETIME = timedelta(days=1)
+    # Maximum number of bytes of all uploads, so that accounts do not fill the disk: ten of the largest files.
+    MAX_TOTAL = 400 << 20
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -19,9 +26,15 @@ class Upload(models.Model):
     digest = models.CharField(max_length=64)  # of the pets before the import; see pets.files.import_diff
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
+    def fits(self) -> bool:
+        """Return whether the upload and those of other accounts are within the limit of all uploads."""
+        others = Upload.objects.exclude(owner_id=self.owner_id).filter(created_at__gt=timezone.now() - self.LIFETIME)
+        total = others.aggregate(total=Sum(Length("content")))["total"] or 0
+        return len(self.content) + total <= self.MAX_TOTAL
+
     def keep(self, *, digest: str) -> None:
-        """Store the upload with the digest of its latest preview, and delete expired uploads."""
-        self.digest = digest
-        self.created_at = timezone.now()
-        self.save()
-        Upload.objects.filter(created_at__lte=self.created_at - self.LIFETIME).delete()
+        """Store the upload for a new preview, and delete the owner's earlier one and expired uploads."""
+        self.pk, self.digest, self.created_at = uuid.uuid4(), digest, timezone.now()
+        self.save(force_insert=True)
+        earlier = Q(owner_id=self.owner_id, created_at__lt=self.created_at)
+        Upload.objects.filter(earlier | Q(created_at__lte=self.created_at - self.LIFETIME)).delete()

@@ -12,7 +12,8 @@ MAX_LENGTH = 255  # characters
 # For clients an id is an opaque string, so generated clients pass it on without parsing.
 ID_SCHEMA = {"type": "string", "minLength": 36, "maxLength": 36, "pattern": f"^{ID_PATTERN}$"}
 
-_JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an array", dict: "an object"}
+# The types of JSON values, for messages. A message has no value of another type, which may be large or nested deeply.
+JSON_TYPES = {bool: "a boolean", int: "a number", float: "a number", list: "an array", dict: "an object"}
 
 
 @extend_schema_field(ID_SCHEMA)
@@ -53,7 +54,7 @@ class TextField(serializers.Field[str, Any, str, Any]):
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
-            self.fail("type", got=_JSON_TYPES[type(data)])
+            self.fail("type", got=JSON_TYPES[type(data)])
         if not NOT_BLANK.search(data):
             self.fail("blank")
         if len(data) > MAX_LENGTH:

@@ -59,7 +59,8 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         raise CommandError(f"{file}: the folder does not exist.")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with unfinished.open("xb") as target:
+        # Only its owner may read the file, as a backup.
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600), "wb") as target:
             yield target
             target.flush()
             os.fsync(target.fileno())

@@ -1,25 +1,65 @@
+import csv
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petservice.exports.csv_files import escape, unescape
+from petservice.exports.csv_files import escape, parts, unescape
 
 pytestmark = pytest.mark.once
 
 # Texts that spreadsheets run as formulas, and texts that look like escaped formulas.
-CELLS = st.text(st.sampled_from("'=+-@\t\r\n＝ a"), max_size=4) | st.text()  # full-width on purpose
+CELLS = st.text(st.sampled_from("'=+-@\t\r\n＝ a;,\""), max_size=6) | st.text()  # full-width on purpose
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1"])
-def test_formulas_are_escaped(text: str) -> None:
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t1", "\r1", "\n1", "＝1+1"])
+def test_formulas_at_the_start_are_escaped(text: str) -> None:
     assert escape(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["Rex", "Rex-2", "1", "'Rex'", " =1", "O'Hara", ""])
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("Rex;=cmd|' /C calc'!A0;", "Rex;'=cmd|' /C calc'!A0;"),
+        ("Rex,+1,-2", "Rex,'+1,'-2"),
+        ("Rex\t@SUM(A1)", "Rex\t'@SUM(A1)"),
+        ("Rex\r\n=1", "Rex\r'\n'=1"),
+        ('Rex;"=1"', 'Rex;\'"=1"'),
+        ("Rex;'=1", "Rex;''=1"),
+        ("=1;=2", "'=1;'=2"),
+        ("\t=1", "'\t'=1"),
+    ],
+)
+def test_formulas_after_a_separator_are_escaped(text: str, escaped: str) -> None:
+    assert escape(text) == escaped
+    assert unescape(escaped) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["Rex", "Rex-2", "Rex, the dog", "a,b;c\td\r\ne", "Rex, -2", "Rex;'2'", "1", "'Rex'", " =1", "O'Hara", ""]
+)
 def test_other_text_is_unchanged(text: str) -> None:
     assert escape(text) == unescape(text) == text
 
 
 @given(CELLS)
 def test_unescaping_returns_the_original_text(text: str) -> None:
+    assert unescape(escape(text)) == text
+
+
+@given(CELLS, CELLS)
+def test_no_spreadsheet_finds_a_formula_in_an_export(first: str, second: str) -> None:
+    content = b"".join(parts(["id", "name", "tag"], [["1", escape(first), escape(second)]])).decode()
+
+    for separator in ",;\t":
+        for row in csv.reader(io.StringIO(content, newline=""), delimiter=separator):
+            for cell in row:
+                assert not cell.lstrip("\t\r\n").startswith(tuple("=+-@＝＋－＠"))
+
+
+def test_the_time_for_a_long_cell_is_proportional_to_its_length() -> None:
+    """A quadratic time would be hours, which stops the test."""
+    text = "\t" * 2_000_000
+
     assert unescape(escape(text)) == text

@@ -82,7 +82,7 @@ def test_a_json_array_in_another_encoding_is_rejected() -> None:
     assert "the text is not UTF-8" in "".join(error for _, error in errors(b'[{"name": "Ren\xe9"}]', "json"))
 
 
-@pytest.mark.parametrize("blank", ["", "\ufeff", "\n \n"])
+@pytest.mark.parametrize("blank", ["", "\ufeff", "\ufeff\ufeff", "\n \n"])
 def test_the_first_character_distinguishes_an_array_from_lines(blank: str) -> None:
     for text in ('{"name": "Rex"}\n{"name": "Tom"}', '[{"name": "Rex"},\n{"name": "Tom"}]'):
         assert [row and row.name for row in rows(blank + text, "json")] == ["Rex", "Tom"]

@@ -90,8 +90,8 @@ def test_lines_are_counted_like_in_a_text_editor() -> None:
     ],
 )
 def test_the_error_for_an_invalid_value_has_its_column_and_line(column: str, value: str, error: str) -> None:
-    header = "name" if column == "name" else f"name,{column}"
-    row = f'"{value}"' if column == "name" else f'Rex,"{value}"'
+    header = "name,tag" if column == "name" else f"name,{column}"
+    row = f'"{value}",dog' if column == "name" else f'Rex,"{value}"'
 
     ((number, found),) = errors(f"{header}\n{row}\n")
 
@@ -109,8 +109,31 @@ def test_a_json_value_of_another_type_is_rejected(column: str, value: str) -> No
     assert found.startswith(f"{column} must be ")
 
 
+DEEP = "[" * 1000 + "]" * 1000
+LARGE = {
+    DEEP: "got an array.",
+    f'{{"a": {DEEP}}}': "got an object.",
+    "1e300": "got a number.",
+    "9" * 5000: "not JSON (number is infinity",
+    "-" + "9" * 5000: "not JSON (number is infinity",
+    "1e999": "not JSON (number is infinity",
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_value_that_is_large_or_nested_deeply_is_rejected_without_its_text(column: str) -> None:
+    others = "" if column == "name" else '"name": "Rex", '
+    for value, problem in LARGE.items():
+        pet = f'{{{others}"{column}": {value}}}'
+
+        for text in (pet, f"[{pet}]"):
+            ((line, found),) = errors(text, "json")
+            assert line == 1
+            assert problem in found or (text != pet and found == "the JSON is nested too deeply.")
+
+
 def test_all_errors_of_a_row_are_reported_together() -> None:
-    assert [number for number, _ in errors("name,tag,status\n  ,  ,gone\nRex,,\n,,\n")] == [2, 2, 2, 4]
+    assert [number for number, _ in errors("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n")] == [2, 2, 2, 4]
 
 
 def test_a_name_is_required() -> None:
@@ -132,7 +155,7 @@ def test_only_the_first_unknown_columns_are_named() -> None:
     assert broken("a,b,c,d,e,f,name\n").endswith("; not 'a', 'b', 'c', 'd', 'e' and more.")
 
 
-@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", "name,\n", "name|tag\n", "\n"])
+@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", ",\n", "name|tag\n", "\n"])
 def test_the_error_for_an_invalid_header_lists_the_columns(header: str) -> None:
     assert "must name the columns, separated by commas, semicolons or tabs, out of id, name," in broken(header)
 
@@ -170,7 +193,7 @@ def test_a_line_that_is_not_json_is_rejected(line: str | bytes) -> None:
 @pytest.mark.parametrize("line", ["[]", '"Rex"', "null", '[{"name": "Rex"}]'])
 def test_a_line_that_is_no_object_is_rejected(line: str) -> None:
     assert errors(f'{{"name": "Rex"}}\n{line}', "jsonl") == [
-        (2, 'not an object: write each pet as one on a line of its own, for example {"name": "Rex"}.')
+        (2, 'not a pet: the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.')
     ]
 
 

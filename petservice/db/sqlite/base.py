@@ -140,7 +140,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         # A lock file, because SQLite's own lock would block the migrations' transactions.
-        with Path(f"{self.settings_dict['NAME']}.lock").open("w") as lock:
+        path = Path(f"{self.settings_dict['NAME']}.lock")
+        new_file.create_for_owner(path)
+        with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

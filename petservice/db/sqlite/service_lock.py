@@ -30,4 +30,4 @@ def exclude_services(database: Path) -> Iterator[None]:
 
 
 def _open(database: Path) -> int:
-    return os.open(f"{database.resolve()}.service", os.O_RDONLY | os.O_CREAT, 0o644)
+    return os.open(f"{database.resolve()}.service", os.O_RDONLY | os.O_CREAT, mode=0o600)

@@ -21,8 +21,62 @@ def test_a_repeated_confirmation_imports_nothing(staff: Client) -> None:
 
     response = confirm(staff, page)
 
-    assert "the file was already imported, or the preview has expired" in response.content.decode()
+    assert "the file was already imported" in response.content.decode()
     assert Pet.objects.count() == 1
+
+
+def test_a_confirmation_that_is_sent_again_does_not_confirm_the_new_preview(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    page = upload(staff, f"id,name\n{pet.pk},Max\n,Tom\n")
+    Pet.objects.filter(pk=pet.pk).update(name="Bo")
+    before = stored()
+    again = confirm(staff, page)
+
+    for _ in range(2):
+        repeated = confirm(staff, page)
+
+        assert stored() == before
+        assert "you opened a newer preview" in repeated.content.decode()
+    confirm(staff, again)
+    assert [row[1] for row in stored()] == ["Max", "Tom"]
+
+
+def test_only_the_last_preview_of_an_account_can_be_confirmed(staff: Client) -> None:
+    other = granted(*IMPORTER, name="bea")
+    page_of_other, first, last = (
+        upload(other, "name\nMia\n"),
+        upload(staff, "name\nRex\n"),
+        upload(staff, "name\nTom\n"),
+    )
+    assert sorted(bytes(kept.content) for kept in Upload.objects.all()) == [b"name\nMia\n", b"name\nTom\n"]
+
+    response = confirm(staff, first)
+
+    assert "you opened a newer preview" in response.content.decode()
+    assert stored() == []
+    confirm(staff, last)
+    confirm(other, page_of_other)
+    assert [row[1] for row in stored()] == ["Tom", "Mia"]
+    assert not Upload.objects.exists()
+
+
+def test_the_uploads_of_all_accounts_have_a_limit(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Upload, "MAX_TOTAL", 100, raising=False)  # bytes
+    other, file = granted(*IMPORTER, name="bea"), "name\n" + "狗" * 15 + "\n"  # 51 bytes
+    upload(staff, file)
+
+    page = upload(other, file)
+
+    assert "Too many files of other accounts are waiting for their confirmation." in page.content.decode()
+    assert 'name="upload"' not in page.content.decode()
+    assert Upload.objects.count() == 1
+    upload(staff, file)  # replaces the earlier one
+    assert Upload.objects.count() == 1
+    confirm(other, upload(other, "name\nRex\n"))
+    assert Pet.objects.count() == 1
+    Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
+    confirm(other, upload(other, file))
+    assert Pet.objects.count() == 2
 
 
 def test_two_concurrent_confirmations_import_once(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +88,7 @@ def test_two_concurrent_confirmations_import_once(staff: Client, monkeypatch: py
 
     response = confirm(staff, page)
 
-    assert "the file was already imported, or the preview has expired" in response.content.decode()
+    assert "the file was already imported" in response.content.decode()
     assert Pet.objects.count() == 1
 
 
@@ -110,13 +164,13 @@ def test_an_upload_cannot_be_confirmed_after_a_day(staff: Client) -> None:
 
     response = confirm(staff, page)
 
-    assert "the preview has expired" in response.content.decode()
+    assert "or this one has expired" in response.content.decode()
     assert not Pet.objects.exists()
 
 
 def test_an_unconfirmed_upload_is_deleted_after_a_day(staff: Client) -> None:
     upload(staff, "name\nRex\n")
-    upload(staff, "name\nTom\n")
+    upload(granted(*IMPORTER, name="bea"), "name\nTom\n")
     assert Upload.objects.count() == 2
     Upload.objects.update(created_at=timezone.now() - timedelta(days=1))
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from unittest.mock import ANY
 
+import pytest
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import connection
 from django.test import Client
@@ -74,6 +75,25 @@ def test_columns_that_are_not_in_the_file_and_the_creation_time_change_nothing(s
 
     assert stored() == [(pet.pk, "Max", "dog", "sold")]
     assert Pet.objects.get().created_at == pet.created_at
+
+
+@pytest.mark.parametrize("status", ["pending", "sold"])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("id,name,status\n{pet.pk},Max,\n", "pets.csv"),
+        ('[{{"id": "{pet.pk}", "name": "Max", "status": ""}}]', "pets.json"),
+        ('{{"id": "{pet.pk}", "name": "Max", "status": null}}', "pets.jsonl"),
+    ],
+)
+def test_an_empty_status_leaves_the_status_as_it_is(staff: Client, file: str, name: str, status: str) -> None:
+    pet = Pet.objects.create(name="Rex", status=status)
+
+    page = upload(staff, file.format(pet=pet), name)
+
+    assert [row[-1] for row in cells(page)] == [status]
+    confirm(staff, page)
+    assert stored() == [(pet.pk, "Max", None, status)]
 
 
 def test_a_long_preview_shows_its_beginning_and_counts_all(staff: Client) -> None:
