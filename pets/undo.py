@@ -1,5 +1,6 @@
 """The records of changes by staff, and the undoing of a change."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -111,13 +112,13 @@ def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
     changes = [Change(*row) for row in rows.values_list("pet_id", "before", "after")]
     pets = _by_id(Pet, [one.pet_id for one in changes], EDITABLE, lock)
     missing = [one.pet_id for one in changes if one.pet_id not in pets]
-    trashed = _by_id(TrashedPet, missing, ("name", "deleted_at"), lock)
+    trashed = _trashed(missing, lock)
     undoing = Undoing()
     for one in changes:
         if one.after is None:
-            _undo_deletion(undoing, one, trashed.get(one.pet_id), pets.get(one.pet_id), change_set)
+            _undo_deletion(undoing, one, trashed[one.pet_id], pets.get(one.pet_id), change_set)
         else:
-            _undo_change(undoing, one, one.after, pets.get(one.pet_id), trashed.get(one.pet_id))
+            _undo_change(undoing, one, one.after, pets.get(one.pet_id), trashed[one.pet_id])
     return undoing
 
 
@@ -127,23 +128,33 @@ def _by_id(model: Any, ids: list[str], fields: Sequence[str], lock: bool) -> dic
     return {row.pk: row for row in rows.filter(Among("pk", ids)).order_by("pk")}
 
 
+def _trashed(ids: list[str], lock: bool) -> dict[str, list[TrashedPet]]:
+    """Return the deleted pets that had these ids, the last one first."""
+    rows = TrashedPet.of_pets(ids).order_by("pk")
+    found: dict[str, list[TrashedPet]] = defaultdict(list)
+    for row in sorted(rows.select_for_update() if lock else rows, key=lambda row: row.deleted_at, reverse=True):
+        found[row.original_id].append(row)
+    return found
+
+
 def _undo_deletion(
-    undoing: Undoing, change: Change, trashed: TrashedPet | None, pet: Pet | None, change_set: ChangeSet
+    undoing: Undoing, change: Change, trashed: list[TrashedPet], pet: Pet | None, change_set: ChangeSet
 ) -> None:
     name = str((change.before or {}).get("name"))
+    its_own = [row for row in trashed if row.deleted_at == change_set.created_at]
     if pet is not None:
         undoing.left_alone.append((name, "exists again"))
-    elif trashed is None:
-        undoing.left_alone.append((name, "is not in the trash any more"))
-    elif trashed.deleted_at != change_set.created_at:
+    elif its_own:
+        undoing.deleted += its_own
+    elif trashed:
         undoing.left_alone.append((name, "was put back and deleted again since"))
     else:
-        undoing.deleted.append(trashed)
+        undoing.left_alone.append((name, "is not in the trash any more"))
 
 
-def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: TrashedPet | None) -> None:
+def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: list[TrashedPet]) -> None:
     if pet is None:
-        name = trashed.name if trashed else after.get("name") or change.pet_id
+        name = trashed[0].name if trashed else after.get("name") or change.pet_id
         undoing.left_alone.append((name, "was deleted since"))
     elif any(getattr(pet, name) != value for name, value in after.items()):
         undoing.left_alone.append((pet.name, "was changed since"))
