@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -95,6 +95,8 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         if "full_name" in form.changed_data:
             obj.first_name, obj.last_name = form.cleaned_data["full_name"], ""
         super().save_model(request, obj, form, change)
+        if change and form.kept:
+            self.message_user(request, form.kept_changes, messages.WARNING)
         if "role" in form.changed_data:
             services.assign_role(obj, Role(form.cleaned_data["role"]))
 
@@ -102,12 +104,3 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         if add:
             return f"Added. Role: {form.cleaned_data['role']}."
         return " ".join(request.change_texts)  # type: ignore[attr-defined]  # set by save_model
-
-    def response_change(self, request: HttpRequest, obj: Account) -> HttpResponse:
-        if request.change_texts:  # type: ignore[attr-defined]  # set by save_model
-            return super().response_change(request, obj)
-        self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
-        return self.response_post_save_change(request, obj)
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return super().log_change(request, obj, message) if message else None
