@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from petservice.accounts import django_pages, services, sessions  # noqa: F401  # registers Django's pages
+from petservice.accounts import django_pages, names, services, sessions  # noqa: F401  # registers Django's pages
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
@@ -95,6 +95,8 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         if "full_name" in form.changed_data:
             obj.first_name, obj.last_name = form.cleaned_data["full_name"], ""
         super().save_model(request, obj, form, change)
+        if "username" in form.changed_data and (warning := names.warning(obj.get_username())):
+            self.message_user(request, warning, messages.WARNING)
         if change and form.kept:
             self.message_user(request, form.kept_changes, messages.WARNING)
         if "role" in form.changed_data:
