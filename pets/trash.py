@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pets import history
+from pets.fields import new_pet_id
 from pets.models import Pet, TrashedPet
 from petservice.db.lookups import Among
 
@@ -22,17 +23,16 @@ _FIELDS = [field.attname for field in Pet._meta.concrete_fields]
 
 
 def move(pets: Sequence[Pet], *, deleted_by: str, now: datetime) -> None:
-    """Move pets, which the current transaction has locked, into the trash.
-
-    An id that is in the trash already gets the new values: an import had created a pet with the id of a deleted one.
-    """
-    TrashedPet.objects.bulk_create(
-        (TrashedPet(**_values(pet), deleted_at=now, deleted_by=deleted_by) for pet in pets),
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=[*(name for name in _FIELDS if name != "id"), "deleted_at", "deleted_by"],
-    )
-    Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
+    """Move pets, which the current transaction has locked, into the trash."""
+    ids = [pet.pk for pet in pets]
+    # Keys of the trash that another deleted pet has. Only the holder of the lock could add the key of a pet.
+    taken = set(TrashedPet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
+    rows = [TrashedPet(**_values(pet), deleted_at=now, deleted_by=deleted_by) for pet in pets]
+    for row in rows:
+        if row.pk in taken:
+            row.pk, row.pet_id = new_pet_id(), row.pk
+    TrashedPet.objects.bulk_create(rows)
+    Pet.objects.filter(Among("pk", ids)).delete()
 
 
 class PutBack(NamedTuple):
@@ -42,27 +42,34 @@ class PutBack(NamedTuple):
     taken: list[TrashedPet]
 
 
-def put_back(ids: Sequence[str], *, user_id: Any, message: str, now: datetime | None = None) -> PutBack:
+def put_back(keys: Sequence[str], *, user_id: Any, message: str, now: datetime | None = None) -> PutBack:
     """Create deleted pets again with all their values, take them out of the trash, and record it in their history.
 
-    Ids that are not in the trash are ignored.
+    Keys that are not in the trash are ignored.
     """
     try:
-        return _put_back(ids, user_id, message, now)
+        return _put_back(keys, user_id, message, now)
     except IntegrityError:  # an import created one of these ids after the query for them, so that it is found now
-        return _put_back(ids, user_id, message, now)
+        return _put_back(keys, user_id, message, now)
 
 
 @transaction.atomic
-def _put_back(ids: Sequence[str], user_id: Any, message: str, now: datetime | None) -> PutBack:
+def _put_back(keys: Sequence[str], user_id: Any, message: str, now: datetime | None) -> PutBack:
     now = now or timezone.now()
-    trashed = list(TrashedPet.unexpired(now=now).select_for_update().filter(Among("pk", ids)).order_by("pk"))
+    trashed = list(TrashedPet.unexpired(now=now).select_for_update().filter(Among("pk", keys)).order_by("pk"))
+    ids = [one.original_id for one in trashed]
     existing = set(Pet.objects.filter(Among("pk", ids)).values_list("pk", flat=True))
-    pets = [Pet(**_values(one)) for one in trashed if one.pk not in existing]
+    back: list[TrashedPet] = []
+    taken: list[TrashedPet] = []
+    # The last one comes back, if several deleted pets have one id.
+    for one in sorted(trashed, key=lambda one: one.deleted_at, reverse=True):
+        (taken if one.original_id in existing else back).append(one)
+        existing.add(one.original_id)
+    pets = [Pet(**_values(one) | {"id": one.original_id}) for one in back]
     Pet.objects.bulk_create(pets)
-    TrashedPet.objects.filter(Among("pk", [pet.pk for pet in pets])).delete()
+    TrashedPet.objects.filter(Among("pk", [one.pk for one in back])).delete()
     history.write(user_id, (history.Entry(pet, CHANGE, message) for pet in pets))
-    return PutBack(pets, [one for one in trashed if one.pk in existing])
+    return PutBack(pets, taken)
 
 
 def _values(pet: Pet | TrashedPet) -> dict[str, Any]:

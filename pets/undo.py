@@ -1,5 +1,6 @@
 """The records of changes by staff, and the undoing of a change."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from uuid import UUID
 import orjson
 from django.contrib.admin.models import CHANGE, DELETION
 from django.db import connection, transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from pets import history, trash
@@ -100,6 +102,12 @@ class Undoing:
     left_alone: list[tuple[str, str]] = field(default_factory=list)  # names, and reasons that follow “because it”
 
     @property
+    def pets(self) -> list[Pet]:
+        """Return the pets that are as before the change."""
+        deleted = (Pet(pk=one.original_id, name=one.name) for one in self.deleted)
+        return [*(pet for pet, _ in self.changed), *self.added, *deleted]
+
+    @property
     def count(self) -> int:
         """Return the number of pets that are as before the change."""
         return len(self.changed) + len(self.added) + len(self.deleted)
@@ -109,43 +117,71 @@ def preview(change_set: ChangeSet, *, lock: bool = False) -> Undoing:
     """Return what an undo would do now. With `lock`, all pets stay locked until the current transaction ends."""
     rows = ChangedPet.objects.filter(change_set=change_set).order_by("pet_id")
     changes = [Change(*row) for row in rows.values_list("pet_id", "before", "after")]
-    pets = _by_id(Pet, [one.pet_id for one in changes], EDITABLE, lock)
+    pets = _pets([one.pet_id for one in changes], lock)
     missing = [one.pet_id for one in changes if one.pet_id not in pets]
-    trashed = _by_id(TrashedPet, missing, ("name", "deleted_at"), lock)
+    trashed = _trashed(missing, lock)
+    later = _changed_later(change_set, [*pets])
     undoing = Undoing()
     for one in changes:
         if one.after is None:
-            _undo_deletion(undoing, one, trashed.get(one.pet_id), pets.get(one.pet_id), change_set)
+            _undo_deletion(undoing, one, trashed[one.pet_id], pets.get(one.pet_id), change_set)
         else:
-            _undo_change(undoing, one, one.after, pets.get(one.pet_id), trashed.get(one.pet_id))
+            pet, is_changed = pets.get(one.pet_id), not later[one.pet_id].isdisjoint(one.after)
+            _undo_change(undoing, one, one.after, pet, trashed[one.pet_id], is_changed)
     return undoing
 
 
-def _by_id(model: Any, ids: list[str], fields: Sequence[str], lock: bool) -> dict[str, Any]:
-    """Return records by their ids; without a lock, only rows with these fields, which takes half the time."""
-    rows = model.objects.select_for_update() if lock else model.objects.values_list("pk", *fields, named=True)
+def _pets(ids: list[str], lock: bool) -> dict[str, Any]:
+    """Return pets by their ids; without a lock, only rows with their values, which takes half the time."""
+    rows: Any = Pet.objects.select_for_update() if lock else Pet.objects.values_list("pk", *EDITABLE, named=True)
     return {row.pk: row for row in rows.filter(Among("pk", ids)).order_by("pk")}
 
 
+def _changed_later(change_set: ChangeSet, ids: list[str]) -> dict[str, set[str]]:
+    """Return the names of the fields that staff changed later in each of these pets, unless they undid that.
+
+    The values alone do not show it, because someone may have changed a value back. Numbers of rows grow with time, as
+    each change is recorded while its pet is locked.
+    """
+    first = ChangedPet.objects.filter(change_set=change_set).aggregate(first=Min("pk", default=0))["first"]
+    rows = ChangedPet.objects.filter(pk__gt=first, change_set__undone_at=None).exclude(change_set=change_set)
+    found: dict[str, set[str]] = defaultdict(set)
+    for pk, after in rows.filter(Among("pet_id", ids), after__isnull=False).values_list("pet_id", "after"):
+        found[pk].update(after or ())
+    return found
+
+
+def _trashed(ids: list[str], lock: bool) -> dict[str, list[TrashedPet]]:
+    """Return the deleted pets that had these ids, the last one first."""
+    rows = TrashedPet.of_pets(ids).order_by("pk")
+    found: dict[str, list[TrashedPet]] = defaultdict(list)
+    for row in sorted(rows.select_for_update() if lock else rows, key=lambda row: row.deleted_at, reverse=True):
+        found[row.original_id].append(row)
+    return found
+
+
 def _undo_deletion(
-    undoing: Undoing, change: Change, trashed: TrashedPet | None, pet: Pet | None, change_set: ChangeSet
+    undoing: Undoing, change: Change, trashed: list[TrashedPet], pet: Pet | None, change_set: ChangeSet
 ) -> None:
     name = str((change.before or {}).get("name"))
+    its_own = [row for row in trashed if row.deleted_at == change_set.created_at]
     if pet is not None:
         undoing.left_alone.append((name, "exists again"))
-    elif trashed is None:
-        undoing.left_alone.append((name, "is not in the trash any more"))
-    elif trashed.deleted_at != change_set.created_at:
+    elif its_own:
+        undoing.deleted += its_own
+    elif trashed:
         undoing.left_alone.append((name, "was put back and deleted again since"))
     else:
-        undoing.deleted.append(trashed)
+        undoing.left_alone.append((name, "is not in the trash any more"))
 
 
-def _undo_change(undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: TrashedPet | None) -> None:
+def _undo_change(
+    undoing: Undoing, change: Change, after: Values, pet: Pet | None, trashed: list[TrashedPet], is_changed: bool
+) -> None:
     if pet is None:
-        name = trashed.name if trashed else after.get("name") or change.pet_id
+        name = trashed[0].name if trashed else after.get("name") or change.pet_id
         undoing.left_alone.append((name, "was deleted since"))
-    elif any(getattr(pet, name) != value for name, value in after.items()):
+    elif is_changed or any(getattr(pet, name) != value for name, value in after.items()):
         undoing.left_alone.append((pet.name, "was changed since"))
     elif change.before is None:
         undoing.added.append(pet)
@@ -176,9 +212,11 @@ def undo(pk: UUID, *, user: Any) -> Undoing:
 def _restore(changed: Sequence[tuple[Pet, Values]], user_id: Any) -> None:
     entries = []
     for pet, before in changed:
-        sentences = [history.change(name, getattr(pet, name), value) for name, value in before.items()]
-        for name, value in before.items():
-            setattr(pet, name, value)
+        sentences = []
+        for name in EDITABLE:  # PostgreSQL does not keep the order of the values
+            if name in before:
+                sentences.append(history.change(name, getattr(pet, name), before[name]))
+                setattr(pet, name, before[name])
         entries.append(history.Entry(pet, CHANGE, f"Undone: {' '.join(sentences)}"))
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]

@@ -209,3 +209,4 @@ SPECTACULAR_SETTINGS = {
 }
 
 LOGGING = logging_settings(LOG_FORMAT)
+DEFAULT_EXCEPTION_REPORTER_FILTER = "petservice.monitoring.debug_pages.SecretsFilter"

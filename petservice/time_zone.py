@@ -53,10 +53,16 @@ def day_of(at: datetime) -> str:
 
 
 def start_of(day: date) -> datetime:
-    """Return when a day begins, in UTC. A day can have 23 or 25 hours, and can begin at one o'clock."""
+    """Return when a day begins, in UTC. A day can have 23 or 25 hours, and can begin at one o'clock.
+
+    If the clocks go back over midnight, it begins at the second one. The hour before it belongs to the day before.
+    """
     if day == date.min:
         return datetime.min.replace(tzinfo=UTC)  # elsewhere, it begins before Python's calendar
-    return datetime.combine(day, time.min, timezone.get_current_timezone()).astimezone(UTC)
+    midnight = datetime.combine(day, time.min, timezone.get_current_timezone())
+    first, second = midnight.astimezone(UTC), midnight.replace(fold=1).astimezone(UTC)
+    is_over_midnight = first < second and timezone.localdate(second - datetime.resolution) < day
+    return second if is_over_midnight else first
 
 
 def end_of(day: date) -> datetime:

@@ -55,7 +55,8 @@ class InventoryItemAdmin(PetPages):
 
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
-        self.change_field(request, "status", *_chosen(request.POST), "Statuses of {} changed.".format)
+        nothing = "Nothing was changed: the pets have these statuses already, or someone else changed them."
+        self.change_field(request, "status", *_chosen(request.POST), "Statuses of {} changed.".format, nothing)
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:

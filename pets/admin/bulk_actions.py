@@ -7,10 +7,10 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED, BulkChanges
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.admin.selection import Selection
 from pets.models import Pet
 
 
@@ -34,31 +34,33 @@ class BulkActions(BulkChanges):
         """Set the status of the selected pets, after a confirmation if there are many."""
         if (selection := self.selected(request, queryset)) is None:
             return None
-        others = [values for values in selection.values() if values.get("status") != status]
-        if len(others) > MAX_UNCONFIRMED and "post" not in request.POST:
-            return self._ask_to_mark(request, selection, status)
+        wanted = dict.fromkeys(selection, status.value)
+        if "post" not in request.POST:
+            comparison = selections.compare(selection, ["status"], wanted)
+            if sum(pet.status != status for pet in comparison.unchanged) > MAX_UNCONFIRMED:
+                self.warn(request, comparison, "selected")
+                return self._ask_to_mark(request, comparison.unchanged, status)
 
         def summary(pets: str) -> str:
             return f"{pets} marked as {status.label.lower()}."
 
         nothing = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
-        self.change_field(request, "status", dict.fromkeys(selection, status.value), selection, summary, nothing)
+        self.change_field(request, "status", wanted, selection, summary, nothing)
         return None
 
-    def _ask_to_mark(self, request: HttpRequest, selection: Selection, status: Pet.Status) -> HttpResponse:
-        shown = [values.get("status", "") for values in selection.values()]
-        counts = Counter(one for one in shown if one != status)
+    def _ask_to_mark(self, request: HttpRequest, selected: list[Pet], status: Pet.Status) -> HttpResponse:
+        counts = Counter(pet.status for pet in selected if pet.status != status)
         pets, new = count_of_pets(counts.total()), status.label.lower()
-        already = len(shown) - counts.total()
+        already = len(selected) - counts.total()
         return self.confirmation(
             request,
-            selection,
+            {pet.pk: {"status": pet.status} for pet in selected},
             action=f"mark_as_{status}",
             title=f"Mark as {new}",
             question=f"Mark {pets} as {new}?",
             facts={
                 "Filter of the list": filters_in_words(request.GET) or "none",
-                "Status now": ", ".join(f"{count:,} {one or 'unknown'}" for one, count in sorted(counts.items())),
+                "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
                 **({f"Already {new}": count_of_pets(already)} if already else {}),
             },
             button=f"Yes, mark {pets} as {new}",

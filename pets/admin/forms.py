@@ -9,7 +9,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.fields import EDITABLE
-from pets.history import quoted
 from pets.models import Pet
 from petservice.admin_pages.merging_form import MergingForm
 
@@ -32,12 +31,6 @@ class PetForm(MergingForm):
         fields = EDITABLE
         widgets = {"tag": TagInput}
         labels = {"id": "ID"}
-
-    @property
-    def kept_changes(self) -> str:
-        """Return a message about the changes by others that this form has kept, or an empty text."""
-        changes = " and ".join(f"the {name} to {quoted(self.initial[name])}" for name in self.kept)
-        return f"While the page was open, someone else changed {changes}. That change was kept." if changes else ""
 
 
 class StatusForm(forms.ModelForm):

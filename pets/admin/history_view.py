@@ -22,8 +22,12 @@ def entries_of(pet_id: str) -> QuerySet[LogEntry]:
 class PetHistory(admin.ModelAdmin):
     """A mixin of the page with the history of a pet."""
 
+    def pet_id(self, object_id: str) -> str:
+        """Return the id of the pet whose history a page shows."""
+        return object_id
+
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        pages = self.get_paginator(request, entries_of(object_id), 100)
+        pages = self.get_paginator(request, entries_of(self.pet_id(object_id)), 100)
         page = pages.get_page(request.GET.get("p", 1))
         context = {
             "action_list": page,

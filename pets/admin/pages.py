@@ -24,11 +24,12 @@ from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.fields import EDITABLE
 from pets.models import ChangeSet, Pet
+from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.api.validators import is_id
 from petservice.audit.model_admin import RecordedAdditions
 
 
-class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
+class PetPages(SavedFilters, PetHistory, BulkActions, UnchangedForm, OrderedList):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.

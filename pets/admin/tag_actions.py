@@ -87,11 +87,14 @@ class TagActions(BulkChanges):
                 page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
                 return self._ask(request, all_pets, "rename_tag", "Rename tag", **page)
             chosen = all_pets
-        having = [pk for pk, tag in _tags(chosen).items() if tag and tag.casefold() == old.casefold()]
+        having = {pk: tag for pk, tag in _tags(chosen).items() if tag and tag.casefold() == old.casefold()}
         if not having:
             form.add_error("old_tag", "None of these pets has this tag.")
             return self._ask_to_rename(request, selection, form)
-        return self._give(request, chosen, dict.fromkeys(having, new))
+        # The selection has digests of the tags that the list showed. Pets that never had the tag are not compared.
+        spellings = {selections.shown(Pet(tag=tag))["tag"] for tag in {old, *having.values()}}
+        concerned = {pk: shown for pk, shown in chosen.items() if pk in having or shown.get("tag") in spellings}
+        return self._give(request, concerned, dict.fromkeys(having, new))
 
     def _ask_to_rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse:
         question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
@@ -103,8 +106,7 @@ class TagActions(BulkChanges):
         """Remove the tags of the selected pets, after a confirmation if there are many."""
         if (selection := self.selected(request, queryset)) is None:
             return None
-        untagged = selections.shown(Pet())["tag"]
-        count = len(selection) - [values.get("tag") for values in selection.values()].count(untagged)
+        count = sum(tag is not None for tag in _tags(selection).values())
         if count <= MAX_UNCONFIRMED or "post" in request.POST:
             return self._give(request, selection, dict.fromkeys(selection))
         pets = count_of_pets(count)

@@ -38,7 +38,16 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
     list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
-    fields: ClassVar[Any] = ("id", "name", "tag", status_badge, created, created_by_api, "deleted", "deleted_by")
+    fields: ClassVar[Any] = (
+        "original_id",
+        "name",
+        "tag",
+        status_badge,
+        created,
+        created_by_api,
+        "deleted",
+        "deleted_by",
+    )
     readonly_fields = fields
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
@@ -61,9 +70,18 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term:
             return queryset, False
-        if is_id(search_term.lower()) and queryset.filter(pk=search_term.lower()).exists():
-            return queryset.filter(pk=search_term.lower()), False
+        with_id = TrashedPet.of_pets([search_term.lower()] if is_id(search_term.lower()) else [])
+        if with_id.exists():
+            return queryset & with_id, False
         return queryset.filter(starts_with("name", search_term)), False
+
+    @admin.display(description="ID")
+    def original_id(self, pet: TrashedPet) -> str:
+        return pet.original_id
+
+    def pet_id(self, object_id: str) -> str:
+        pet = TrashedPet.objects.filter(pk=object_id).first() if is_id(object_id) else None
+        return pet.original_id if pet else object_id
 
     @admin.display(description="deleted")
     def deleted(self, pet: TrashedPet) -> str:
@@ -133,7 +151,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
         """Show the values and the history of a deleted pet."""
         context = {
             "title": "Deleted pet",
-            "entries": entries_of(object_id).reverse()[:_MAX_ENTRIES],
+            "entries": entries_of(self.pet_id(object_id)).reverse()[:_MAX_ENTRIES],
             "can_put_back": self.has_put_back_permission(request),
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
@@ -149,9 +167,9 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
             pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=selection).order_by("pk"))
             if "post" in request.POST and pets:
                 TrashedPet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
-                entries = (history.Entry(Pet(pk=pet.pk, name=pet.name), DELETION, "Deleted for good.") for pet in pets)
-                history.write(request.user.pk, entries)
-                target = Pet(pk=pets[0].pk, name=pets[0].name) if len(pets) == 1 else Pet
+                deleted = [Pet(pk=pet.original_id, name=pet.name) for pet in pets]
+                history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted for good.") for pet in deleted))
+                target = deleted[0] if len(deleted) == 1 else Pet
                 message = "Deleted for good, from the trash."
                 record(request, AuditEntry.Kind.DELETED, target=target, message=message, count=len(pets))
         if "post" in request.POST or not pets:

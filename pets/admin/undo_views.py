@@ -119,7 +119,8 @@ def _undoable(object_id: str) -> ChangeSet | None:
 def _record(request: HttpRequest, change_set: ChangeSet, undoing: undo.Undoing) -> None:
     left_alone = len(undoing.left_alone)
     message = f"{change_set.summary} By {change_set.owner}." + (f" Left alone: {left_alone:,}." if left_alone else "")
-    record(request, AuditEntry.Kind.UNDONE, target=Pet, message=message, count=undoing.count)
+    one = undoing.pets[0] if undoing.count == 1 else Pet
+    record(request, AuditEntry.Kind.UNDONE, target=one, message=message, count=undoing.count)
 
 
 def _results(undoing: undo.Undoing, sentences: tuple[str, str, str]) -> list[str]:

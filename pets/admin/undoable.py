@@ -59,8 +59,8 @@ class UndoableChanges(admin.ModelAdmin):
             added = [row.before for row in changed].count(None)
             summary = f"Import: {count_of_pets(added)} added, {len(changed) - added:,} changed."
             permissions = ("pets.add_pet", "pets.change_pet")
-            changes = [*map(_imported, changed)]
-            self.record_change(request, ChangeSet.Kind.IMPORTED, summary, changes, permissions=permissions)
+            changes, pet = [*map(_imported, changed)], changed[0].after if len(changed) == 1 else None
+            self.record_change(request, ChangeSet.Kind.IMPORTED, summary, changes, pet=pet, permissions=permissions)
 
     def message_user(
         self,

@@ -122,8 +122,8 @@ def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
 def _entry(change: RowChange) -> history.Entry:
     if change.before is None:
         return history.Entry(change.after, ADDITION, "Imported.")
-    fields = (
-        f"{field} from {getattr(change.before, field) or 'none'} to {getattr(change.after, field) or 'none'}"
+    sentences = (
+        history.change(field, getattr(change.before, field), getattr(change.after, field))
         for field in change.changed_fields
     )
-    return history.Entry(change.after, CHANGE, f"Imported: {', '.join(fields)}.")
+    return history.Entry(change.after, CHANGE, f"Imported: {' '.join(sentences)}")

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from petservice.accounts import django_pages, services, sessions  # noqa: F401  # registers Django's pages
+from petservice.accounts import django_pages, names, services, sessions  # noqa: F401  # registers Django's pages
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
@@ -95,6 +95,10 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         if "full_name" in form.changed_data:
             obj.first_name, obj.last_name = form.cleaned_data["full_name"], ""
         super().save_model(request, obj, form, change)
+        if "username" in form.changed_data and (warning := names.warning(obj.get_username())):
+            self.message_user(request, warning, messages.WARNING)
+        if change and form.kept:
+            self.message_user(request, form.kept_changes, messages.WARNING)
         if "role" in form.changed_data:
             services.assign_role(obj, Role(form.cleaned_data["role"]))
 
@@ -102,12 +106,3 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         if add:
             return f"Added. Role: {form.cleaned_data['role']}."
         return " ".join(request.change_texts)  # type: ignore[attr-defined]  # set by save_model
-
-    def response_change(self, request: HttpRequest, obj: Account) -> HttpResponse:
-        if request.change_texts:  # type: ignore[attr-defined]  # set by save_model
-            return super().response_change(request, obj)
-        self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
-        return self.response_post_save_change(request, obj)
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return super().log_change(request, obj, message) if message else None

@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from petservice.accounts.groups import GROUPS
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
@@ -14,6 +17,8 @@ from petservice.audit.model_admin import RecordedChanges
 from petservice.sign_in.confirmation import ConfirmedChanges
 
 admin.site.unregister([User, Group])
+
+_KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keeps its name and cannot be deleted."
 
 
 @admin.register(User)
@@ -46,4 +51,31 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
 
 @admin.register(Group)
 class GroupPages(BoundedSearch, RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
-    """Django's pages of groups."""
+    """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
+
+    actions = ("delete_selected",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
+        return ("name",) if _is_role(obj) else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        help_texts = {"name": _KEPT.format(obj)} if _is_role(obj) else {}
+        return super().get_form(request, obj, change, help_texts=help_texts, **kwargs)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not _is_role(obj)
+
+    @admin.action(description="Delete selected groups", permissions=["delete"])
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Group]) -> Any:
+        """Delete the selected groups after a confirmation, or none if one of them is a role."""
+        if role := next(filter(_is_role, queryset), None):
+            self.message_user(request, f"{_KEPT.format(role)} No group was deleted.", messages.ERROR)
+            return None
+        return delete_selected(self, request, queryset)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
+
+
+def _is_role(group: Group | None) -> bool:
+    return group is not None and group.name in GROUPS

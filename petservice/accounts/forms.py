@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.contrib.auth.models import Group
 
-from petservice.accounts import services
+from petservice.accounts import names, services
 from petservice.accounts.models import Account, Role
 from petservice.admin_pages.change_message import sentence
 from petservice.admin_pages.created_once import FormOnce
@@ -54,11 +54,10 @@ class AccountForm(MergingForm):
         return [*roles, Role.CUSTOM] if Role.CUSTOM in (self.initial.get("role"), shown) else roles
 
     def clean_username(self) -> str:
-        """Refuse a name that differs from another one only in case, because people would confuse the accounts."""
+        """Refuse a name that people would confuse with that of another account, unless it is the present one."""
         name: str = Account.normalize_username(self.cleaned_data["username"])
-        other = Account.objects.filter(username__iexact=name).exclude(pk=self.instance.pk).first()
-        if other is not None and name != self.initial.get("username"):
-            raise forms.ValidationError(f"There is already an account with the name “{other}”. Choose another name.")
+        if name != self.initial.get("username"):
+            names.validate_new(name, besides=self.instance.pk)
         return name
 
     def clean(self) -> dict[str, Any]:

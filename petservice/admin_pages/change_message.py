@@ -10,8 +10,8 @@ from django.utils.text import capfirst
 
 
 def change_message(form: Any) -> str:
-    """Describe the changes that a form has made to a record."""
-    return " ".join(sentence(form, name) for name in form.changed_data) or "No fields changed."
+    """Describe the changes that a form has made to a record, if any."""
+    return " ".join(sentence(form, name) for name in form.changed_data)
 
 
 def sentence(form: Any, name: str) -> str:

@@ -43,6 +43,23 @@ class MergingForm(forms.ModelForm):
         """Return the names of the fields whose values change."""
         return [name for name in self.fields if self.cleaned_data.get(name) != self.initial.get(name)]
 
+    def full_clean(self) -> None:
+        super().full_clean()
+        if self.errors and self.kept:  # the page now shows their values, so that the next save does not tell
+            self.add_error(None, self.kept_changes)
+
+    @property
+    def kept_changes(self) -> str:
+        """Return a message about the changes by others that this form has kept."""
+        changes = " and ".join(f"the {self[name].label.lower()} to {self._text(name)}" for name in self.kept)
+        return f"While the page was open, someone else changed {changes}. That change was kept."
+
+    def _text(self, name: str) -> str:
+        value = self.initial[name]
+        if value in (None, ""):
+            return "nothing"
+        return str(value) if isinstance(self.fields[name], forms.ChoiceField) else f"“{value}”"
+
     def _show(self, name: str, value: str | None, current: str | None) -> None:
         """Set the values that a page with errors shows, so that the next save is compared with the current value."""
         data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict

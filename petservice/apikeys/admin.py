@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
 from petservice.admin_pages.states import ShownStates, filter_by
+from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
 from petservice.apikeys.life_cycle_views import LifeCycleViews
@@ -27,7 +28,7 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
+class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, UnchangedForm, LifeCycleViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")

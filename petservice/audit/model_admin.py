@@ -10,6 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import Model
 from django.http import HttpRequest
 
+from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 
@@ -28,14 +29,15 @@ class RecordedAdditions(admin.ModelAdmin):
         return entry
 
 
-class RecordedChanges(RecordedAdditions):
+class RecordedChanges(UnchangedForm, RecordedAdditions):
     """A mixin that records additions, changes and deletions, where the deletion of many records is one entry."""
 
     change_kind = AuditEntry.Kind.CHANGED
 
-    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        entry: LogEntry = super().log_change(request, obj, message)
-        record(request, self.change_kind, target=obj, message=entry.get_change_message())
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        entry: LogEntry | None = super().log_change(request, obj, message)
+        if entry is not None:
+            record(request, self.change_kind, target=obj, message=entry.get_change_message())
         return entry
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from petservice.monitoring.redaction import KeylessFormatter, without_keys
+from petservice.monitoring.redaction import KeylessFormatter, echo, without_keys
 
 # The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
@@ -20,6 +20,19 @@ class RequestIDFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
+        return True
+
+
+class RefusalFilter(logging.Filter):
+    """A filter that turns Django's record of a suspicious request into a warning of one line.
+
+    Django logs it as an error with a traceback, although the client is at fault and may send many.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security.") and record.levelno == logging.ERROR:
+            record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
+            record.msg, record.args = "A request was refused: %s", (echo(record.getMessage()),)
         return True
 
 
@@ -59,12 +72,18 @@ def logging_settings(log_format: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request_id": {"()": RequestIDFilter}},
+        "filters": {"request_id": {"()": RequestIDFilter}, "refusals": {"()": RefusalFilter}},
         "formatters": {
             "line": {"()": KeylessFormatter, "fmt": LINE_FORMAT},
             "json": {"()": JSONFormatter},
         },
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": log_format, "filters": ["request_id"]}},
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "formatter": log_format,
+                "filters": ["request_id", "refusals"],
+            }
+        },
         "root": {"handlers": ["console"], "level": "INFO"},
         "loggers": {
             # Without handlers, because Django's own would write each line a second time, or send it by mail.

@@ -9,8 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.accounts import groups
+from petservice.audit.models import AuditEntry
 from tests.accounts.pages import audit_of, page_of
-from tests.backoffice.pages import submit
+from tests.backoffice.pages import messages, submit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -74,3 +75,35 @@ def test_both_histories_of_an_account_show_the_changes_of_all_pages(admin_client
         assert f"Groups: added “{keys}”, removed “{pets}”." in page
         assert "Deactivated. All sessions ended." in page
     assert [kind for _, kind, _ in audit_of(ada)] == ["account_changed"] * 2
+
+
+@pytest.mark.parametrize("name", groups.GROUPS)
+def test_the_group_of_a_role_keeps_its_name_and_is_not_deleted(admin_client: Client, name: str) -> None:
+    role, other = Group.objects.get(name=name), Group.objects.create(name="Vets")
+    page = reverse("admin:auth_group_change", args=[role.pk])
+    kept = f"The group “{name}” is the role “{name}” of staff accounts, so it keeps its name and cannot be deleted."
+
+    shown = unescape(admin_client.get(page).content.decode())
+    admin_client.post(page, {"name": "Sales floor", "permissions": [1], "_save": "Save"})
+    alone = admin_client.post(reverse("admin:auth_group_delete", args=[role.pk]), {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [role.pk, other.pk], "post": "yes"}
+    together = admin_client.post(reverse("admin:auth_group_changelist"), chosen, follow=True)
+
+    assert kept in shown
+    assert "deletelink" not in shown
+    assert alone.status_code == 403
+    assert messages(together) == [f"{kept} No group was deleted."]
+    assert Group.objects.filter(name__in=[name, "Vets"]).count() == 2
+    assert [permission.pk for permission in role.permissions.all()] == [1]
+    assert name in admin_client.get(reverse("admin:accounts_account_add")).content.decode()
+
+
+def test_another_group_is_renamed_with_both_names_in_the_audit_and_deleted(admin_client: Client) -> None:
+    group = Group.objects.create(name="Vets")
+
+    submit(admin_client, reverse("admin:auth_group_change", args=[group.pk]), "group_form", {"name": "Doctors"})
+    assert AuditEntry.objects.latest("pk").message == "Name changed from “Vets” to “Doctors”."
+    chosen = {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}
+    admin_client.post(reverse("admin:auth_group_changelist"), chosen)
+
+    assert not Group.objects.filter(pk=group.pk).exists()

@@ -53,7 +53,7 @@ def test_a_group_that_an_administrator_changes_has_one_entry(admin_client: Clien
 
     admin_client.post(reverse("admin:auth_group_change", args=[group.pk]), {"name": "Other"})
 
-    assert entries() == [("changed", "auth.group", str(group.pk), "Changed Name.", 1)]
+    assert entries() == [("changed", "auth.group", str(group.pk), "Name changed from “Any” to “Other”.", 1)]
 
 
 def test_every_page_that_changes_records_has_a_part_that_records_the_changes() -> None:

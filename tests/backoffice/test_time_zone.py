@@ -101,6 +101,11 @@ def test_the_dashboard_counts_days_of_the_store(admin_client: Client, move: Move
         ("Africa/Cairo", date(2026, 4, 24), 23),  # begins at one o'clock
         ("Africa/Cairo", date(2026, 10, 29), 25),  # has the hour before midnight twice
         ("Australia/Lord_Howe", date(2026, 4, 5), 24.5),
+        ("America/Havana", date(2026, 11, 1), 25),  # has the hour after midnight twice
+        ("America/St_Johns", date(2010, 11, 6), 25),  # the clocks go back over midnight, at one minute past
+        ("America/St_Johns", date(2010, 11, 7), 24),
+        ("America/Goose_Bay", date(2010, 11, 6), 25),
+        ("America/Moncton", date(2006, 10, 28), 25),
     ],
 )
 def test_a_day_when_the_clocks_change_has_each_pet_once(

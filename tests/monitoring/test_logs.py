@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from petservice.monitoring.logs import JSONFormatter
+from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import get, response_to
 from tests.server.services import booted_workers, service_with_test_endpoints
-from tests.service import ROOT
+from tests.service import ROOT, log_in, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
@@ -42,6 +44,33 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
     assert (line["route"], line["status"]) == ("no_route", 500)
     (error,) = errors
     assert "RuntimeError: raised on purpose" in error["traceback"]
+
+
+def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(tmp_path: Path) -> None:
+    lists = ["/admin/pets/pet/", "/admin/store/inventoryitem/", "/admin/auth/user/", "/admin/pets/trashedpet/"]
+    urls = [f"{url}?{query}=1" for url in lists for query in ("first%0Asecond__regex", "_to_field")]
+    fields = {f"field{number}": "x" for number in range(1100)}
+    with (
+        migrated_database_url(tmp_path) as url,
+        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_LOG_FORMAT="line") as service,
+        service.client() as client,
+    ):
+        service.create_staff("ada", "a long one")
+        log_in(client, "ada", "a long one")
+        token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        responses = [*map(client.get, urls), client.post(urls[0], data=token | fields)]
+        responses.append(client.post(urls[0], data=token | {"name": "x" * 3_000_000}))
+
+        def lines() -> list[str]:
+            return [line for line in service.log.read_text().splitlines() if "A request was refused" in line]
+
+        wait_until(lambda: len(lines()) == len(responses))
+        text = service.log.read_text()
+
+    assert [response.status_code for response in responses] == [400] * len(responses)
+    assert all(re.search(r" WARNING django\.security\.", line) for line in lines())
+    assert " ERROR " not in text
+    assert "Traceback" not in text
 
 
 @pytest.mark.long

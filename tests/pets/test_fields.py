@@ -32,7 +32,7 @@ def columns(model: type[Any]) -> set[str]:
             columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
             {"pet_id", *TEXTS},
         ),
-        ("pets.models.TrashedPet", columns(TrashedPet) - {"deleted_at", "deleted_by"}, columns(Pet)),
+        ("pets.models.TrashedPet", columns(TrashedPet) - {"deleted_at", "deleted_by", "pet_id"}, columns(Pet)),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
         ("pets.files.rows.Row", COLUMNS, columns(Pet)),

@@ -191,6 +191,25 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, url: str) -
     assert inventory_counts() == {"available": 22, "pending": 0, "sold": 0}
 
 
+def test_the_confirmation_of_a_change_shows_present_statuses_and_names_pets_that_changed(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(25))
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Pet 01").update(status="pending")
+    Pet.objects.filter(name="Pet 02").update(status="sold")
+    Pet.objects.filter(name="Pet 03").delete()
+
+    page = act(staff, "mark_as_sold", shown, *pets)
+
+    assert messages(page) == [
+        "“Pet 01” was not selected: someone else set it to pending in the meantime.",
+        "1 pet was not selected, because someone else deleted it in the meantime.",
+    ]
+    assert "Mark 22 pets as sold?" in page.content.decode()
+    assert "Status now: 22 available" in page.content.decode()
+    assert "Already sold: 1 pet<" in page.content.decode()
+    assert messages(confirm(staff, page)) == ["22 pets marked as sold."]
+
+
 def test_an_action_on_all_pages_reads_a_limited_number_of_pets(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", status="sold") for _ in range(30))
 

@@ -158,7 +158,11 @@ def test_a_conflict_shows_current_values_and_a_second_save_overwrites_only_the_f
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(tag="hound", status="sold")
 
-    shown = fields_of(send(staff, page_of(pet), fields | {"tag": "wolf"}), "pet_form")
+    response = send(staff, page_of(pet), fields | {"tag": "wolf"})
+    shown = fields_of(response, "pet_form")
+    message = "While the page was open, someone else changed the status to sold. That change was kept."
+    assert response.context["adminform"].form.non_field_errors() == [message]
+    assert message in response.content.decode()
     assert (shown["status"], shown["initial-status"]) == ("sold", "sold")
     send(staff, page_of(pet), shown)
 

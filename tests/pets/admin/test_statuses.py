@@ -65,6 +65,19 @@ def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "pending", "Tom": "pending", "Max": "sold"}
 
 
+def test_in_the_list_a_save_without_effect_says_so(staff: Client) -> None:
+    create_pet(name="Rex")
+    unchanged, sold = rows(staff, {}), rows(staff, {"Rex": "sold"})
+
+    for fields in (unchanged, sold):
+        response = send(staff, INVENTORY, fields)
+
+        assert messages(response) == [
+            "Nothing was changed: the pets have these statuses already, or someone else changed them."
+        ]
+        Pet.objects.update(status="sold")
+
+
 def test_in_the_list_new_pets_do_not_shift_the_rows(staff: Client) -> None:
     create_pet(name="Rex")
     fields = rows(staff, {"Rex": "sold"})

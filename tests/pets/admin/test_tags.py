@@ -92,6 +92,21 @@ def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(sta
     assert set(tags().values()) == {"Dog", "wolf", "Feline"}
 
 
+def test_renaming_a_tag_warns_only_of_pets_that_had_it(staff: Client) -> None:
+    pets = [create_pet(name=name, tag=tag) for name, tag in (("Rex", "Dog"), ("Tom", "dog"), ("Max", "cat"))]
+    pets.append(create_pet(name="Mia"))
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Tom").update(tag="wolf")
+    Pet.objects.filter(name__in=["Max", "Mia"]).update(tag="bird")
+
+    response = confirm(staff, act(staff, "rename_tag", shown, *pets), old_tag="dog", new_tag="hound")
+
+    assert messages(response) == [
+        "“Tom” was not changed: someone else changed its tag to “wolf” in the meantime.",
+        "Tag “hound” given to 1 pet.",
+    ]
+
+
 def test_a_tag_of_more_pets_than_one_action_changes_stays(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", tag="dog") for _ in range(4))
     page = act(staff, "rename_tag", {}, pets[0])
@@ -119,6 +134,14 @@ def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) 
     assert "Tags now: 20 “dog”, 1 “cat”" in page.content.decode()
     assert None not in tags().values()
     assert messages(confirm(staff, page)) == ["Tag removed from 21 pets."]
+
+
+def test_the_number_of_tags_to_remove_is_the_present_one(staff: Client) -> None:
+    pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}", tag="dog") for number in range(21))
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.filter(name="Pet 07").update(tag=None)
+
+    assert messages(act(staff, "remove_tag", shown, *pets)) == ["Tag removed from 20 pets."]
 
 
 def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:

@@ -16,14 +16,16 @@ from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, submit
 from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as make_staff
+from tests.pets.admin.import_export.import_pages import confirm as confirm_import
+from tests.pets.admin.import_export.import_pages import upload
 from tests.pets.admin.pet_pages import LIST, histories, names, page_of
 from tests.pets.admin.test_bulk_actions import act, confirm
-from tests.pets.admin.test_undo import values
+from tests.pets.admin.test_undo import undo, values
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
 
 
-def detail(pet: Pet) -> str:
+def detail(pet: Pet | TrashedPet) -> str:
     return reverse("admin:pets_trashedpet_change", args=[pet.pk])
 
 
@@ -126,14 +128,68 @@ def test_the_trash_finds_long_names_in_another_script(staff: Client) -> None:
     assert names(staff, TRASH, q="КОНСТАНТИН П") == ["Константин Первый"]
 
 
-def test_a_pet_that_was_imported_with_its_old_id_and_deleted_again_keeps_its_last_values(staff: Client) -> None:
+def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(staff: Client) -> None:
+    rex = create_pet(name="Rex", tag="dog")
+    before = values()
+    deleted(staff, rex)
+    max_ = Pet.objects.create(pk=rex.pk, name="Max")
+
+    deleted(staff, max_)
+
+    assert names(staff, TRASH, q=rex.pk) == names(staff, TRASH) == ["Max", "Rex"]
+    for one in TrashedPet.objects.all():
+        page = staff.get(detail(one)).content.decode()
+        assert rex.pk in page
+        assert page.count("<td>Deleted.</td>") == 2
+    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [rex.pk]}
+    taken, back = messages(staff.post(TRASH, chosen, follow=True))
+    assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
+    assert ">Max</a>” is back, with all its values." in back
+    assert Pet.objects.values_list("pk", "name").get() == (rex.pk, "Max")
+    Pet.objects.all().delete()
+    staff.post(TRASH, chosen)
+    assert (values(), TrashedPet.objects.count()) == (before, 0)
+
+
+def test_the_undo_of_an_import_leaves_the_deleted_pet_whose_id_it_used(staff: Client) -> None:
+    rex = create_pet(name="Rex", tag="dog")
+    before = values()
+    deletion = confirm(staff, act(staff, "delete_selected", read(staff, LIST, "changelist-form"), rex))
+    in_trash = TrashedPet.objects.values_list("name", "tag", "deleted_at", "deleted_by").get()
+    imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
+    assert Pet.objects.get().name == "Max"
+
+    assert messages(undo(staff, imported)) == ["Undone. 1 pet that the import added moved to the trash."]
+
+    assert TrashedPet.objects.values_list("name", "tag", "deleted_at", "deleted_by").get(name="Rex") == in_trash
+    assert messages(undo(staff, deletion)) == ["Undone. 1 pet came back from the trash."]
+    assert values() == before
+    assert names(staff, TRASH) == ["Max"]
+
+
+def test_the_undo_of_the_deletion_of_an_imported_pet_leaves_the_deleted_pet_with_its_id(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    first = confirm(staff, act(staff, "delete_selected", {}, rex))
+    Pet.objects.create(pk=rex.pk, name="Max")
+    second = confirm(staff, act(staff, "delete_selected", {}, rex))
+
+    undo(staff, second)
+
+    assert (Pet.objects.get().name, names(staff, TRASH)) == ("Max", ["Rex"])
+    assert messages(undo(staff, first))[0] == "“Rex” stayed as it is, because it exists again."
+
+
+def test_one_of_two_deleted_pets_with_the_same_id_is_deleted_for_good(staff: Client) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-    Pet.objects.create(pk=rex.pk, name="Max")
+    deleted(staff, Pet.objects.create(pk=rex.pk, name="Max"))
+    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [TrashedPet.objects.get(name="Max").pk]}
 
-    deleted(staff, rex)
+    confirm(staff, staff.post(TRASH, chosen), TRASH)
 
-    assert names(staff, TRASH) == ["Max"]
+    assert names(staff, TRASH) == ["Rex"]
+    assert AuditEntry.objects.filter(kind=AuditEntry.Kind.DELETED).latest("pk").record_id == rex.pk
+    assert "<td>Deleted for good.</td>" in staff.get(detail(rex)).content.decode()
 
 
 def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> None:

@@ -174,6 +174,74 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     assert AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE).count == 2
 
 
+def test_a_change_that_others_changed_and_changed_back_is_not_undone(staff: Client) -> None:
+    rex, tom, max_ = (create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max"))
+    first = act(staff, "mark_as_sold", {}, rex, tom, max_)
+    submit(staff, page_of(rex), "pet_form", {"status": "available"})
+    submit(staff, page_of(rex), "pet_form", {"status": "sold"})
+    submit(staff, page_of(tom), "pet_form", {"tag": "hound"})
+    undo(staff, act(staff, "mark_as_pending", {}, max_))
+    assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
+
+    response = undo(staff, first)
+
+    assert messages(response) == [
+        "“Rex” stayed as it is, because it was changed since.",
+        "Undone. The old values of 2 pets are restored.",
+    ]
+    assert set(Pet.objects.values_list("name", "tag", "status")) == {
+        ("Rex", "dog", "sold"),
+        ("Tom", "hound", "available"),
+        ("Max", "dog", "available"),
+    }
+
+
+def test_the_undo_of_an_import_leaves_a_pet_that_was_imported_again_with_the_same_values(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    file = f"id,name\n{rex.pk},Max\n"
+    first = confirm_import(staff, upload(staff, file))
+    confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Rex\n"))
+    confirm_import(staff, upload(staff, file))
+
+    assert messages(undo(staff, first))[0] == "“Max” stayed as it is, because it was changed since."
+
+    assert Pet.objects.get().name == "Max"
+
+
+def test_the_audit_of_an_undo_and_an_import_of_one_pet_names_it(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+
+    def last(kind: AuditEntry.Kind) -> tuple[str, str]:
+        return AuditEntry.objects.filter(kind=kind).values_list("record_id", "record_name").latest("pk")
+
+    imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
+    assert last(AuditEntry.Kind.IMPORTED) == (rex.pk, "Max")
+    undo(staff, imported)
+    assert last(AuditEntry.Kind.UNDONE) == (rex.pk, "Rex")
+    added = confirm_import(staff, upload(staff, "name\nTom\n"))
+    tom = Pet.objects.get(name="Tom")
+    assert last(AuditEntry.Kind.IMPORTED) == (tom.pk, "Tom")
+    undo(staff, added)
+    assert last(AuditEntry.Kind.UNDONE) == (tom.pk, "Tom")
+    undo(staff, confirm(staff, act(staff, "delete_selected", {}, rex)))
+    assert last(AuditEntry.Kind.UNDONE) == (rex.pk, "Rex")
+    undo(staff, confirm_import(staff, upload(staff, "name\nBo\nMia\n")))
+    assert last(AuditEntry.Kind.IMPORTED) == last(AuditEntry.Kind.UNDONE) == ("", "")
+
+
+def test_the_history_of_an_import_and_its_undo_has_the_fields_in_one_order_and_quotes_texts(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+
+    undo(staff, confirm_import(staff, upload(staff, f"id,name,tag,status\n{rex.pk},Max,none,sold\n")))
+
+    assert [message for _, message in histories(staff, rex)] == [
+        "Imported: Name changed from “Rex” to “Max”. Tag changed from nothing to “none”. "
+        "Status changed from available to sold.",
+        "Undone: Name changed from “Max” to “Rex”. Tag changed from “none” to nothing. "
+        "Status changed from sold to available.",
+    ]
+
+
 def test_thousands_of_pets_on_all_pages_are_changed_and_undone_together(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(2500))
     page = act(staff, "mark_as_sold", {}, pets[0], select_across="1")

@@ -1,5 +1,9 @@
+from copy import copy
+from typing import Any
+
 from django.contrib.auth.management.commands import createsuperuser
 
+from petservice.accounts import names
 from petservice.accounts.recorded_command import RecordedCommand
 from petservice.audit.models import AuditEntry
 
@@ -9,3 +13,9 @@ class Command(RecordedCommand, createsuperuser.Command):
 
     kind = AuditEntry.Kind.ACCOUNT_ADDED
     message = "Added by the command createsuperuser. Role: Administrator."
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Django's command validates the name by the field of the model.
+        self.username_field = copy(self.username_field)
+        self.username_field.validators = [*self.username_field.validators, names.validate_new]

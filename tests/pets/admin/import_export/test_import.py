@@ -126,7 +126,7 @@ def test_imported_changes_are_in_the_history(staff: Client) -> None:
     assert {entry.user.get_username() for entry in entries.values()} == {"jo"}
     assert (entries["Tom"].action_flag, entries["Rex"].action_flag) == (ADDITION, CHANGE)
     history = staff.get(reverse("admin:pets_pet_history", args=[pet.pk])).content.decode()
-    assert "Imported: tag from dog to none, status from available to sold." in history
+    assert "Imported: Tag changed from “dog” to nothing. Status changed from available to sold." in history
 
 
 def test_an_import_that_changes_nothing_is_no_recent_change(staff: Client) -> None:
