@@ -80,8 +80,9 @@ def when_ready(server: Any) -> None:
 
 def _serve_metrics(server: Any, host: str, port: int) -> None:
     global _exporter
+    certificate = server.app.certificate
     try:
-        _exporter = Exporter(host, port)
+        _exporter = Exporter(host, port, certificate.days_left if certificate else None)
     except OSError as error:
         server.log.error(
             "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "

@@ -114,6 +114,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         access_log = self.asgi.access_log
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
+                is_ready=self.asgi.probes.watch(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
                 greenlets=self.asgi.greenlets,
