@@ -16,6 +16,7 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.postgresql.pooler import PoolerError
 from petservice.db.waiting import time_limit
 
 logger = logging.getLogger(__name__)
@@ -134,6 +135,8 @@ def _obstacle() -> str:
     limited = time_limit.set(_TIMEOUT)
     try:
         missing = missing_migrations()
+    except PoolerError as error:
+        return str(error)
     except DatabaseError:
         return _NO_ANSWER
     finally:
