@@ -16,6 +16,7 @@ from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
+from petservice.db.postgresql.pooler import PoolerError
 from petservice.db.waiting import time_limit
 
 logger = logging.getLogger(__name__)
@@ -69,6 +70,10 @@ def is_stopping() -> bool:
 
 # Seconds between two checks of the database, because a check is slow and strangers may request `/ready` at any rate.
 _INTERVAL = 1.0
+# Seconds between two checks for the metrics, if no client requests `/ready`.
+WATCH_INTERVAL = 5.0
+# Seconds after which a check that has not ended counts as failed in the metrics.
+_WATCH_AGE = 3 * WATCH_INTERVAL
 # Maximum age in seconds of a result that is returned while the next check runs.
 _MAX_AGE = 2.0
 # Seconds that a check waits for the response to a statement.
@@ -90,11 +95,19 @@ class Readiness:
         """Return the obstacle that the last check found, or None if the check is older than _MAX_AGE."""
         if is_stopping():
             return _STOPPING
-        return self._obstacle if monotonic() - self._checked_at < _MAX_AGE else None
+        return self._obstacle if self.age() < _MAX_AGE else None
+
+    def age(self) -> float:
+        """Return how many seconds old the last check is."""
+        return monotonic() - self._checked_at
 
     def is_due(self) -> bool:
         """Return whether the last check is older than _INTERVAL."""
-        return monotonic() - self._checked_at >= _INTERVAL
+        return self.age() >= _INTERVAL
+
+    def was_ready(self) -> bool:
+        """Return whether the last check found no obstacle, and is not so old that the next one must have failed."""
+        return not (is_stopping() or self._obstacle or self.age() >= _WATCH_AGE)
 
     def obstacle(self) -> str:
         """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL."""
@@ -122,6 +135,8 @@ def _obstacle() -> str:
     limited = time_limit.set(_TIMEOUT)
     try:
         missing = missing_migrations()
+    except PoolerError as error:
+        return str(error)
     except DatabaseError:
         return _NO_ANSWER
     finally:

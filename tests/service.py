@@ -47,6 +47,8 @@ class Service:
     process: subprocess.Popen[str]
     log: Path
     environment: dict[str, str]
+    # Trusts the certificate of the service, if it has one.
+    tls: ssl.SSLContext = TLS
 
     def workers(self) -> list[int]:
         """Return the process ids of the running workers."""
@@ -137,7 +139,7 @@ class Service:
             headers=headers,
             timeout=30,
             trust_env=False,
-            verify=TLS,
+            verify=self.tls,
             event_hooks=hooks,
             limits=limits,
         )
@@ -197,7 +199,8 @@ def running_service(
             text=True,
         )
     scheme = "https" if "TLS_CERTFILE" in variables else "http"
-    service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment)
+    tls = ssl.create_default_context(cafile=variables["TLS_CERTFILE"]) if scheme == "https" else TLS
+    service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment, tls)
     try:
         wait_until(lambda: process.poll() is not None or responds(service.url))
         if process.poll() is not None:
@@ -208,10 +211,11 @@ def running_service(
         process.wait(timeout=40)
 
 
-def make_certificate(folder: Path, host: str = "DNS:localhost") -> tuple[Path, Path]:
+def make_certificate(folder: Path, host: str = "DNS:localhost", days: int = 2) -> tuple[Path, Path]:
     """Create a self-signed certificate for `host`, and return its file and the file of its private key."""
+    folder.mkdir(exist_ok=True)
     certificate, key = folder / "cert.pem", folder / "key.pem"
-    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName={host}"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days {days} -subj /CN=test -addext subjectAltName={host}"
     arguments = [*command.split(), "-out", certificate, "-keyout", key]
     subprocess.run(arguments, check=True, capture_output=True)
     return certificate, key

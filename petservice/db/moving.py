@@ -11,6 +11,7 @@ import orjson
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import connections, transaction
 from django.db.models import AutoField, Model
@@ -28,6 +29,10 @@ Row = tuple[Any, ...]
 
 class NotEmptyError(Exception):
     """The target has records or tables that a move would mix with those of the source."""
+
+
+class UnusableValueError(Exception):
+    """A value in the source is not of the kind that its column is for, so the target could not store it."""
 
 
 @dataclass
@@ -80,7 +85,7 @@ def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
 def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:
     """Copy all rows in the current transactions, and return a summary of each table of the source.
 
-    Raises NotEmptyError if the target has received records in the meantime.
+    Raises NotEmptyError if the target has received records in the meantime, and UnusableValueError.
     """
     _require_no_records(target, models)
     for model in _MODELS_OF_MIGRATIONS:
@@ -90,7 +95,11 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
         summary = Summary(model._meta.db_table)
         fields = model._meta.concrete_fields
         columns = [str(field.column) for field in fields]
-        backend(target).copy_rows(summary.table, columns, _stored(source, target, model, summary, on_rows))
+        try:
+            backend(target).copy_rows(summary.table, columns, _stored(source, target, model, summary, on_rows))
+        except (TypeError, ValidationError, ValueError) as error:
+            reason = " ".join(error.messages) if isinstance(error, ValidationError) else error
+            raise UnusableValueError(f"a value in the table {summary.table} that it cannot move: {reason}") from error
         _continue_numbers(source, target, model)
         summaries.append(summary)
     return summaries

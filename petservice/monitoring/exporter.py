@@ -1,11 +1,10 @@
 """The endpoint /metrics for Prometheus: a thread of the master process serves the sums over all workers."""
 
-import errno
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +19,15 @@ if TYPE_CHECKING:
 class Exporter:
     """A server of the metrics on its own address, with prometheus_client's own HTTP server, and their collector."""
 
-    def __init__(self, host: str, port: int) -> None:
-        """Start to serve. Raises OSError if the address cannot be bound."""
-        self._folder = _folder(host, port)
+    def __init__(self, host: str, port: int, certificate_days: Callable[[], float] | None) -> None:
+        """Start to serve. Raises OSError if the address cannot be bound.
+
+        `certificate_days` returns for how many more days the TLS certificate is valid, if the service has one.
+        """
+        self._certificate_days = certificate_days
+        parent, prefix = _memory(), f"petservice-metrics-{host}-{port}-"
+        # A new name, because others on the machine may create folders there, and could take a known name.
+        self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         # prometheus_client reads this variable when it is imported, so nothing may import it earlier.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(self._folder)
         from prometheus_client import CollectorRegistry, start_http_server
@@ -31,10 +36,14 @@ class Exporter:
         # thread must not take a lock that workers use. A separate registry with a collector of files takes none.
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
-        self._server, _ = start_http_server(port, host, registry)
-        _make(self._folder)  # only now, because the owner of the address owns the folder; it may hold old files
-        for file in self._folder.glob("*.db"):
-            file.unlink()
+        try:
+            self._server, _ = start_http_server(port, host, registry)
+        except OSError:
+            self._folder.rmdir()
+            raise
+        for folder in parent.glob(f"{prefix}*"):  # of services that were killed: the address is this one's now
+            if folder != self._folder and folder.lstat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
 
     def close_in_worker(self) -> None:
         """Close a worker's inherited listening socket, so that the address is free once the master ends."""
@@ -53,14 +62,17 @@ class Exporter:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def collect(self) -> "Iterable[Metric]":
-        """Yield the sums over all workers, and a metric of the program itself, as a collector of prometheus_client."""
-        from prometheus_client.core import InfoMetricFamily
+        """Yield the sums over all workers, and the metrics of the master, as a collector of prometheus_client."""
+        from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
 
         yield from MultiProcessCollector.merge(self._files())  # type: ignore[no-untyped-call]
         versions = {name: version(name) for name in ("django", "gunicorn")}
         build = {"version": __version__, "python": platform.python_version(), **versions}
         yield InfoMetricFamily("petservice_build", "What runs.", build)
+        if self._certificate_days is not None:
+            help_text = "Days until the TLS certificate expires."
+            yield GaugeMetricFamily("petservice_certificate_days_left", help_text, self._certificate_days())
 
     def _files(self) -> list[str]:
         """Return the files that have content. A worker that is killed while it creates its file leaves it empty."""
@@ -72,14 +84,7 @@ class Exporter:
         return files
 
 
-def _folder(host: str, port: int) -> Path:
-    """Return the folder of the workers' metric files, in memory if possible, so that no request waits for a disk."""
-    memory = Path("/dev/shm")  # noqa: S108  # the owner of the folder is checked
-    parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
-    return parent / f"petservice-metrics-{host}-{port}"
-
-
-def _make(folder: Path) -> None:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.lstat().st_uid != os.getuid():
-        raise PermissionError(errno.EACCES, f"{folder} belongs to another user")
+def _memory() -> Path:
+    """Return where the workers' metric files are kept: in memory if possible, so that no request waits for a disk."""
+    memory = Path("/dev/shm")  # noqa: S108  # the name of the folder in it cannot be guessed
+    return memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())

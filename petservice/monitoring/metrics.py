@@ -20,6 +20,7 @@ DURATION = Histogram(
 )
 # The other metrics are sampled once per second, because an update at each change would slow every request.
 WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
+READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
 CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
 IN_FLIGHT = Gauge("petservice_http_requests_in_flight", "Requests in progress.", multiprocess_mode="livesum")
 API_CONCURRENCY = Gauge(
@@ -55,9 +56,16 @@ class Metrics:
         series[1].observe(seconds)
 
     def sample(
-        self, *, connections: int, in_flight: int, greenlets: Mapping[str, Any], threads: Mapping[str, Any]
+        self,
+        *,
+        is_ready: bool,
+        connections: int,
+        in_flight: int,
+        greenlets: Mapping[str, Any],
+        threads: Mapping[str, Any],
     ) -> None:
-        """Set the gauges to the current numbers. The pools are those of petservice.server."""
+        """Set the gauges to the current values. The pools are those of petservice.server."""
+        READY.set(is_ready)
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in greenlets.items():

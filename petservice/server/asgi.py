@@ -17,16 +17,19 @@ from petservice.wsgi import application as wsgi_application
 # isort: split
 from django.conf import settings
 from django.db import DatabaseError
+from django.http import HttpResponse
 from django.urls import get_resolver
 
+from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.backoffice.error_views import server_error
 from petservice.db.backend import backend
 from petservice.handler import Handler
-from petservice.middleware import error_response_for, with_standard_headers
+from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id
-from petservice.paths import HEALTH, LOGIN, PROBES, READINESS
+from petservice.paths import ADMIN, HEALTH, LOGIN, PROBES, READINESS
 from petservice.server.admission import BusyError, KnownClients, Logins, Places, Turns
 from petservice.server.anonymous_pages import AnonymousPages
 from petservice.server.greenlets import GreenletPool
@@ -95,7 +98,7 @@ class Application:
         self._turns = {name: Turns() for name in ("reads", "writes", "pages", "public", "pieces")}
         self._public = PublicResponses(handler)
         self._anonymous = AnonymousPages(self._public)
-        self._probes = Probes(self.threads["readiness"], database.call_timeout)
+        self.probes = Probes(self.threads["readiness"], database.call_timeout)
 
     def close(self) -> None:
         """Close the database connections of the greenlets. No request may follow."""
@@ -127,7 +130,7 @@ class Application:
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
-            response = whole(with_standard_headers(error_response(400, str(error)), request.id))
+            response = self._refused(request, error)
             if isinstance(error, CutBodyError):
                 record = None  # the client has left, or the connection has recorded its own refusal
         except Exception as error:
@@ -153,9 +156,9 @@ class Application:
             return await self._page_response(request, receive)
         await request.receive_body(receive, MAX_BODY_BYTES)
         if path == READINESS:
-            return await self._probes.readiness(request)
+            return await self.probes.readiness(request)
         if path == HEALTH and is_read and not settings.DEBUG:  # DEBUG has a browsable API
-            return await self._probes.health(request)
+            return await self.probes.health(request)
         return await self._api_response(request)
 
     def _client_kind(self, request: Request) -> str:
@@ -275,7 +278,18 @@ class Application:
         # A timeout has no traceback, because it comes from the pool and not from the code of the request.
         traceback = None if isinstance(error, TimeoutError) else error
         logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=traceback)
-        return whole(error_response_for(500, request.id))
+        return _without_middleware(request, server_error(request))
+
+    def _refused(self, request: Request, error: RefusedBodyError) -> Response:
+        is_page = request.path_info.startswith(ADMIN) and not isinstance(error, CutBodyError)
+        title = "The request could not be processed"
+        page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
+        return _without_middleware(request, page or error_response(400, str(error)))
+
+
+def _without_middleware(request: Request, response: HttpResponse) -> Response:
+    """Add the headers of the middleware, which has not seen the request, and return the response."""
+    return whole(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
 
 
 def _insert_requests() -> set[tuple[str, str]]:

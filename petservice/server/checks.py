@@ -1,7 +1,8 @@
-"""The system check of the options that gunicorn reads. `serve` runs it before it starts."""
+"""The system checks of what the server needs. `serve` runs them before it starts."""
 
 import os
 import shlex
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,20 @@ def check_gunicorn_arguments(app_configs: Any, **kwargs: Any) -> Sequence[CheckM
         "GUNICORN_CMD_ARGS='--timeout 60'"
     )
     return [Error(text, id="petservice.E012")]
+
+
+@register("server")
+def check_temporary_directory(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    """Return E013 if there is no directory for the temporary files of uploads."""
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        text = (
+            f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
+            "for example TMPDIR=/var/lib/petservice"
+        )
+        return [Error(text, id="petservice.E013")]
+    return []
 
 
 def _problem_with_arguments(arguments: str) -> str:

@@ -70,8 +70,11 @@ def when_ready(server: Any) -> None:
     stop_quickly_on_quit(server)
     if settings.DRAIN_SECONDS:
         drain_first(server, settings.DRAIN_SECONDS)
+    # A second master would migrate the database and need the address of the metrics while the first one runs.
+    server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     if settings.METRICS_ADDRESS is not None:
         _serve_metrics(server, *settings.METRICS_ADDRESS)
+    server.app.when_ready()
     # Exclude all loaded objects from garbage collection. They stay anyway, and the collector would write to them, which
     # copies their shared memory.
     gc.collect()
@@ -80,8 +83,9 @@ def when_ready(server: Any) -> None:
 
 def _serve_metrics(server: Any, host: str, port: int) -> None:
     global _exporter
+    certificate = server.app.certificate
     try:
-        _exporter = Exporter(host, port)
+        _exporter = Exporter(host, port, certificate.days_left if certificate else None)
     except OSError as error:
         server.log.error(
             "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "

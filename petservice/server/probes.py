@@ -2,7 +2,7 @@
 
 import asyncio
 
-from petservice.health import probe_response, readiness, renew, unavailable
+from petservice.health import WATCH_INTERVAL, probe_response, readiness, renew, unavailable
 from petservice.middleware import with_standard_headers
 from petservice.server.admission import Turns
 from petservice.server.messages import Request, Response, whole
@@ -45,7 +45,16 @@ class Probes:
         known = readiness.known_obstacle()
         if known is None:
             return await self._thread.call(renew)
-        if readiness.is_due() and not self._thread.is_busy:
-            # Start the next check in the background, so that requests need not wait for it.
-            self._renewal = asyncio.ensure_future(self._thread.call(renew))
+        if readiness.is_due():
+            self._start_check()  # in the background, so that requests need not wait for it
         return known
+
+    def watch(self) -> bool:
+        """Return whether the worker was ready, for the metrics, and start the next check if no client requests one."""
+        if readiness.age() >= WATCH_INTERVAL:
+            self._start_check()
+        return readiness.was_ready()
+
+    def _start_check(self) -> None:
+        if not self._thread.is_busy:
+            self._check = asyncio.ensure_future(self._thread.call(renew))

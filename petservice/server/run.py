@@ -1,21 +1,37 @@
-"""The function that starts the server. Nothing else may be imported from outside this package."""
+"""The web server as `serve` starts it. Nothing else may be imported from outside this package."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gunicorn.app.base import Application
 
+from petservice.server.certificate import Certificate, described
+from petservice.server.start import StartError, allow_open_files, try_addresses, try_files_of_workers
 
-def run(bind: str | None) -> None:
-    """Run gunicorn in this process until it ends, on the address `bind` or on the one of gunicorn's settings."""
-    _WebServer(bind).run()
+__all__ = ["StartError", "WebServer"]
 
 
-class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
+class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
     """A gunicorn application that uses the already loaded Django."""
 
     def __init__(self, bind: str | None) -> None:
+        """Prepare to listen at `bind`, or at the address of gunicorn's settings.
+
+        Raises StartError if the server could not start: if an address is in use, for example.
+        """
         self._bind = bind
+        # Called when all that can fail has been tried, and before the first worker starts.
+        self.when_ready: Callable[[], object] = lambda: None
+        self.certificate: Certificate | None = None
         super().__init__()
+        allow_open_files()
+        try_addresses(self.cfg)
+        try_files_of_workers(self.cfg)
+        if self.cfg.is_ssl:
+            try:
+                self.certificate = Certificate(self.cfg)
+            except OSError as error:
+                raise StartError(f"{described(self.cfg, error)}: name a certificate and its private key") from error
 
     def load_config(self) -> None:
         self.load_config_from_module_name_or_filename("python:petservice.server.gunicorn_conf")
@@ -24,6 +40,11 @@ class _WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         for name, value in arguments.items():
             if value is not None and name in self.cfg.settings:
                 self.cfg.set(name, value)
+
+    def reload(self) -> None:
+        """Load renewed TLS files, at SIGHUP. The other settings come from the environment, which has not changed."""
+        if self.certificate is not None:
+            self.certificate.renew()
 
     def load(self) -> Any:
         from petservice.server.asgi import application

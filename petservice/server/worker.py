@@ -15,19 +15,18 @@ import asyncio
 import logging
 import os
 import signal
-import ssl
 import sys
 import time
 from contextlib import suppress
 
 import uuid_utils
-from gunicorn import sock
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.line_writer import LineWriter
 from petservice.server.balancing import Acceptor, WorkerSlot
+from petservice.server.certificate import Certificate
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
 from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
@@ -50,8 +49,8 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def init_process(self) -> None:
         self.connections: set[Connection] = set()
-        # Here, because an error now ends the start. Later, gunicorn would continue without TLS.
-        self.tls: ssl.SSLContext | None = sock.ssl_context(self.cfg) if self.cfg.is_ssl else None
+        certificate: Certificate | None = self.app.certificate
+        self.tls = certificate.context if certificate else None
         # On gunicorn's own class, because it stores the result on the class that runs the check.
         ASGIProtocol._check_h1c_protocol_available()
         # Otherwise all workers would generate the same random numbers as the process that was forked.
@@ -115,6 +114,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         access_log = self.asgi.access_log
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
+                is_ready=self.asgi.probes.watch(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
                 greenlets=self.asgi.greenlets,

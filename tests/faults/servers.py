@@ -136,9 +136,9 @@ def _new() -> Iterator[Server]:
 
 
 @contextmanager
-def pgbouncer(server: Server, **settings: str) -> Iterator[str]:
+def pgbouncer(server: Server, port: int | None = None, **settings: str) -> Iterator[str]:
     """A PgBouncer in transaction mode in front of a server; its URL."""
-    port = free_port()
+    port = port or free_port()
     options = {"listen_addr": "127.0.0.1", "listen_port": str(port), "unix_socket_dir": "", "auth_type": "any"}
     options |= {"pool_mode": "transaction", **settings}
     lines = [

@@ -3,7 +3,9 @@
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,24 @@ def test_a_copy_that_differs_is_not_kept(refusal: Refusal, postgresql_url: str) 
     assert "The table auth_group differs after the copy. Nothing was moved." in refusal(postgresql_url)
     with psycopg.connect(postgresql_url) as server:
         assert ("Pets and inventory",) in server.execute("SELECT name FROM auth_group").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("pet_id", "created_at", "reason"),
+    [
+        ("Rex", "2026-01-01 00:00:00", "'Rex' is not the id of a pet."),
+        ("019b76da-a800-7000-8000-000000000000", "2026-13-01 00:00:00", "month must be in 1..12"),
+    ],
+    ids=["no id", "no time"],
+)
+def test_a_value_that_another_program_has_written_is_named(
+    tmp_path: Path, refusal: Refusal, postgresql_url: str, pet_id: str, created_at: str, reason: str
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "source.sqlite3")) as database, database:
+        values = pet_id, created_at
+        database.execute("INSERT INTO pets_pet (id, created_at, name, status) VALUES (?, ?, 'Rex', 'sold')", values)
+
+    output = refusal(postgresql_url)
+
+    assert "a value in the table pets_pet that it cannot move: " in output
+    assert reason in output

@@ -9,6 +9,7 @@ import pytest
 from tests.faults.servers import Server, pgbouncer, primary
 from tests.running.starts import refusal
 from tests.service import SERVE, free_port, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
@@ -55,8 +56,27 @@ def test_timeouts_that_the_operator_sets_in_the_url_are_accepted(tmp_path: Path,
         assert "timeouts" not in service.log.read_text()
 
 
-def test_a_server_that_does_not_respond_is_waited_for(tmp_path: Path) -> None:
-    url = f"postgresql://postgres@127.0.0.1:{free_port()}/postgres"
+def test_a_pooler_that_was_away_at_the_start_is_named_by_the_readiness_check(tmp_path: Path, server: Server) -> None:
+    """With it, no statement would have a timeout."""
+    port = free_port()
+    url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    with running_service(tmp_path, command=WITHOUT_MIGRATE, DATABASE_URL=url) as service, service.client() as client:
+        assert "PostgreSQL cannot be reached" in service.log.read_text()
+        assert client.get("/ready").json()["error"]["message"] == "The database does not answer."
 
-    with running_service(tmp_path, command=WITHOUT_MIGRATE, DATABASE_URL=url) as service:
-        assert "The timeouts are not checked, because there is no connection at the start" in service.log.read_text()
+        for ignored, does in (("options", "discards"), ("", "refuses")):
+            with pgbouncer(server, port=port, ignore_startup_parameters=ignored):
+                wait_until(lambda does=does: f"pooler {does} the timeouts" in client.get("/ready").text)
+                assert client.get("/ready").status_code == 503
+
+
+def test_a_server_that_was_away_at_the_start_is_used_as_soon_as_it_responds(tmp_path: Path, cluster: Path) -> None:
+    with primary(cluster) as server:
+        server.stop()
+        variables = {"DATABASE_URL": server.url, "WEB_CONCURRENCY": "1"}
+        with running_service(tmp_path, command=WITHOUT_MIGRATE, **variables) as service, service.client() as client:
+            assert client.get("/ready").status_code == 503
+            server.start()
+            wait_until(lambda: client.get("/ready").status_code == 200)
+            with service.client(service.create_key()) as caller:
+                assert caller.get("/v1/pets").status_code == 200

@@ -25,7 +25,8 @@ from tests.faults.outages import (
     slowest,
 )
 from tests.faults.servers import Server, primary, replica
-from tests.service import Service, running_service
+from tests.monitoring.observed import Observed
+from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -170,6 +171,21 @@ def test_a_stop_does_not_wait_long_for_a_silent_server(tmp_path: Path, cluster: 
             assert service.process.wait(MAX_STOP) == 0
         finally:
             server.resume()
+
+
+def test_the_metrics_show_whether_an_instance_is_ready_although_no_client_asks(tmp_path: Path, cluster: Path) -> None:
+    metrics = f"127.0.0.1:{free_port()}"
+    with (
+        primary(cluster) as server,
+        running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics) as service,
+    ):
+        observed = Observed(service, "", f"http://{metrics}/metrics")
+        for fails, works_again in ((server.stop, server.start), (server.suspend, server.resume)):
+            wait_until(lambda: observed.sample("petservice_ready") == 1)
+            fails()
+            wait_until(lambda: observed.sample("petservice_ready") == 0)
+            works_again()
+        wait_until(lambda: observed.sample("petservice_ready") == 1)
 
 
 def client_succeeds(service: Service, key: str) -> bool:

@@ -85,7 +85,7 @@ def observed_service(folder: Path, *, metrics_port: int | None = None, **variabl
             yield observed
 
 
-def folder_of(metrics_url: str) -> Path:
-    """Return the folder of the counters of a service that has its metrics at this URL."""
+def folders_of(metrics_url: str) -> list[Path]:
+    """Return the folders of the counters of services that have, or had, their metrics at this URL."""
     host, port = urlsplit(metrics_url).netloc.split(":")
-    return Path(f"/dev/shm/petservice-metrics-{host}-{port}")
+    return list(Path("/dev/shm").glob(f"petservice-metrics-{host}-{port}*"))

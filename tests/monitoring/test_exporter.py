@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.monitoring.observed import Observed, folder_of, observed_service
+from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import send
 from tests.running.starts import refusal
 from tests.service import TLS, Service, free_port
@@ -68,10 +69,11 @@ def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, migrated_ur
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = free_port()
         taken = other.getsockname()[1] if taken_by == "another program" else port
-        output = refusal(tmp_path, port=port, METRICS_BIND=f"127.0.0.1:{taken}", DATABASE_URL=migrated_url)
+        metrics = f"127.0.0.1:{taken}"
+        output = refusal(tmp_path, bind=f"127.0.0.1:{port}", METRICS_BIND=metrics, DATABASE_URL=migrated_url)
 
-    assert f"Metrics cannot be served at METRICS_BIND=127.0.0.1:{taken} (Address already in use)" in output
-    assert not folder_of(f"http://127.0.0.1:{taken}/metrics").exists()
+    assert f"Metrics cannot be served at METRICS_BIND={metrics} (Address already in use)" in output
+    assert folders_of(f"http://{metrics}/metrics") == []
 
 
 @pytest.mark.long
@@ -84,39 +86,44 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
         observed.service.process.kill()
         observed.service.process.wait()
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
-    folder = folder_of(observed.metrics_url)
-    left = set(folder.glob("*.db"))
-    assert left
+    (left,) = folders_of(observed.metrics_url)
+    assert list(left.glob("*.db"))
 
     second = tmp_path / "second"
     second.mkdir()
     with observed_service(second, metrics_port=port) as observed:
-        assert not left & set(folder.iterdir())
+        (folder,) = folders_of(observed.metrics_url)
+        assert folder != left
         send(observed, ["inventory"])
         wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
-    assert not folder.exists(), "a stopped service leaves no files"
+    assert folders_of(observed.metrics_url) == [], "a stopped service leaves no files"
     with pytest.raises(httpx.ConnectError):
         httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_folder_of_another_user_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, kind: str) -> None:
-    """Files in a folder that another user's link points to are not deleted."""
-    metrics_port = free_port()
-    folder = folder_of(f"http://127.0.0.1:{metrics_port}/metrics")
-    file = tmp_path / "counter_1.db"
-    file.touch()
-    if kind == "folder":
-        folder.mkdir()
-    else:
-        folder.symlink_to(tmp_path)
-    os.chown(folder, 65534, 65534, follow_symlinks=False)
+def test_neighbours_can_neither_prevent_the_start_nor_have_files_deleted(tmp_path: Path, kind: str) -> None:
+    """A neighbour on the machine creates every name that can be guessed, and a link to files of others."""
+    port = free_port()
+    name = f"petservice-metrics-127.0.0.1-{port}"
+    places = [Path("/dev/shm") / name, Path("/dev/shm") / f"{name}-neighbour"]
+    others = tmp_path / "others"
+    others.mkdir()
+    for place in places:
+        if kind == "folder":
+            place.mkdir()
+        else:
+            place.symlink_to(others)
+        os.chown(place, 65534, 65534, follow_symlinks=False)
+        (place / "counter_1.db").touch()
     try:
-        output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{metrics_port}", DATABASE_URL=migrated_url)
+        with observed_service(tmp_path, metrics_port=port) as observed:
+            wait_until(lambda: observed.sample("petservice_workers") == 2)
+            assert [place for place in places if not (place / "counter_1.db").exists()] == []
     finally:
-        folder.unlink() if kind == "link" else folder.rmdir()
-
-    assert f"METRICS_BIND=127.0.0.1:{metrics_port} ({folder} belongs to another user)" in output
-    assert file.exists()
+        for place in places:
+            if kind == "folder":
+                shutil.rmtree(place)
+            else:
+                place.unlink()

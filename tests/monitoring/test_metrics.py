@@ -9,7 +9,7 @@ import pytest
 from petservice import __version__
 from petservice.db.backend import backend
 from petservice.server import asgi
-from tests.monitoring.observed import Observed, folder_of
+from tests.monitoring.observed import Observed, folders_of
 from tests.monitoring.requests import KINDS, send
 from tests.server.connections import Client, get, response_to
 from tests.server.services import service_with_test_endpoints
@@ -95,7 +95,8 @@ def test_counts_of_a_killed_worker_are_kept(observed: Observed) -> None:
 
 
 def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
-    (folder_of(observed.metrics_url) / "counter_1.db").touch()
+    (folder,) = folders_of(observed.metrics_url)
+    (folder / "counter_1.db").touch()
 
     assert observed.sample("petservice_workers") == 2
 

@@ -2,8 +2,13 @@
 
 import json
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +16,7 @@ import httpx
 import pytest
 
 from tests.monitoring.observed import Observed, observed_service
-from tests.monitoring.requests import KINDS, send
-from tests.service import ROOT, TLS, free_port
+from tests.service import ROOT, TLS, free_port, make_certificate
 from tests.waiting import wait_until
 
 MONITORING = ROOT / "petservice" / "monitoring"
@@ -32,6 +36,10 @@ tests:
     input_series:
       - series: 'up{{job="petservice", instance="a"}}'
         values: '{up}'
+      - series: 'petservice_ready{{job="petservice", instance="a"}}'
+        values: '{ready}'
+      - series: 'petservice_certificate_days_left{{job="petservice", instance="a"}}'
+        values: '{days}'
       - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="200"}}'
         values: '0+{good}x60'
       - series: 'petservice_http_requests_total{{job="petservice", route="/v1/pets", method="GET", status="500"}}'
@@ -47,7 +55,7 @@ tests:
         eval_time: 30m
         exp_samples: [{expected}]
 """
-HEALTHY = {"up": "1+0x60", "good": 1000, "bad": 1, "quick": 100}
+HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": "14+0x60", "good": 1000, "bad": 1, "quick": 100}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -58,7 +66,7 @@ def test_prometheus_accepts_the_rules() -> None:
     checked = promtool("check", "rules", str(ALERTS))
 
     assert checked.returncode == 0, checked.stderr
-    assert "3 rules found" in checked.stdout
+    assert "5 rules found" in checked.stdout
 
 
 @pytest.mark.parametrize(
@@ -69,6 +77,9 @@ def test_prometheus_accepts_the_rules() -> None:
         pytest.param({"quick": 90}, "PetserviceIsSlow", id="one in ten is slow"),
         pytest.param({"up": "0+0x60"}, "PetserviceIsMissing", id="no response"),
         pytest.param({"up": "_x60"}, "PetserviceIsMissing", id="no target"),
+        pytest.param({"ready": "1+0x10 0+0x50"}, "PetserviceIsNotReady", id="not ready for good"),
+        pytest.param({"ready": "1+0x28 0+0x1 1+0x30"}, None, id="not ready for a minute, as during a restart"),
+        pytest.param({"days": "13.9+0x60"}, "PetserviceCertificateExpires", id="a certificate of two weeks"),
     ],
 )
 def test_each_alert_fires_only_for_its_own_problem(
@@ -83,33 +94,31 @@ def test_each_alert_fires_only_for_its_own_problem(
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-@pytest.fixture(scope="module")
-def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observed, str]]:
-    """A service, and the URL of the API of a Prometheus that scrapes it and has loaded the rules."""
-    folder = tmp_path_factory.mktemp("prometheus")
+@contextmanager
+def prometheus(folder: Path, observed: Observed) -> Iterator[str]:
+    """The URL of the API of a Prometheus that scrapes a service and has loaded the rules."""
     port = free_port()
-    with observed_service(folder) as observed:
-        target = observed.metrics_url.removeprefix("http://").removesuffix("/metrics")
-        (folder / "prometheus.yml").write_text(
-            f"""
+    target = observed.metrics_url.removeprefix("http://").removesuffix("/metrics")
+    (folder / "prometheus.yml").write_text(
+        f"""
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [{ALERTS}]
 scrape_configs:
   - job_name: petservice
     static_configs: [{{targets: ["{target}"]}}]
 """
-        )
-        command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
-        with (folder / "prometheus.log").open("w") as log:
-            process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
-        address = f"http://127.0.0.1:{port}/api/v1"
-        try:
-            wait_until(lambda: process.poll() is not None or _is_up(address))
-            assert process.poll() is None, (folder / "prometheus.log").read_text()
-            yield observed, address
-        finally:
-            process.terminate()
-            process.wait(timeout=40)
+    )
+    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
+    with (folder / "prometheus.log").open("w") as log:
+        process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}/api/v1"
+    try:
+        wait_until(lambda: process.poll() is not None or _is_up(address))
+        assert process.poll() is None, (folder / "prometheus.log").read_text()
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=40)
 
 
 def _is_up(address: str) -> bool:
@@ -132,38 +141,92 @@ def _value(address: str, expression: str) -> float:
     return sum(float(series["value"][1]) for series in _query(address, expression))
 
 
-def test_the_rules_are_evaluated_without_errors(scraped: tuple[Observed, str]) -> None:
-    _, address = scraped
-
-    def rules() -> list[dict[str, Any]]:
-        groups = httpx.get(f"{address}/rules", trust_env=False, verify=TLS).json()["data"]["groups"]
-        return [rule for group in groups for rule in group["rules"]]
-
-    wait_until(lambda: {(rule["health"], rule["state"]) for rule in rules()} == {("ok", "inactive")})
+def _alerts(address: str) -> set[str]:
+    """Return the alerts whose condition holds, for however short a time, and fail if one cannot be evaluated."""
+    groups = httpx.get(f"{address}/rules", trust_env=False, verify=TLS).json()["data"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules  # unknown before its first evaluation
+    return {rule["name"] for rule in rules if rule["state"] != "inactive"}
 
 
-def test_each_panel_of_the_dashboard_shows_a_value(scraped: tuple[Observed, str]) -> None:
-    observed, address = scraped
-    expressions = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-    expressions = [text.replace("$job", "petservice").replace("$__rate_interval", "10m") for text in expressions]
-    assert not any("$" in expression for expression in expressions)
+def _panels(address: str) -> dict[str, list[list[float]]]:
+    """Return the values that each panel of the dashboard shows, for each of its expressions."""
+    return {
+        panel["title"]: [_shown(address, target["expr"]) for target in panel["targets"]]
+        for panel in DASHBOARD["panels"]
+    }
 
-    def shown(expression: str) -> list[dict[str, Any]]:
-        return [series for series in _query(address, expression) if series["value"][1] != "NaN"]
 
-    # A rate needs requests before a scrape, and further ones before a later scrape.
+def _shown(address: str, expression: str) -> list[float]:
+    expression = expression.replace("$job", "petservice").replace("$__rate_interval", "10m")
+    assert "$" not in expression
+    values = [float(series["value"][1]) for series in _query(address, expression)]
+    return [value for value in values if not isnan(value)]
+
+
+# Requests that have different routes and statuses, and all succeed.
+PATHS = ("/v1/pets", "/v1/store/inventory", "/v1/health", "/ready", "/", "/admin/login/")
+
+
+def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path: Path) -> None:
+    """A real Prometheus evaluates every alert and every panel of the dashboard in both states."""
+    certificate, key = make_certificate(tmp_path / "good", "IP:127.0.0.1", days=30)
+    old, old_key = make_certificate(tmp_path / "old", "IP:127.0.0.1", days=13)
+    files = {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
     count = 'sum(petservice_http_requests_total{job="petservice"})'
-    for _ in range(2):
-        before = _value(address, count)
-        send(observed, KINDS[:8])
-        wait_until(lambda before=before: _value(address, count) >= before + 8)
+    with observed_service(tmp_path, **files) as observed, prometheus(tmp_path, observed) as address:
+        observed.service.tls.load_verify_locations(old)
 
-    errors = [expression for expression in expressions if "5.." in expression]
-    assert errors
-    for expression in errors:  # no request fails here, so there is no series
-        assert shown(expression) == []
-    expressions = [expression.replace("5..", "2..") for expression in expressions]
-    assert [expression for expression in expressions if not shown(expression)] == []
+        def request(*paths: str) -> list[int]:
+            """Return the statuses of GET requests, when Prometheus has counted them."""
+            before = _value(address, count)
+            with observed.service.client(observed.key) as client:
+                statuses = [client.get(path).status_code for path in paths]
+            wait_until(lambda: _value(address, count) >= before + len(paths))
+            return statuses
+
+        # A rate needs requests before a scrape, and further ones before a later scrape.
+        assert {*request(*PATHS), *request(*PATHS)} == {200}
+        wait_until(lambda: _value(address, 'petservice_ready{job="petservice"}') == 1)
+        quiet = _panels(address)
+        assert [title for title, values in quiet.items() if not all(values)] == []
+        assert quiet["Share that fails (5xx)"] == [[0]]
+        assert quiet["Ready (1) or not (0)"] == [[1]]
+        assert 29 < quiet["Days until the TLS certificate expires"][0][0] < 30
+        wait_until(lambda: _alerts(address) == set())
+
+        with observed.service.database() as database:
+            database.execute("BEGIN IMMEDIATE")
+            with ThreadPoolExecutor(1) as pool:
+                slow = pool.submit(create_pet, observed)
+                wait_until(lambda: _value(address, 'sum(petservice_http_requests_in_flight{job="petservice"})') >= 1)
+                time.sleep(0.6)  # longer than the alert allows
+                database.rollback()
+                assert slow.result() == 201
+        observed.service.execute("UPDATE django_migrations SET app = 'other' WHERE app = 'pets'")
+        certificate.write_bytes(old.read_bytes())
+        key.write_bytes(old_key.read_bytes())
+        observed.service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: _value(address, 'petservice_certificate_days_left{job="petservice"}') < 14)
+        wait_until(lambda: _value(address, 'petservice_ready{job="petservice"}') == 0)
+        for _ in range(2):
+            assert set(request("/admin/login/", "/admin/login/")) == {500}
+        expected = {"PetserviceFails", "PetserviceIsSlow", "PetserviceIsNotReady", "PetserviceCertificateExpires"}
+        wait_until(lambda: _alerts(address) == expected)
+        trouble = _panels(address)
+        assert [title for title, values in trouble.items() if not all(values)] == []
+        assert trouble["Share that fails (5xx)"][0][0] > 0.01
+        assert trouble["Ready (1) or not (0)"] == [[0]]
+        assert max(trouble["Duration, 99th percentile by route"][0]) > 0.5
+        assert 12 < trouble["Days until the TLS certificate expires"][0][0] < 13
+
+        observed.service.process.terminate()
+        wait_until(lambda: "PetserviceIsMissing" in _alerts(address))
+
+
+def create_pet(observed: Observed) -> int:
+    with observed.service.client(observed.key) as client:
+        return client.post("/v1/pets", json={"name": "Rex"}).status_code
 
 
 def test_dashboard_has_the_structure_that_grafana_imports() -> None:

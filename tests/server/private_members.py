@@ -41,11 +41,22 @@ MEMBERS = {
         *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal"),
         *("init_process", "init_signals", "load_wsgi", "notify"),
     ],
-    "gunicorn.arbiter:Arbiter": ["SIG_QUEUE", "cfg", "handle_int", "handle_quit", "handle_term", "log", "signal"],
-    "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename"],
+    "gunicorn.arbiter:Arbiter": [
+        "SIG_QUEUE",
+        "cfg",
+        "handle_int",
+        "handle_quit",
+        "handle_term",
+        "handle_usr2",
+        "log",
+        "signal",
+    ],
+    "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename", "reload", "run"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
     "gunicorn.glogging:Logger": ["error_log", "setup"],
-    "gunicorn.sock": ["ssl_context"],
+    "gunicorn.sock": ["_sock_type", "close_sockets", "ssl_context"],
+    "gunicorn.workers.workertmp": ["WorkerTmp"],
+    "_ssl": ["_test_decode_cert"],
     "asyncio": ["_set_running_loop"],
     "asyncio.selector_events:_SelectorSocketTransport": ["_read_ready_cb"],
     "asyncio.sslproto:SSLProtocol": ["_transport"],
@@ -95,7 +106,7 @@ OVERRIDING: list[type] = [
     Connection,
     EventLoopWorker,
     ServiceLogger,
-    run._WebServer,
+    run.WebServer,
     PooledGreenlet,
     postgresql.Connection,
     postgresql.DatabaseWrapper,
@@ -107,6 +118,6 @@ OVERRIDING: list[type] = [
     JSONRequest,
 ]
 # Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
-OWN_CONSTRUCTORS = (Request, run._WebServer, PooledGreenlet)
+OWN_CONSTRUCTORS = (Request, run.WebServer, PooledGreenlet)
 # Members that the documentation of named tuples, models and managers guarantees.
 DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace"}

@@ -15,7 +15,7 @@ from petservice.server import run
 from petservice.sign_in.password_hashing import IdleTimeHasher
 
 
-class EndpointsServer(run._WebServer):
+class EndpointsServer(run.WebServer):
     """A server like that of `serve`, for the application with the endpoints for tests."""
 
     def load(self) -> Any:

@@ -1,13 +1,10 @@
 """The sockets on which a service listens: IPv4, IPv6, Unix sockets and TLS."""
 
 import json
-import os
 import re
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.server.connections import RESET, Client, assert_rejected, get
-from tests.server.services import RUN_WITH_TEST_ENDPOINTS, booted_workers, service_with_test_endpoints, suspended
-from tests.service import ROOT, Service, make_certificate
+from tests.server.services import booted_workers, service_with_test_endpoints, suspended
+from tests.service import Service, make_certificate
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -160,16 +157,3 @@ def test_connection_that_is_accepted_before_the_stop_is_served(tmp_path: Path, c
         with context.wrap_socket(early.socket, server_hostname="localhost") as early.socket:
             early.send(get("/v1/meta"))
             assert early.response().status == 200
-
-
-@pytest.mark.long
-def test_unusable_certificate_ends_the_start(tmp_path: Path, certificate: dict[str, str]) -> None:
-    (tmp_path / "key.pem").write_text("no key")
-    arguments = [sys.executable, *RUN_WITH_TEST_ENDPOINTS, "--bind", "127.0.0.1:0"]
-    folders = {"TEST_ENDPOINTS_FOLDER": str(tmp_path), "PETSERVICE_DATA_DIR": str(tmp_path)}
-    environment = os.environ | certificate | {"TLS_KEYFILE": str(tmp_path / "key.pem")} | folders
-
-    ended = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=30)
-
-    assert ended.returncode != 0
-    assert "Worker failed to boot" in ended.stderr

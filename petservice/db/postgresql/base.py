@@ -163,6 +163,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             limits = "" if time_limit.get() is None else LIMITS_OF_PAGES
         options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         connect = partial(Connection.connect, **conn_params | {"options": options})
+        if limits:
+            connect = partial(pooler.checked, connect)
         # On a thread, because a DNS lookup without a response would block the event loop.
         return connect() if current is None else current.wait_for_thread(connect)
 

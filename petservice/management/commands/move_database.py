@@ -48,6 +48,8 @@ class Command(DatabaseCommand):
                 self._move(moving.moved_models(computed=InventoryCounter), services)
             except moving.NotEmptyError as error:
                 raise CommandError(f"The target has {error}. Nothing was moved: name an empty database.") from None
+            except moving.UnusableValueError as error:
+                raise CommandError(f"The database has {error}. Nothing was moved: correct it.") from None
             except FileExistsError as error:
                 raise CommandError(f"{error.filename} exists. Nothing was moved: name a file that does not.") from None
             except BlockingIOError:

@@ -1,5 +1,9 @@
 import os
+import signal
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +19,9 @@ from petservice.audit.recording import record
 from petservice.db.backend import backend
 from petservice.db.waiting import PAGE_TIMEOUT, time_limit
 from petservice.server import checks  # noqa: F401  # registers them
+
+# Signals that gunicorn handles once it runs. Until then, their default would end or suspend a start that migrates.
+_SIGNALS_OF_GUNICORN = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU)
 
 
 class Command(BaseCommand):
@@ -35,34 +42,41 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
-        is_embedded = backend().is_embedded
+        for name in _SIGNALS_OF_GUNICORN:
+            signal.signal(name, signal.SIG_IGN)
+        from petservice.server.run import StartError, WebServer  # after the checks, which report gunicorn's variables
+
         try:
+            server = WebServer(bind)
+        except StartError as error:
+            raise CommandError(str(error)) from error
+        is_embedded = backend().is_embedded
+        with _database():
             backend().begin_service()
             if is_embedded or migrate:
                 with backend().migration_lock():
                     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-                    if is_embedded and not settings.LIVE:
-                        self._set_up_on_first_use(bind)
-        except (DatabaseError, OSError) as error:
-            raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
-        finally:
-            connection.close()
-        # Workers are forks of this process, and would print the buffered output again.
-        self.stdout.flush()
         time_limit.set(PAGE_TIMEOUT)
-        from petservice.server.run import run  # after the checks: gunicorn reads its variables as it is imported
+        if is_embedded and not settings.LIVE:
+            server.when_ready = partial(self._set_up_on_first_use, bind)
+        server.run()
 
-        run(bind)
+    def _set_up_on_first_use(self, bind: str | None) -> None:
+        with _database():
+            text = self._first_account_and_key(bind)
+        if text:
+            self.stdout.write(text)
+            self.stdout.flush()  # workers are forks of this process, and would print the buffered text again
 
     @transaction.atomic
-    def _set_up_on_first_use(self, bind: str | None) -> None:
-        """Make a staff account and a key and print both, if there has never been either.
+    def _first_account_and_key(self, bind: str | None) -> str:
+        """Make a staff account and a key if there has never been either, and return the text to print, or "".
 
         The transaction begins as a writer: of two services starting together one does this.
         """
         users = get_user_model().objects
         if users.exists() or APIKey.objects.exists():
-            return
+            return ""
         password = get_random_string(20)
         administrator = users.create_superuser("admin", password=password)
         message = "Added by the first start of the service. Role: Administrator."
@@ -75,8 +89,7 @@ class Command(BaseCommand):
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "
             f"""-d '{{"name": "Rex", "tag": "dog"}}' {address}/v1/pets"""
         )
-        self.stdout.write(
-            f"""
+        return f"""
 The pet service is set up. This is printed once; keep it:
 
     staff account   admin
@@ -93,7 +106,17 @@ Try it:
 
     {curl}
 """
-        )
+
+
+@contextmanager
+def _database() -> Iterator[None]:
+    """Close the connection at the end of the block, because workers must not inherit it."""
+    try:
+        yield
+    except (DatabaseError, OSError) as error:
+        raise CommandError(f"The database cannot be used, check DATABASE_URL: {error}") from error
+    finally:
+        connection.close()
 
 
 def _address(bind: str | None) -> str:

@@ -1,0 +1,82 @@
+"""The parts of a start that can fail, which are tried before the database is used and before anything is printed."""
+
+import errno
+import os
+import resource
+import socket
+from contextlib import suppress
+from typing import Any
+
+from gunicorn import sock
+from gunicorn.workers.workertmp import WorkerTmp
+
+from petservice.server.limits import MAX_CONNECTIONS
+
+# Number of files that a worker opens in addition to its connections, with a margin: databases, Redis, uploads, logs.
+_OTHER_FILES = 200
+
+
+class StartError(Exception):
+    """The error that the service cannot start, with a sentence for the operator."""
+
+
+def allow_open_files() -> None:
+    """Let workers open as many files as their connections need, if the operating system allows it.
+
+    Otherwise a worker would accept no more connections at the system's usual 1,024 files, not even a health check.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + _OTHER_FILES
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def try_files_of_workers(config: Any) -> None:
+    """Raise StartError if a worker could not have its file, by whose time the master sees that it runs."""
+    try:
+        WorkerTmp(config).close()
+    except (OSError, RuntimeError) as error:
+        raise StartError(
+            f"The workers cannot have their temporary files ({error}): set TMPDIR to a directory that can be written, "
+            "for example TMPDIR=/var/lib/petservice"
+        ) from error
+
+
+def try_addresses(config: Any) -> None:
+    """Raise StartError if the service could not listen at one of its addresses."""
+    if {"LISTEN_FDS", "GUNICORN_FD"} & os.environ.keys():  # the sockets exist already
+        return
+    try:
+        addresses = config.address
+    except RuntimeError as error:  # for example a port that is no number
+        raise _refused("at this address", str(error)) from error
+    for address in addresses:
+        if isinstance(address, int):  # the descriptor of a socket
+            continue
+        try:
+            _listen_for_a_moment(address, config)
+        except (OSError, OverflowError, ValueError) as error:
+            where = f"unix:{address}" if isinstance(address, str) else ":".join(map(str, address))
+            raise _refused(f"at {where}", getattr(error, "strerror", None) or str(error)) from error
+
+
+def _refused(where: str, reason: str) -> StartError:
+    return StartError(
+        f"The service cannot listen {where} ({reason}): try --bind with another address, "
+        "for example --bind 127.0.0.1:9000"
+    )
+
+
+def _listen_for_a_moment(address: Any, config: Any) -> None:
+    is_file = isinstance(address, str) and not address.startswith("\0")
+    if is_file and _answers(address):  # gunicorn would take the address away from the program that has it
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    listener = sock._sock_type(address)(address, config, None)
+    sock.close_sockets([listener], unlink=is_file)
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+        client.connect(path)
+        return True
+    return False

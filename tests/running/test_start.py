@@ -1,0 +1,192 @@
+"""A start tries all that can fail before it prints the first password and key, and ignores signals until then."""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.running.starts import refusal
+from tests.service import ROOT, SERVE, Service, free_port, log_in, make_certificate, responds, running_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+# Makes everything read-only except the folder of the first argument, and runs the rest.
+READ_ONLY = """
+mount --bind "$1" "$1"
+for folder in / /tmp /var/tmp $2; do
+    if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
+done
+shift 2
+exec "$@"
+"""
+
+
+def has_first_account(folder: Path) -> bool:
+    """Return whether a start has created the first account in a folder, and if so has printed its password."""
+    if not (folder / "petservice.sqlite3").exists():
+        return False
+    service = Service("", None, folder / "log", {"DATABASE_URL": f"sqlite:///{folder}/petservice.sqlite3"})  # type: ignore[arg-type]
+    tables = service.execute("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'")
+    return tables == [(1,)] and service.execute("SELECT count(*) FROM auth_user") != [(0,)]
+
+
+def assert_one_sentence(output: str, *parts: str) -> None:
+    """Assert that a start said only what to change."""
+    assert len(output.splitlines()) == 1, output
+    for part in parts:
+        assert part in output
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize("memory", ["", "/dev/shm"], ids=["with /dev/shm", "without /dev/shm"])
+def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, memory: str) -> None:
+    inside = ("unshare", "--mount", "bash", "-euc", READ_ONLY, "bash", str(tmp_path), memory)
+
+    output = refusal(tmp_path, inside=inside)
+
+    assert "There is no directory for temporary files" in output
+    assert "set TMPDIR to one that can be written" in output
+    assert not has_first_account(tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(tmp_path: Path) -> None:
+    inside = ("unshare", "--mount", "bash", "-euc", READ_ONLY, "bash", str(tmp_path), "/dev/shm")
+    port = free_port()
+    environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": "", "TMPDIR": str(tmp_path)}
+    command = [*inside, sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: process.poll() is not None or responds(url))
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        assert has_first_account(tmp_path)
+    finally:
+        process.terminate()
+        process.wait(timeout=40)
+
+
+def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Path, migrated_url: str) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with running_service(tmp_path, DATABASE_URL=migrated_url, TMPDIR=str(temporary)) as service:
+        service.create_staff("ada", "correct horse")
+        shutil.rmtree(temporary)
+        with service.client() as client:
+            log_in(client, "ada", "correct horse")
+            form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            response = client.post("/admin/pets/pet/import/", data=form, files={"import_file": b"x" * 2**19})
+
+    assert response.status_code == 500
+    assert response.headers["Content-Type"].startswith("text/html")
+    assert "default-src" in response.headers["Content-Security-Policy"]
+    assert response.headers["X-Request-ID"] in response.text
+
+
+@pytest.mark.parametrize("kind", ["port", "unix socket"])
+def test_address_in_use_is_refused_in_one_sentence(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "socket"
+    with socket.create_server(("127.0.0.1", 0)) as by_port, socket.socket(socket.AF_UNIX) as by_path:
+        by_path.bind(str(path))
+        by_path.listen()
+        address = f"127.0.0.1:{by_port.getsockname()[1]}" if kind == "port" else f"unix:{path}"
+        output = refusal(tmp_path, bind=address)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))  # the address still belongs to the program that had it
+
+    assert_one_sentence(output, f"cannot listen at {address} (Address already in use)", "try --bind")
+    assert not (tmp_path / "petservice.sqlite3").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("unix:/no/such/folder", "at unix:/no/such/folder (No such file or directory)"),
+        ("192.0.2.1:9000", "at 192.0.2.1:9000 (Cannot assign requested address)"),
+        ("127.0.0.1:http", "at this address ('http' is not a valid port number.)"),
+        ("127.0.0.1:90000", "at 127.0.0.1:90000 (bind(): port must be 0-65535.)"),
+    ],
+)
+def test_address_that_a_service_cannot_have_is_refused_in_one_sentence(
+    tmp_path: Path, address: str, reason: str
+) -> None:
+    assert_one_sentence(refusal(tmp_path, bind=address), f"cannot listen {reason}", "try --bind")
+
+
+def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    _, another_key = make_certificate(tmp_path / "other")
+    key.write_bytes(another_key.read_bytes())
+
+    output = refusal(tmp_path, TLS_CERTFILE=str(certificate), TLS_KEYFILE=str(key))
+
+    assert_one_sentence(output, f"TLS_CERTFILE={certificate} and TLS_KEYFILE={key} are no usable pair")
+    assert not (tmp_path / "petservice.sqlite3").exists()
+
+
+def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{other.getsockname()[1]}")
+
+    assert "Metrics cannot be served at METRICS_BIND=127.0.0.1:" in output
+    assert "pets_test_" not in output
+    assert not has_first_account(tmp_path), "the next start prints its password"
+
+
+def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str) -> None:
+    """The start waits for the migration of another one, which holds the lock of the database's migrations."""
+    database = Path(migrated_url.removeprefix("sqlite:///"))
+    port = free_port()
+    environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": migrated_url}
+    with (tmp_path / "log").open("w") as log, Path(f"{database}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        try:
+            waits = re.compile(rf"-> FLOCK .* {process.pid} ")
+            wait_until(lambda: process.poll() is not None or waits.search(Path("/proc/locks").read_text()))
+            for name in ("SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU"):
+                process.send_signal(signal.Signals[name])
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            wait_until(lambda: process.poll() is not None or responds(f"http://127.0.0.1:{port}"))
+            assert process.poll() is None, (tmp_path / "log").read_text()
+        finally:
+            process.kill()
+            process.wait(timeout=40)
+
+
+@pytest.mark.long
+def test_sigusr2_starts_no_second_master(tmp_path: Path, migrated_url: str) -> None:
+    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
+        (worker,) = service.workers()
+        service.process.send_signal(signal.SIGUSR2)
+        wait_until(lambda: "SIGUSR2 is ignored" in service.log.read_text() or service.workers() != [worker])
+        assert service.workers() == [worker]
+
+
+@pytest.mark.long
+def test_a_low_limit_of_open_files_is_raised_as_far_as_the_system_allows(tmp_path: Path, migrated_url: str) -> None:
+    limit = 128
+    program = (
+        "import resource, runpy, sys; _, hard = resource.getrlimit(resource.RLIMIT_NOFILE); "
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, hard)); "
+        "sys.argv[0:1] = ['manage.py', 'serve', '--migrate']; runpy.run_path('manage.py', run_name='__main__')"
+    )
+    variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "1"}
+    with running_service(tmp_path, command=("-c", program), **variables) as service, ExitStack() as clients:
+        address = urlsplit(service.url)
+        for _ in range(2 * limit):
+            clients.enter_context(socket.create_connection((address.hostname, address.port)))
+        assert responds(service.url)
