@@ -22,8 +22,8 @@ class IDField(serializers.Field[str, Any, str, Any]):
 
 @extend_schema_field(
     # No NUL, and at least one character that is not white space, in ASCII and in the syntax that the languages of
-    # generated clients share. Their \s lacks some white space of Python's (see NOT_BLANK). U+0085 is not listed, because
-    # no escape of it is valid everywhere: Ruby rejects \x85, and Go and PHP reject \u0085.
+    # generated clients share. Their \s lacks some white space of Python's (see NOT_BLANK). U+0085 is not listed,
+    # because no escape of it is valid everywhere: Ruby rejects \x85, and Go and PHP reject \u0085.
     {
         "type": "string",
         "minLength": 1,
