@@ -24,10 +24,12 @@ _limit = OpenApiParameter(
     {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT, "example": 20},
     description=f"Maximum number of pets to return. Values above {MAX_LIMIT} are treated as {MAX_LIMIT}.",
 )
+# Programs that import the document send its examples. So the example of `after` is before the ID of every pet, and that
+# of the key is a variable which Postman and Bruno replace by a new UUID in each request.
 _after = OpenApiParameter(
     "after",
-    ID_SCHEMA | {"example": REX["id"]},
-    description="Return pets after this ID. Use the URL in the `Link` header instead of building it yourself.",
+    ID_SCHEMA | {"example": "00000000-0000-0000-0000-000000000000"},
+    description="Return pets after this ID: that of the last pet seen. The URL in the `Link` header has it already.",
 )
 _pet_id = OpenApiParameter(
     "petId",
@@ -41,8 +43,8 @@ _idempotency_key = OpenApiParameter(
         "type": "string",
         "minLength": 1,
         "maxLength": 255,
-        "pattern": "^[ -~]+$",
-        "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+        "pattern": "^[ -~]{1,255}$",
+        "example": "{{$guid}}",
     },
     OpenApiParameter.HEADER,
     description="A unique value, for example a UUID. Repeating the request with the same key, name and tag within 24 "

@@ -195,7 +195,6 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ErrorCode": "petservice.api.schema.ERROR_CODES",
         "HealthStatus": ["ok"],
-        "TooManyRequestsCode": ["too_many_requests"],
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would list each value twice
     "POSTPROCESSING_HOOKS": [
@@ -204,8 +203,6 @@ SPECTACULAR_SETTINGS = {
         "petservice.openapi.single_examples",
         "petservice.openapi.describe_components",
     ],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"displayOperationId": True},
 }
 
 LOGGING = logging_settings(LOG_FORMAT)

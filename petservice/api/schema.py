@@ -23,15 +23,13 @@ CAUSES = {
     500: "An unexpected error occurred. A GET is safe to retry; so is a POST with an `Idempotency-Key`.",
     503: "The service is not ready (outside `/v1` only).",
 }
-# All codes except that of 429, which only keys with a rate limit get. That code has its own schema, so that clients
-# generated from an earlier document, which accept only known codes, still work without a limit.
-ERROR_CODES = sorted(code for status, code in CODES.items() if status != 429)
 _MESSAGES = {
     **MESSAGES,
     401: "The X-API-Key header with an API key is required.",
     403: "This is a live key, but this service accepts only test keys.",
     429: "Rate limit of 60 requests per minute exceeded. Retry after the number of seconds in the Retry-After header.",
 }
+ERROR_CODES = sorted(CODES.values())
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
@@ -49,22 +47,12 @@ class ErrorResponseSerializer(serializers.Serializer[Any]):
     error = ErrorDetailSerializer()
 
 
-class TooManyRequestsDetailSerializer(ErrorDetailSerializer):
-    code = serializers.ChoiceField(choices=[CODES[429]], help_text="Machine-readable error code.")
-
-
-class TooManyRequestsResponseSerializer(serializers.Serializer[Any]):
-    """The body of an error response to a request beyond the rate limit of its key."""
-
-    error = TooManyRequestsDetailSerializer()
-
-
 def failures(*statuses: int, messages: Mapping[int, str] | None = None) -> dict[int, OpenApiResponse]:
     """Return the error responses of an operation; `messages` replaces the example messages of some statuses."""
     own = messages or {}
     return {
         status: OpenApiResponse(
-            TooManyRequestsResponseSerializer if status == 429 else ErrorResponseSerializer,
+            ErrorResponseSerializer,
             description=CAUSES[status],
             examples=[
                 example({"error": {"code": CODES[status], "message": own.get(status, _MESSAGES.get(status))}}, status)

@@ -22,13 +22,14 @@ class IDField(serializers.Field[str, Any, str, Any]):
 
 
 @extend_schema_field(
-    # No NUL, and at least one character that is not white space, in the syntax that ECMA 262, Python, Java and RE2
-    # share. ECMA 262's \s lacks some white space of Python's, which is listed explicitly (see NOT_BLANK).
+    # No NUL, and at least one character that is not white space, in ASCII and in the syntax that the languages of
+    # generated clients share. Their \s lacks some white space of Python's (see NOT_BLANK). U+0085 is not listed,
+    # because no escape of it is valid everywhere: Ruby rejects \x85, and Go and PHP reject \u0085.
     {
         "type": "string",
         "minLength": 1,
         "maxLength": MAX_LENGTH,
-        "pattern": r"^[^\x00]*[^\x00\x1c-\x1f\x85\s][^\x00]*$",
+        "pattern": r"^[^\x00]*[^\x00\x1c-\x1f\s][^\x00]*$",
     }
 )
 class TextField(serializers.Field[str, Any, str, Any]):

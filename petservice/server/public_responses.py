@@ -14,7 +14,7 @@ from petservice.paths import ADMIN, DOCUMENT, PAGES, STATIC
 from petservice.server.limits import MAX_PUBLIC_BYTES
 from petservice.server.messages import Headers, Request, Response
 
-# The path or UNKNOWN, the relevant part of the query, the scheme, and the Host header.
+# The path or UNKNOWN, what else the response depends on, the scheme, and the Host header.
 Key = tuple[str, str, str, str]
 
 UNKNOWN = "unknown"
@@ -51,14 +51,12 @@ class PublicResponses:
         """Return the cache key of a request, or None if its response may depend on the client."""
         if not is_plain(request):
             return None
-        path, query = request.path_info, ""
-        if path in PAGES:
-            query = "script" if "script" in request.GET else ""
-        elif path != DOCUMENT and not path.startswith(STATIC):
+        path = request.path_info
+        if path not in (*PAGES, DOCUMENT) and not path.startswith(STATIC):
             if path.startswith(ADMIN) or not self._handler.is_unknown(path):
                 return None
             path = UNKNOWN
-        return path, query, request.scheme or "", request.META.get("HTTP_HOST", "")
+        return path, "", request.scheme or "", request.META.get("HTTP_HOST", "")
 
     def get(self, key: Key, request: Request) -> Response | None:
         """Return the cached response to a request, or None."""

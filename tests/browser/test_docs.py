@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.accessibility import assert_accessible, severe_problems
 from tests.browser.conftest import change_window
@@ -25,6 +25,7 @@ def authorize(page: Page, key: str) -> None:
     page.get_by_role("button", name="Authorize").first.click()
     page.locator(".auth-container input").fill(key)
     page.locator(".auth-container").get_by_role("button", name="Apply credentials").click()
+    expect(page.get_by_role("heading", name="Authorized")).to_be_visible()
     page.locator(".auth-container").get_by_role("button", name="Close").click()
 
 
@@ -49,6 +50,90 @@ def test_the_key_is_entered_on_the_first_screen_in_both_themes(page: Page) -> No
             assert (luminance(page) < 0.2) == (theme == "dark")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert_accessible(page)
+
+
+# Returns the elements that reach beyond the window, with nothing around them that scrolls.
+CUT_OFF = """width => {
+    const scrolls = one => one.id !== "content"
+        && (["auto", "scroll"].includes(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+    return [...document.querySelectorAll("#content *")]
+        .filter(one => one.getBoundingClientRect().right > width + 1 && !scrolls(one.parentElement))
+        .map(one => `${one.tagName} ${one.className} ${one.getBoundingClientRect().right}`);
+}"""
+# Returns the words of codes that are on more than one line, because their column is too narrow.
+BROKEN_WORDS = """() => [...document.querySelectorAll("#swagger-ui .info table code")]
+    .filter(one => one.getClientRects().length > 1).map(one => one.textContent)"""
+
+
+def test_every_state_fits_a_narrow_window(page: Page, site: Service) -> None:
+    change_window(page, 390, 800, "light")
+    page.goto("/docs")
+    expect(page.locator(".opblock")).to_have_count(5)
+
+    def assert_fits() -> None:
+        assert page.evaluate(CUT_OFF, 390) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+    assert_fits()
+    assert page.evaluate(BROKEN_WORDS) == []
+    authorize(page, site.create_key())
+    for name in ("healthCheck", "listPets", "createPet", "getPet", "getInventory"):
+        operation = page.locator(f"[id^=operations-][id$=-{name}]")
+        operation.locator(".opblock-summary-control").click()
+        expect(operation.locator(".responses-wrapper")).to_be_visible()
+        for schema in operation.get_by_role("tab", name="Schema").all():
+            schema.click()
+        assert_fits()
+        operation.get_by_role("button", name="Try it out").click()
+        execute(operation, 201 if name == "createPet" else 200)
+        assert_fits()
+        operation.locator(".opblock-summary-control").click()
+    for model in page.locator(
+        ".model-container button[aria-expanded=false], .model-container .model-box-control"
+    ).all():
+        model.click()
+    assert_fits()
+    page.get_by_role("button", name="Authorize").first.click()
+    assert_fits()
+
+
+def test_link_to_an_operation_opens_it(page: Page) -> None:
+    page.goto("/docs#/Pets/createPet")
+    expect(page.get_by_role("button", name="Try it out")).to_have_count(1)
+    expect(page.locator("#operations-Pets-createPet")).to_be_in_viewport()
+
+    page.locator("#operations-Store-getInventory .opblock-summary-control").click()
+    expect(page).to_have_url(re.compile(r"/docs#/Store/getInventory$"))
+
+
+def test_key_that_the_service_rejects_is_not_authorized(browser: Browser, site: Service) -> None:
+    # Not the fixture `page`, which fails on the 401 in the console of the browser.
+    page = browser.new_page(base_url=site.url)
+    page.goto("/docs")
+    page.get_by_role("button", name="Authorize").first.click()
+    dialog = page.locator(".auth-container")
+    for wrong, message in (("wrong", "API key"), ("ключ", "ISO-8859-1")):
+        dialog.locator("input").fill(wrong)
+        dialog.get_by_role("button", name="Apply credentials").click()
+        expect(dialog.locator(".errors")).to_contain_text(message)
+        expect(page.get_by_role("heading", name="Authorized")).to_have_count(0)
+    dialog.locator("input").fill(site.create_key("--read-only"))
+    dialog.get_by_role("button", name="Apply credentials").click()
+    expect(page.get_by_role("heading", name="Authorized")).to_be_visible()
+    expect(dialog.locator(".errors")).to_have_count(0)
+    page.close()
+
+
+def test_curl_of_a_post_has_only_headers_of_the_api(page: Page, site: Service) -> None:
+    page.goto("/docs")
+    key = site.create_key()
+    authorize(page, key)
+    create = open_operation(page, "createPet")
+    execute(create, 201)
+
+    curl = create.locator(".curl-command").inner_text()
+    assert set(re.findall(r"-H '([^:]+):", curl)) == {"accept", "Content-Type", "X-API-Key"}
+    assert f"'{site.url}/v1/pets'" in curl
 
 
 def luminance(page: Page) -> float:

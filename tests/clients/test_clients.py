@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import openapi_generator_cli
 import pytest
 
 from tests.clients.tools import DOCUMENT, HERE, run
@@ -28,12 +29,12 @@ def check_program(*command: str | Path) -> None:
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
 
 
-def generate(generator: str, folder: Path) -> set[str]:
+def generate(generator: str, folder: Path, *options: str | Path, document: Path = DOCUMENT) -> set[str]:
     """Generate a client with the OpenAPI Generator, and return its warnings and errors.
 
     A slow machine gets some of them twice, because the generator suppresses a repeated line only for a while.
     """
-    result = run("openapi-generator-cli", "generate", "-g", generator, "-i", DOCUMENT, "-o", folder)
+    result = run("openapi-generator-cli", "generate", "-g", generator, "-i", document, "-o", folder, *options)
     check(result)
     return set(re.findall(r"^\[\S+\] (?:WARN|ERROR) .*", result.stdout + result.stderr, re.MULTILINE))
 
@@ -68,6 +69,63 @@ def test_client_of_openapi_typescript_and_openapi_fetch_works(
     check_program("node", tmp_path / "openapi_fetch.js", service.url, service_key)
 
 
-@pytest.mark.parametrize("generator", ["csharp", "go", "java", "kotlin", "typescript-fetch"])
+@pytest.fixture
+def document(service: Service, tmp_path: Path) -> Path:
+    """A file with the document that the service returns, which names the URL of the service."""
+    path = tmp_path / "openapi.json"
+    with service.client() as client:
+        path.write_text(client.get("/openapi.json").text)
+    return path
+
+
+def test_ruby_client_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
+    assert generate("ruby", tmp_path, document=document) == set()
+
+    check_program("ruby", "-I", tmp_path / "lib", SCENARIOS / "ruby.rb", service.url, service_key)
+
+
+def test_php_client_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
+    assert generate("php", tmp_path, document=document) == set()
+
+    scenario = shutil.copy(SCENARIOS / "php.php", tmp_path)
+    check_program("php", "-d", "display_errors=stderr", scenario, service.url, service_key)
+
+
+def test_go_client_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
+    assert generate("go", tmp_path, document=document) == set()
+
+    (tmp_path / "scenario").mkdir()
+    shutil.copy(SCENARIOS / "go.go", tmp_path / "scenario")
+    check(run("go", "build", "-o", tmp_path / "program", "./scenario", folder=tmp_path))
+    check_program(tmp_path / "program", service.url, service_key)
+
+
+def test_java_client_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
+    options = ["--library", "native", "--additional-properties", "openApiNullable=false"]
+    assert generate("java", tmp_path, *options, document=document) == set()
+
+    # The generator itself contains the version of Jackson that its clients need.
+    jackson = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
+    annotations = "/usr/share/java/geronimo-annotation-1.3-spec.jar"
+    classes = tmp_path / "classes"
+    path = f"{jackson}:{annotations}:{classes}"
+    sources = [*(tmp_path / "src" / "main").rglob("*.java"), SCENARIOS / "Scenario.java"]
+    check(run("javac", "-proc:none", "-nowarn", "-d", classes, "-cp", path, *sources))
+    check_program("java", "-cp", path, "Scenario", service.url, service_key)
+
+
+def test_client_of_hey_api_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
+    for part in (SCENARIOS / "hey_api.ts", HERE / "tsconfig.json", HERE / "package.json"):
+        shutil.copy(part, tmp_path)
+    (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
+    options = ["--no-log-file", "--plugins", "@hey-api/client-fetch", "@hey-api/typescript", "@hey-api/sdk"]
+    check(run("openapi-ts", "-i", document, "-o", tmp_path / "client", *options, folder=tmp_path))
+
+    # The generated code does not have these exact types itself.
+    check(run("tsc", "--project", tmp_path, "--exactOptionalPropertyTypes", "false"))
+    check_program("node", tmp_path / "hey_api.js", service.url, service_key)
+
+
+@pytest.mark.parametrize("generator", ["csharp", "kotlin", "typescript-fetch", "rust", "swift6"])
 def test_generator_has_no_warnings(generator: str, tmp_path: Path) -> None:
     assert generate(generator, tmp_path) == set()
