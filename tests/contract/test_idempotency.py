@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
 from pets import services
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
+from tests.concurrent_write import only_on_postgresql, without_waiting
 from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import filled
 from tests.contract.transports import Reply, SocketTransport
@@ -168,6 +169,21 @@ def test_of_two_requests_that_found_the_same_expired_record_one_creates_a_pet(ap
 
     assert IdempotencyRecord.objects.get().pet_id == created.pk
     assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_another_request_is_using_again_is_in_use(api: Client) -> None:
+    now = timezone.now()
+    request: dict[str, Any] = {"api_key_id": APIKey.objects.get().pk, "idempotency_key": "key", **REX}
+    services.create_pet_once(**request, now=now - timedelta(hours=24))
+
+    with transaction.atomic():
+        services.create_pet_once(**request, now=now)
+        with pytest.raises(services.IdempotencyKeyInUseError):
+            without_waiting(lambda: services.create_pet_once(**request, now=now))
+
+    assert (Pet.objects.count(), IdempotencyRecord.objects.count()) == (2, 1)
 
 
 def test_expired_records_are_deleted_as_new_ones_are_created(api: Client) -> None:
