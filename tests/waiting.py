@@ -7,8 +7,11 @@ from collections.abc import Callable
 import pytest
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait until `condition` holds, and fail with its source and last value if it does not within `seconds`."""
+def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until `condition` holds, and fail with its source and last value if it does not within `seconds`.
+
+    The default is long, because on a busy machine a service may start after half a minute.
+    """
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
