@@ -2,13 +2,15 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
+
+from tests.waiting import wait_until
 
 
 def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
@@ -27,30 +29,69 @@ def on_a_connection(work: Callable[[], Any]) -> Any:
 
 @contextmanager
 def write_before(part: str, write: Callable[[], object]) -> Iterator[None]:
-    """Call a function on another connection just before this one runs its first statement that contains `part`."""
-    found: list[str] = []
+    """Call a function on another connection just before this one runs its first statement that contains `part`.
+
+    The statement runs when the function has ended, or when the function waits for a lock of this connection. At the
+    end, an exception of the function is raised.
+    """
+    started: list[Future[Any]] = []
 
     def execute_after_write(execute: Any, sql: str, *arguments: Any) -> Any:
-        if part in sql and not found:
-            found.append(sql)
-            with ThreadPoolExecutor() as pool:
-                pool.submit(on_a_connection, write).result()
+        if part in sql and not started:
+            started.append(pool.submit(on_a_connection, partial(_with_its_session, session, write)))
+            wait_until(lambda: started[0].done() or _waits_for_this_connection(session))
         return execute(sql, *arguments)
 
-    with connection.execute_wrapper(execute_after_write):
+    session: Future[int] = Future()
+    with ThreadPoolExecutor(1) as pool, connection.execute_wrapper(execute_after_write):
         yield
-    assert found, f"No statement contains {part}"
+    assert started, f"No statement contains {part}"
+    started[0].result()
 
 
-def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run functions at the same time, each with its own connection, and return their results or exceptions."""
+def _with_its_session(session: Future[int], write: Callable[[], object]) -> object:
+    """Tell which session of PostgreSQL this thread's connection is, and call a function."""
+    if connection.vendor == "postgresql":
+        connection.ensure_connection()
+        session.set_result(connection.connection.info.backend_pid)
+    return write()
+
+
+def _waits_for_this_connection(session: Future[int]) -> bool:
+    if connection.vendor != "postgresql" or not session.done():
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid() = ANY (pg_blocking_pids(%s))", [session.result()])
+        return bool(cursor.fetchone()[0])
+
+
+def without_waiting(write: Callable[[], Any]) -> Any:
+    """Call a function on another connection, on which a wait for a lock is an error, and return its result."""
+
+    def write_without_waiting() -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 1")  # milliseconds
+        return write()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(on_a_connection, write_without_waiting).result()
+
+
+def together(*works: Callable[[], Any], expected: type[Exception] | tuple[()] = ()) -> list[Any]:
+    """Run functions at the same time, each with its own connection, and return their results.
+
+    An exception of an expected type is a result; any other is raised.
+    """
     start = threading.Barrier(len(works))
 
     def run(work: Callable[[], Any]) -> Any:
         connection.ensure_connection()
         start.wait()
-        return work()
+        try:
+            return work()
+        except expected as error:
+            return error
 
     with ThreadPoolExecutor(len(works)) as pool:
         running = [pool.submit(on_a_connection, partial(run, work)) for work in works]
-    return [one.exception() or one.result() for one in running]
+    return [one.result() for one in running]

@@ -208,7 +208,12 @@ def running_service(
         yield service
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=40)
+        try:
+            process.wait(timeout=40)
+        except subprocess.TimeoutExpired:
+            process.kill()  # its workers end when they notice that it has
+            process.wait()
+            raise
 
 
 def make_certificate(folder: Path, host: str = "DNS:localhost", days: int = 2) -> tuple[Path, Path]:

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.apikeys.models import IDLE_AFTER, APIKey
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.staff import logged_in
@@ -59,6 +60,41 @@ def test_sending_a_form_twice_at_the_same_time_creates_one_key(admin_client: Cli
 
     assert response.status_code == 302
     assert APIKey.objects.count() == 1
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("page", ["add", "rotate"])
+def test_a_key_that_two_people_replace_at_the_same_time_is_replaced_once(
+    admin_client: Client, admin_user: User, page: str
+) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() if page == "add" else None)
+    url, form = (ADD, FORM | {"replaces": old.pk}) if page == "add" else (page_of(old, "rotate"), ROTATE)
+    other = logged_in(admin_user)
+
+    def replace() -> None:
+        response = other.post(url, form | {"form_token": "7f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"})
+        assert "was already replaced by" in response.content.decode()
+
+    with write_before('INSERT INTO "apikeys_apikey"', replace):
+        response = admin_client.post(url, form)
+
+    assert APIKey.objects.get(replaces=old).prefix == shown_key(response)[:PREFIX_LENGTH]
+    assert APIKey.objects.count() == 2
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_revoked_while_it_is_rotated_does_not_work_after_the_rotation(
+    admin_client: Client, admin_user: User
+) -> None:
+    old, plain = APIKey.objects.create_key(name="Acme")
+    other = logged_in(admin_user)
+
+    with write_before('INSERT INTO "apikeys_apikey"', lambda: other.post(page_of(old, "revoke"))):
+        admin_client.post(page_of(old, "rotate"), ROTATE)
+
+    assert status_with(plain) == 401
 
 
 @pytest.mark.parametrize(

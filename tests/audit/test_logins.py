@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -13,6 +13,7 @@ from petservice.audit.logins import record_failure
 from petservice.audit.models import AuditEntry
 from petservice.audit.retention import remove_old_entries
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, fail, log_in
+from tests.concurrent_write import only_on_postgresql, without_waiting, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
@@ -76,6 +77,18 @@ def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monk
     assert (first.at, first.message) == (NOW + timedelta(minutes=7), "The last one was at 10:14:00 UTC.")
 
 
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_two_failures_of_an_account_at_the_same_time_are_counted_in_one_entry() -> None:
+    def failure() -> None:
+        record_failure(RequestFactory().get("/", REMOTE_ADDR=HERE), KIND.LOGIN_FAILED, "ada", now=NOW)
+
+    with write_before('INSERT INTO "audit_auditentry"', failure):
+        failure()
+
+    assert entries() == [("login_failed", "ada", HERE, 2)]
+
+
 def test_staff_can_log_in_and_out_while_the_audit_cannot_be_written(caplog: pytest.LogCaptureFixture, ada: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE audit_auditentry RENAME TO unavailable")
@@ -114,3 +127,15 @@ def test_only_some_old_entries_are_removed_together(monkeypatch: pytest.MonkeyPa
     remove_old_entries(NOW)
 
     assert [entry.count for entry in AuditEntry.objects.all()] == [1]
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_login_does_not_wait_for_another_one_that_removes_old_entries() -> None:
+    AuditEntry.objects.create(kind=KIND.CHANGED, at=NOW - timedelta(days=1000))
+
+    with transaction.atomic():
+        remove_old_entries(NOW)
+        without_waiting(transaction.atomic(lambda: remove_old_entries(NOW)))
+
+    assert not AuditEntry.objects.exists()

@@ -105,8 +105,9 @@ def test_clients_without_an_address_are_counted_together() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_failures_are_all_counted() -> None:
-    together(*[lambda: fail(1)] * LIMIT)
+    responses = together(*[lambda: fail(1)] * LIMIT)
 
+    assert {200, 429} >= {response.status_code for response in responses}
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
     assert log_in().status_code == 429
 

@@ -7,19 +7,21 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
 from pets import services
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
+from tests.concurrent_write import only_on_postgresql, without_waiting
 from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import filled
 from tests.contract.transports import Reply, SocketTransport
 from tests.service import Service
 
 REX = {"name": "Rex", "tag": "dog"}
+PERIOD = timedelta(hours=24)
 
 
 def create(client: Client, body: Any = REX, key: str = "key") -> Any:
@@ -140,7 +142,7 @@ def test_replay_has_the_first_response_after_the_pet_was_renamed_or_deleted(api:
 
 def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
     api_key = APIKey.objects.get()
-    then = timezone.now() - services.IDEMPOTENCY_PERIOD
+    then = timezone.now() - PERIOD
     old, _ = services.create_pet_once(api_key_id=api_key.pk, idempotency_key="key", **REX, now=then)
     record = IdempotencyRecord.objects.filter(key="key")
     record.update(created_at=then + timedelta(minutes=5))
@@ -160,7 +162,7 @@ def test_of_two_requests_that_found_the_same_expired_record_one_creates_a_pet(ap
     now = timezone.now()
     once = services._Once(APIKey.objects.get().pk, "key", texts, None, now)
     services.create_pet_once(api_key_id=once.api_key_id, idempotency_key="key", **REX, now=now)
-    IdempotencyRecord.objects.update(created_at=now - services.IDEMPOTENCY_PERIOD)
+    IdempotencyRecord.objects.update(created_at=now - PERIOD)
 
     created = once.create_again()
     with pytest.raises(services.IdempotencyKeyInUseError):
@@ -170,9 +172,24 @@ def test_of_two_requests_that_found_the_same_expired_record_one_creates_a_pet(ap
     assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
 
 
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_another_request_is_using_again_is_in_use(api: Client) -> None:
+    now = timezone.now()
+    request: dict[str, Any] = {"api_key_id": APIKey.objects.get().pk, "idempotency_key": "key", **REX}
+    services.create_pet_once(**request, now=now - PERIOD)
+
+    with transaction.atomic():
+        services.create_pet_once(**request, now=now)
+        with pytest.raises(services.IdempotencyKeyInUseError):
+            without_waiting(lambda: services.create_pet_once(**request, now=now))
+
+    assert (Pet.objects.count(), IdempotencyRecord.objects.count()) == (2, 1)
+
+
 def test_expired_records_are_deleted_as_new_ones_are_created(api: Client) -> None:
     api_key = APIKey.objects.get()
-    then = timezone.now() - services.IDEMPOTENCY_PERIOD
+    then = timezone.now() - PERIOD
     for number in range(30):
         services.create_pet_once(api_key_id=api_key.pk, idempotency_key=f"old {number}", **REX, now=then)
     assert IdempotencyRecord.objects.count() == 30

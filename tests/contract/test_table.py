@@ -51,7 +51,15 @@ def assert_gets_its_response(transport: Transport, row: Row) -> None:
         row.method, row.target.format(**transport.seed), filled(row.headers, transport.seed), row.body
     )
 
-    assert reply.status == row.status, (transport, reply.body)
+    try:
+        assert_is_response_of(row, reply, transport.seed)
+    except AssertionError as error:
+        error.add_note(f"Row “{row.id}” through {transport} got {reply.status}: {reply.body.decode(errors='replace')}")
+        raise
+
+
+def assert_is_response_of(row: Row, reply: Reply, seed: dict[str, str]) -> None:
+    assert reply.status == row.status
     assert_api_response(reply)
     if row.method == "HEAD":
         assert reply.body == b""
@@ -63,7 +71,7 @@ def assert_gets_its_response(transport: Transport, row: Row) -> None:
         assert reply.json() == {"error": {"code": row.code, "message": reply.error["message"]}}
         assert reply.error["message"]
     if row.check:
-        row.check(reply, transport.seed)
+        row.check(reply, seed)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)

@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
@@ -42,7 +42,7 @@ class Reply:
 class ClientTransport:
     """A transport through Django's test client that normalises nothing in the request."""
 
-    seed: dict[str, str]
+    seed: dict[str, str] = field(repr=False)
 
     def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Reply:
         path, _, query = target.partition("?")
@@ -62,7 +62,7 @@ class ClientTransport:
 class SocketTransport:
     """A transport to a running service, with a new connection for each request."""
 
-    seed: dict[str, str]
+    seed: dict[str, str] = field(repr=False)
     url: str
 
     def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"", *, ends: bool = False) -> Reply:

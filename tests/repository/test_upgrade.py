@@ -1,5 +1,6 @@
 """The database of the last release can be upgraded."""
 
+import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -9,9 +10,20 @@ import psycopg
 import pytest
 
 from tests.databases import fresh_database_url
-from tests.service import log_in, running_service
+from tests.service import log_in, manage, running_service
 
 RELEASED = Path(__file__).parent / "released"
+# All of PostgreSQL's schema, each as its table or kind, its name and its definition.
+SCHEMA = """
+SELECT table_name, column_name,
+    concat_ws(' ', data_type, character_maximum_length, is_nullable, column_default, identity_generation)
+    FROM information_schema.columns WHERE table_schema = 'public'
+UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+UNION ALL SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL SELECT 'function', proname, pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+"""
 
 
 def load_released(url: str) -> str:
@@ -45,3 +57,27 @@ def test_clients_and_staff_find_all_that_the_last_release_had(tmp_path: Path) ->
             history = client.get(f"/admin/pets/pet/{rex}/history/").raise_for_status().text
             assert "Status changed from available to sold." in history
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
+
+
+@pytest.mark.long
+def test_an_upgraded_database_has_the_schema_of_a_new_one(tmp_path: Path, migrated_url: str) -> None:
+    folder = tmp_path / "released"
+    folder.mkdir()
+    with fresh_database_url(folder) as url:
+        load_released(url)
+        manage("migrate", DATABASE_URL=url, PETSERVICE_DATA_DIR=str(folder)).check_returncode()
+
+        assert schema_of(url) == schema_of(migrated_url)
+
+
+def schema_of(url: str) -> list[tuple[str, ...]]:
+    """Return the tables with their columns, constraints, indexes, triggers and functions of a database."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+            rows = database.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+            # A table that a migration has copied can have its columns in another order.
+            return sorted((kind, name, *(sorted(sql.split()) if kind == "table" else [sql])) for kind, name, sql in rows)
+    with psycopg.connect(url) as server:
+        rows = server.execute(SCHEMA).fetchall()
+    # A dump has some type casts and parentheses in other places than the statement of a migration.
+    return sorted((*names, re.sub(r"::(text|character varying)(\[\])?|[()]", "", sql)) for *names, sql in rows)

@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice import health
+from petservice.apikeys import request_counter
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
@@ -31,6 +32,7 @@ balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX
 protocol.REQUEST_TIMEOUT = balancing.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
 )
+request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
 protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
 
 

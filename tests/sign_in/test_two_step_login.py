@@ -1,5 +1,6 @@
 """Logins of accounts with a second factor: the password first, then the code."""
 
+from base64 import b32decode
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from petservice.sign_in import factors, login_view
 from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, PASSWORD, fail, log_in
 from tests.backoffice.pages import fields_of
 from tests.backoffice.staff import logged_in
-from tests.concurrent_write import together
+from tests.concurrent_write import only_on_postgresql, together, write_before
 from tests.sign_in.authenticator import Authenticator, set_up, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -86,6 +87,35 @@ def test_any_other_text_is_a_wrong_code(app: Authenticator, code: str) -> None:
     response = log_in_with(code)
 
     assert (response.status_code, "This code is wrong" in response.content.decode()) == (200, True)
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_code_that_is_sent_again_while_it_is_accepted_works_once(ada: User, rf: RequestFactory) -> None:
+    code = with_factor(ada).code()
+    again: list[Any] = []
+
+    with write_before(
+        'UPDATE "otp_totp_totpdevice"', lambda: again.append(factors.accepting_device(rf.get(LOGIN), ada, code))
+    ):
+        assert factors.accepting_device(rf.get(LOGIN), ada, code)
+
+    assert again == [None]
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_two_factors_of_an_account_cannot_be_set_up_at_the_same_time(ada: User, rf: RequestFactory) -> None:
+    def set_up_a_factor() -> Any:
+        request = rf.get(LOGIN)
+        request.user = User.objects.get(pk=ada.pk)
+        secret = factors.new_secret()
+        return factors.set_up(request, secret, Authenticator(b32decode(secret)).code())
+
+    with write_before('INSERT INTO "otp_totp_totpdevice"', set_up_a_factor):
+        assert set_up_a_factor()
+
+    assert TOTPDevice.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

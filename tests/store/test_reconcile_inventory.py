@@ -8,6 +8,7 @@ from django.core.management import call_command
 from pets.models import Pet
 from store.models import InventoryCounter
 from store.services import inventory_counts, reconcile_inventory
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.store.counts import NONE, assert_exact, full_count
 
 pytestmark = pytest.mark.django_db
@@ -49,3 +50,15 @@ def test_counting_continues_after_a_correction() -> None:
     Pet.objects.filter(name="Rex").delete()
 
     assert inventory_counts() == full_count() == NONE | {"pending": 1}
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_pet_that_is_added_during_a_correction_is_counted() -> None:
+    Pet.objects.create(name="Rex")
+    InventoryCounter.objects.update(count=5)
+
+    with write_before('DELETE FROM "store_inventorycounter"', lambda: Pet.objects.create(name="Tom")):
+        reconcile_inventory()
+
+    assert inventory_counts() == full_count() == NONE | {"available": 2}

@@ -12,6 +12,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from tests.backoffice.pages import fields_of, messages, read, send, submit
 from tests.backoffice.staff import logged_in
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import INVENTORY, histories, page_of
 
 
@@ -114,6 +115,18 @@ def test_a_field_that_only_someone_else_changed_keeps_their_value(
     assert message in messages(response)
     before = {"name": "Rex", "tag": "dog", "status": "available"}
     assert Pet.objects.values("name", "tag", "status").get() == before | theirs | mine
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_status_that_someone_else_sets_while_a_form_is_saved_is_kept(staff: Client) -> None:
+    pet = create_pet(name="Rex", tag="dog")
+    fields = read(staff, page_of(pet), "pet_form")
+
+    with write_before('UPDATE "pets_pet"', lambda: Pet.objects.update(status="sold")):
+        send(staff, page_of(pet), fields | {"tag": "wolf"})
+
+    assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
 
 
 def test_a_field_that_both_set_to_the_same_value_is_no_conflict(staff: Client) -> None:

@@ -1,0 +1,69 @@
+"""Limits and periods have the values that the documents promise.
+
+The tests of what they do may read or replace the constants.
+"""
+
+from datetime import timedelta
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from tests.service import ROOT
+
+pytestmark = pytest.mark.once
+
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+KIB, MIB = 1024, 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("constant", "value", "document", "words"),
+    [
+        ("pets.services:IDEMPOTENCY_PERIOD", 24 * HOUR, "api", "For 24 hours, a request with the same key"),
+        ("petservice.api.serializers:MAX_LENGTH", 255, "api", "strings of 1 to 255 characters"),
+        ("petservice.api.pagination:DEFAULT_LIMIT", 100, "api", "The default is 100."),
+        ("petservice.api.pagination:MAX_LIMIT", 1000, "api", "Values above 1000 are treated as 1000."),
+        ("petservice.server.limits:MAX_REQUEST_LINE", 8190, "api", "request line | 8,190 bytes"),
+        ("petservice.server.limits:MAX_HEADERS", 64, "api", "headers | 64, each at most 8,190 bytes"),
+        ("petservice.api.parsers:MAX_BODY_BYTES", 64 * KIB, "api", "body | 64 KiB"),
+        ("petservice.monitoring.redaction:_ECHO", 100, "api", "at most 100 characters of what you sent"),
+        ("petservice.backoffice.dashboard:DAYS", 30, "admin", "the last 30 days; a new pet"),
+        ("pets.admin.import_export:MAX_ROWS", 10_000, "admin", "what the import page says | 10,000 pets"),
+        ("pets.admin.deletions:MAX_DELETED", 500, "admin", "Delete selected pets | 500 pets"),
+        ("pets.admin.bulk_changes:MAX_UNCONFIRMED", 20, "admin", "more than 20 pets, a page asks"),
+        ("pets.models:TrashedPet.LIFETIME", 30 * DAY, "admin", "*Trash* for 30 days"),
+        ("pets.models:ChangeSet.LIFETIME", HOUR, "admin", "undone once, within an hour"),
+        ("petservice.apikeys.keys:PREFIX_LENGTH", 18, "admin", "only its first 18 characters"),
+        ("petservice.apikeys.models:SOON", 14 * DAY, "admin", "Expire within 14 days"),
+        ("petservice.apikeys.models:NEVER_USED_AFTER", 7 * DAY, "admin", "Never used, created over 7 days ago"),
+        ("petservice.apikeys.models:IDLE_AFTER", 90 * DAY, "admin", "Not used for 90 days"),
+        ("petservice.apikeys.models:USAGE_DAYS", 30, "admin", "its requests of the last 30 days"),
+        ("petservice.audit.admin:MAX_EXPORTED", 100_000, "admin", "downloads up to 100,000 entries"),
+        ("petservice.audit.logins:PERIOD", 15 * MINUTE, "operations", "in a quarter of an hour"),
+        ("petservice.audit.logins:MAX_ENTRIES", 500, "operations", "at most 500 entries"),
+        ("petservice.accounts.models:PasswordLink.LIFETIME", 3 * DAY, "admin", "A link works once, for three days"),
+        ("petservice.sign_in.factors:PAUSE", 15 * MINUTE, "admin", "for 15 minutes, and only recovery codes work"),
+        ("petservice.sign_in.factors:MAX_WRONG_CODES", 100, "admin", "After 100 wrong codes in a row"),
+        ("petservice.sign_in.factors:RECOVERY_CODES", 10, "admin", "Save the ten recovery codes"),
+        ("petservice.sign_in.confirmation:MAX_AGE", 15 * 60, "admin", "entered your code in the last 15 minutes"),
+        ("petservice.sign_in.sessions:LIFETIME", 12 * HOUR, "admin", "A session ends 12 hours after the login"),
+        ("petservice.sign_in.sessions:IDLE_LIFETIME", 30 * MINUTE, "admin", "30 minutes without use"),
+        ("petservice.server.limits:MAX_UPLOAD_BYTES", 128 * MIB, "configuration", "a staff account | 128 MiB"),
+        ("petservice.server.limits:MAX_UPLOADS_OF_ACCOUNT", 2, "configuration", "two at a time per account"),
+        ("petservice.server.limits:MAX_UPLOADS", 8, "configuration", "eight per worker"),
+        ("petservice.server.limits:KEEPALIVE", 15, "deployment", "which waits 15 seconds"),
+        ("petservice.apikeys.request_counter:RESPONSE_TIMEOUT", 0.5, "deployment", "slower than 0.5 seconds"),
+        ("petservice.apikeys.request_counter:LOG_INTERVAL", 10, "deployment", "at most every 10 seconds"),
+        ("petservice.monitoring.line_writer:LIMIT", 4 * MIB, "operations", "buffers 4 MiB"),
+    ],
+)
+def test_a_constant_has_the_documented_value(constant: str, value: Any, document: str, words: str) -> None:
+    assert resolve_name(constant) == value
+    assert words in " ".join((ROOT / f"petservice/docs/{document}.md").read_text().split())
+
+
+def test_settings_have_the_documented_values() -> None:
+    assert settings.AXES_FAILURE_LIMIT == 5
+    assert settings.AXES_COOLOFF_TIME == 15 * MINUTE
