@@ -2,7 +2,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from petservice.exports.csv_files import escape, parts, unescape
@@ -43,11 +43,13 @@ def test_other_text_is_unchanged(text: str) -> None:
     assert escape(text) == unescape(text) == text
 
 
+@settings(deadline=None)
 @given(CELLS)
 def test_unescaping_returns_the_original_text(text: str) -> None:
     assert unescape(escape(text)) == text
 
 
+@settings(deadline=None)
 @given(CELLS, CELLS)
 def test_no_spreadsheet_finds_a_formula_in_an_export(first: str, second: str) -> None:
     content = b"".join(parts(["id", "name", "tag"], [["1", escape(first), escape(second)]])).decode()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pets.models import Pet
@@ -32,6 +32,7 @@ TEXTS = st.text(st.sampled_from(' ",;\n\r\tx'), min_size=1, max_size=7).filter(s
 
 
 @pytest.mark.once
+@settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(",;\t"))
 def test_blanks_quotes_and_separators_in_quotes_are_read_as_they_are(
     pets: list[tuple[str, str]], separator: str
