@@ -13,6 +13,7 @@ _FOLDER = Path(__file__).parent / "docs"
 # The guides that are pages of the service. They link only to their own headings and to other sites.
 API_GUIDE = "api.md"
 ADMIN_GUIDE = "admin.md"
+CHANGELOG = "changelog.md"
 
 # The tokens of the title, with which each guide begins: its opening, its text and its end.
 _TITLE_TOKENS = 3

@@ -12,4 +12,4 @@ PROBES = (HEALTH, READINESS)
 # Pages for people, which may respond in HTML. All other paths respond in JSON.
 SECTIONS = (ADMIN, STATIC)
 # Pages without a form. Methods other than GET and HEAD get a JSON error.
-PAGES = ("/", "/docs", "/docs/api")
+PAGES = ("/", "/docs", "/docs/api", "/docs/changelog")

@@ -7,7 +7,7 @@ import petservice.accounts.urls
 import store.urls
 from petservice.health import HealthViewSet, ready
 from petservice.openapi import docs, document
-from petservice.pages import api_guide, front
+from petservice.pages import api_guide, changelog, front
 
 urlpatterns = [
     # Without include(), which resolves each URL twice.
@@ -19,6 +19,7 @@ urlpatterns = [
     path("openapi.json", document, name="openapi"),
     path("docs", docs, name="docs"),
     path("docs/api", api_guide, name="api-guide"),
+    path("docs/changelog", changelog, name="changelog"),
     # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     *petservice.accounts.urls.urlpatterns,

@@ -78,7 +78,7 @@ def try_main_tasks(printed: str, calls: str) -> None:
 
 
 def results_of(calls: str) -> list[Any]:
-    """Run curl lines, and return the JSON that each prints."""
+    """Run curl lines, each of which must print one line of JSON, and return the JSON."""
     assignment, *lines = calls.splitlines()
     output = [
         subprocess.run(
@@ -86,6 +86,7 @@ def results_of(calls: str) -> list[Any]:
         ).stdout
         for line in lines
     ]
+    assert [printed.count(b"\n") for printed in output] == [1] * len(output), output
     return [json.loads(printed) for printed in output]
 
 

@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 
+from petservice import __version__
 from petservice.guides import ADMIN_GUIDE, API_GUIDE, anchor, guide
 
 GUIDES = [API_GUIDE, ADMIN_GUIDE]
@@ -25,7 +27,8 @@ def test_guide_complies_with_the_policy_of_all_pages(admin_client: Client, addre
     assert response["Content-Type"] == "text/html; charset=utf-8"
     assert response["Content-Security-Policy"]
     assert "style=" not in text
-    assert re.findall("<script.*?>", text) == ['<script src="/static/admin/js/theme.js">']
+    assert re.findall('<script src="(.*?)">', text) == ["/static/admin/js/theme.js", "/static/petservice/copy.js"]
+    assert text.count("<script") == 2
 
 
 @pytest.mark.parametrize(("address", "name"), [*zip(ADDRESSES, GUIDES, strict=True)])
@@ -49,6 +52,25 @@ def test_links_of_a_guide_lead_to_a_heading_or_to_another_page(admin_client: Cli
     assert {target[1:] for target in targets if target.startswith("#")} <= anchors
     for target in targets:
         assert target.startswith(("#", "https://")) or admin_client.get(target).status_code == 200
+
+
+def test_guide_has_the_url_of_the_service_and_links_to_the_pages_that_it_names(
+    client: Client, settings: LazySettings
+) -> None:
+    settings.ALLOWED_HOSTS = ["pets.example.com"]
+
+    text = client.get("/docs/api", headers={"Host": "pets.example.com:8443"}, secure=True).content.decode()
+
+    assert "PETS_URL=https://pets.example.com:8443/v1 " in text
+    assert "127.0.0.1" not in text
+    assert {"/docs", "/openapi.json", "/docs/changelog"} <= set(re.findall('<a href="([^"]+)"><code>', text))
+
+
+def test_changelog_is_a_page(client: Client) -> None:
+    text = client.get("/docs/changelog").content.decode()
+
+    assert "<h1>Changelog</h1>" in text
+    assert f"{__version__} - " in "".join(headings(text).values())
 
 
 def test_guide_shows_no_comments_and_unchanged_code_without_a_login_or_the_database(client: Client) -> None:

@@ -23,7 +23,7 @@ POLICY = {
     "frame-ancestors": "'none'",
     "object-src": "'none'",
 }
-PAGES = ["/", "/docs", "/docs/api", "/admin/login/"]
+PAGES = ["/", "/docs", "/docs/api", "/docs/changelog", "/admin/login/"]
 NO_PAGES = ["/nope", "/docs/", "/docs/x", "/favicon.ico", "/index.html", "/administration"]
 
 
@@ -77,7 +77,7 @@ def test_response_to_a_program_has_no_policy(client: Client, address: str) -> No
 # Unknown pages.
 
 
-@pytest.mark.parametrize("address", ["/", "/docs", "/docs/api"])
+@pytest.mark.parametrize("address", PAGES[:-1])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"])
 def test_wrong_method_is_not_found(method: str, address: str) -> None:
     assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))

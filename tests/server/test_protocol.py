@@ -1,5 +1,6 @@
 """Connections and bodies as HTTP clients send them to a running service."""
 
+import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post
-from tests.service import Service
+from tests.service import ROOT, Service
 
 pytestmark = pytest.mark.once
 
@@ -101,6 +102,15 @@ def test_client_gets_no_100_continue_for_a_body_that_is_not_read(
             assert client.response().status == 100  # the service receives such a small body for any path
             client.send(b"x" * length)
         assert_rejected(client.response(), status)
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 400)])
+def test_header_may_be_as_long_as_the_guide_says(service: Service, more: int, status: int) -> None:
+    (most,) = re.findall(r"headers .* each at most ([\d,]+) bytes", (ROOT / "petservice/docs/api.md").read_text())
+    name = b"X-Long: "
+    with Client(service) as client:
+        client.send(get("/v1/health", name + b"x" * (int(most.replace(",", "")) - len(name) + more)))
+        assert client.response().status == status
 
 
 def test_malformed_chunk_after_the_response_gets_no_second_response(service: Service) -> None:
