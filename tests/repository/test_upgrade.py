@@ -76,7 +76,9 @@ def schema_of(url: str) -> list[tuple[str, ...]]:
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
             rows = database.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
             # A table that a migration has copied can have its columns in another order.
-            return sorted((kind, name, *(sorted(sql.split()) if kind == "table" else [sql])) for kind, name, sql in rows)
+            return sorted(
+                (kind, name, *(sorted(sql.split()) if kind == "table" else [sql])) for kind, name, sql in rows
+            )
     with psycopg.connect(url) as server:
         rows = server.execute(SCHEMA).fetchall()
     # A dump has some type casts and parentheses in other places than the statement of a migration.
