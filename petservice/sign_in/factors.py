@@ -124,7 +124,7 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
     is_recovery_code = len(code) != _CODE_LENGTH
     model = StaticDevice if is_recovery_code else TOTPDevice
     with transaction.atomic():
-        device = model.objects.devices_for_user(user, confirmed=True).select_for_update().first()
+        device = model.objects.devices_for_user(user, confirmed=True).first()
         if device is None or (not is_recovery_code and _is_paused(device)):
             return None
         accepted = verify_token(user, device.persistent_id, _digest(code) if is_recovery_code else code)

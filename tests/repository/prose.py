@@ -1,141 +1,60 @@
-"""The sentences and names of the repository: documents, docstrings, comments, messages and pages."""
+"""Print texts that tests/README.md advises against: `python -m tests.repository.prose`. No test refuses them."""
 
-import ast
 import io
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.documents import ROOT
 from tests.running.checkout import tracked
 
-# Files that this project does not write by hand, or that must keep their words for good.
-GENERATED = re.compile(r"/migrations/|package-lock\.json|openapi\.json|published\.json|/deploy/requirements")
-_END_OF_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[\"'`(A-Z])")
-_MARKUP = re.compile(r"{%.*?%}|{{.*?}}|{#.*?#}|<script.*?</script>|<style.*?</style>|<[^>]*>", re.DOTALL)
+MAX_WORDS = 30
+UNWANTED = re.compile(
+    r"\b(mend(s|ed|ing)?|tells|told|anew|beside|save for|as ever|likewise|whoever|whatever|nobody|somebody|meanwhile"
+    r"|stands? still|standing still|(is|are|was|were) away|it is well|by chance|at once|utils|helpers)\b",
+    re.IGNORECASE,
+)
+FRAGMENT = re.compile(r"(Of|What|Whoever|That of|The same)\b.*[^?]$")
+# Files that this project does not write by hand, or that must keep their words for good, and this one.
+LEFT_OUT = re.compile(r"/migrations/|package-lock\.json|/deploy/requirements|changelog\.md|repository/prose\.py")
+_MARKUP = re.compile(r"^```.*?^```$|<!--.*?-->|{%.*?%}|{{.*?}}|{#.*?#}|<script.*?</script>|</?[a-z][^>]*>", re.M | re.S)
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[\"'`(A-Z])|\n\s*\n|\n\s*(?=(?:[-*#]|\d+\.) )|\|")
 
 
-class Text(NamedTuple):
-    """A piece of prose: a paragraph, a docstring, a comment, a message, or the text of a page."""
-
-    kind: str
-    path: str
-    line: int
-    text: str
-
-    @property
-    def place(self) -> str:
-        return f"{self.path}:{self.line}"
-
-    @property
-    def sentences(self) -> list[str]:
-        """The sentences of the text, each on one line."""
-        paragraphs = re.split(r"\n\s*\n|\n\s*(?=[-*] )", self.text)
-        plain = (" ".join(paragraph.split()) for paragraph in paragraphs)
-        return [sentence for paragraph in plain for sentence in _END_OF_SENTENCE.split(paragraph) if sentence]
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines and sentences of a document or page, or of the comments and strings of a module."""
+    source = path.read_text()
+    parts = [(1, source)]
+    if path.suffix == ".py":
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        parts = [(one.start[0], one.string) for one in tokens if one.type in (tokenize.COMMENT, tokenize.STRING)]
+    for line, text in parts:
+        text = re.sub(
+            r"`[^`\n]*`", "code", _MARKUP.sub(lambda match: "|" + "\n" * match[0].count("\n"), text.replace("**", ""))
+        )
+        for sentence in filter(None, _END_OF_SENTENCE.split(text)):
+            yield line + text[: text.index(sentence)].count("\n"), " ".join(sentence.split()).strip("#\"' ")
 
 
-def files(*endings: str) -> list[Path]:
-    """Return the files of the repository with these endings, those that git does not ignore."""
-    paths = (ROOT / name for name in tracked())
-    return [path for path in paths if path.name.endswith(endings) and not GENERATED.search(str(path))]
+def advice(sentence: str) -> str | None:
+    """Return what is unusual in a sentence, or None."""
+    if found := UNWANTED.search(sentence):
+        return f"“{found[0]}”"
+    if FRAGMENT.match(sentence):
+        return "begins without its subject"
+    return f"more than {MAX_WORDS} words" if len(sentence.split()) > MAX_WORDS else None
 
 
-def texts() -> list[Text]:
-    """Return all prose of the repository."""
-    found: list[Text] = []
-    for path in files(".py"):
-        found += _of_python(path)
-    for path in files(".md"):
-        found += markdown(path)
-    for path in files(".html"):
-        page = _MARKUP.sub(lambda match: "\n" * match[0].count("\n") or " ", path.read_text())
-        found += [
-            Text("page", _name(path), number, line) for number, line in enumerate(page.splitlines(), 1) if line.strip()
-        ]
-    return found
+def main() -> int:
+    names = [name for name in tracked() if name.endswith((".py", ".md", ".html")) and not LEFT_OUT.search(name)]
+    for name in names:
+        for line, sentence in texts(ROOT / name):
+            if found := advice(sentence):
+                print(f"{name}:{line}: {found}: {sentence}")
+    return 0
 
 
-def names() -> Iterator[tuple[str, str]]:
-    """Yield each name that the code defines, and its place: files, classes, functions, parameters and variables."""
-    for path in files(".py"):
-        name = _name(path)
-        yield path.stem, name
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield node.name, f"{name}:{node.lineno}"
-            elif isinstance(node, ast.arg):
-                yield node.arg, f"{name}:{node.lineno}"
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id, f"{name}:{node.lineno}"
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield node.attr, f"{name}:{node.lineno}"
-
-
-def markdown(path: Path) -> list[Text]:
-    """Return the paragraphs, list items and table cells of a Markdown file, without code and headings."""
-    found, paragraph, start = [], [], 1
-    for number, line in enumerate([*without_code(path).splitlines(), ""], 1):
-        if line.startswith("|"):
-            found += [Text("document", _name(path), number, _plain(cell)) for cell in line.split("|")]
-        is_prose = bool(line.strip()) and not line.lstrip().startswith(("|", "#"))
-        begins = re.match(r"\s*([-*]|\d+\.) ", line) is not None
-        if paragraph and (begins or not is_prose):
-            found.append(Text("document", _name(path), start, _plain(" ".join(paragraph))))
-            paragraph = []
-        if is_prose:
-            start = start if paragraph else number
-            paragraph.append(re.sub(r"^\s*([-*]|\d+\.) ", "", line).strip())
-    return found
-
-
-def without_code(path: Path) -> str:
-    """Return a Markdown file without its code blocks and comments, but with all ends of lines."""
-    blocks = re.compile(r"^```.*?^```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
-    return blocks.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
-
-
-def _plain(text: str) -> str:
-    text = re.sub(r"`[^`]*`", "`code`", text)
-    return re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text).replace("**", "")
-
-
-def _of_python(path: Path) -> Iterator[Text]:
-    source, name = path.read_text(), _name(path)
-    docstrings = set()
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            documented = ast.get_docstring(node)
-            if documented:
-                docstrings.add(node.body[0].lineno)
-                yield Text("docstring", name, node.body[0].lineno, documented)
-    for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
-        if is_text and node.lineno not in docstrings:
-            yield Text("message", name, node.lineno, node.value)
-    yield from _comments(source, name)
-
-
-def _comments(source: str, name: str) -> Iterator[Text]:
-    lines: list[str] = []
-    first = last = 0
-    is_trailing = False
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type != tokenize.COMMENT or token.string.startswith(("# noqa", "# type:", "# isort", "#!")):
-            continue
-        if lines and (token.start[0] != last + 1 or token.line.strip() != token.string or is_trailing):
-            yield Text("comment", name, first, "\n".join(lines))
-            lines = []
-        is_trailing = token.line.strip() != token.string
-        first = first if lines else token.start[0]
-        last = token.start[0]
-        lines.append(token.string.removeprefix("#").removeprefix(" "))
-    if lines:
-        yield Text("comment", name, first, "\n".join(lines))
-
-
-def _name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,12 +6,19 @@ from pathlib import Path
 import pytest
 
 from petservice.guides import anchor
-from tests.repository.prose import ROOT, files, without_code
+from tests.documents import ROOT
+from tests.running.checkout import tracked
+
+DOCUMENTS = [ROOT / name for name in tracked() if name.endswith(".md")]
 
 pytestmark = [
     pytest.mark.once,
-    pytest.mark.parametrize("document", files(".md"), ids=lambda path: str(path.relative_to(ROOT))),
+    pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))),
 ]
+
+
+def without_code(document: Path) -> str:
+    return re.sub(r"^```.*?^```$|<!--.*?-->", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors_of(document: Path) -> list[str]:
