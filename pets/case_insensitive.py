@@ -6,17 +6,24 @@ Django's own conditions scan all pets at each search, and on SQLite ignore the c
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
+from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
-from django.db.models.lookups import Exact, GreaterThanOrEqual, IsNull, LessThan
+from django.db.models.lookups import GreaterThanOrEqual, In, IsNull, LessThan
 
 from petservice.db.backend import backend
 
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
-_LAST = chr(0x10FFFF)
+LAST = chr(0x10FFFF)
 # Maximum number of non-ASCII letters that are looked up in both cases. Each letter doubles the number of ranges.
 _MAX_LETTERS = 3
+_SQL = {
+    "sqlite": "{} COLLATE NOCASE",
+    # With the collation "C", a range of code points is a range of the index in a database of any language.
+    "postgresql": 'UPPER({}) COLLATE "C"',
+}
 _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 
@@ -30,6 +37,11 @@ def full_width(text: str) -> str:
     return text.translate(_FULL_WIDTH)
 
 
+def case_insensitive_sql(expression: str) -> str:
+    """Return the SQL of CaseInsensitive for the SQL of a text."""
+    return _SQL[connection.vendor].format(expression)
+
+
 class CaseInsensitive(Func):
     """A text in a form in which "Rex" equals "rEX" and texts with a common prefix are neighbours in the index.
 
@@ -40,26 +52,26 @@ class CaseInsensitive(Func):
     output_field = CharField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="%(expressions)s COLLATE NOCASE", **context)
+        return self.as_sql(compiler, connection, template=_SQL["sqlite"].format("%(expressions)s"), **context)
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        # With the collation "C", a range of code points is a range of the index in a database of any language.
-        return self.as_sql(compiler, connection, template='UPPER(%(expressions)s) COLLATE "C"', **context)
+        return self.as_sql(compiler, connection, template=_SQL["postgresql"].format("%(expressions)s"), **context)
 
 
-def starts_with(field: str, text: str) -> Q:
-    """Return the condition that `field` begins with `text`, which must not be empty."""
-    found = Q()
-    for first, end in ranges(text):
-        found |= Q(GreaterThanOrEqual(CaseInsensitive(F(field)), first)) & Q(LessThan(CaseInsensitive(F(field)), end))
+def starts_with(field_name: str, text: str) -> Q:
+    """Return the condition that a field begins with `text`, which must not be empty."""
+    field, found = CaseInsensitive(F(field_name)), Q()
+    for spelling in beginnings(text):
+        first, end = CaseInsensitive(Value(spelling)), CaseInsensitive(Value(spelling + LAST))
+        found |= Q(GreaterThanOrEqual(field, first)) & Q(LessThan(field, end))
     if _indexed(text) < len(text):
-        found &= Q(**{f"{field}__iregex": f"^{re.escape(text)}"})
+        found &= Q(**{f"{field_name}__iregex": f"^{re.escape(text)}"})
     return found
 
 
-def equals(field: str, text: str) -> Q:
-    """Return the condition that `field` equals `text`; on SQLite, with this spelling of letters outside ASCII."""
-    return Q(Exact(CaseInsensitive(F(field)), CaseInsensitive(Value(text))))
+def equals_any(field: str, texts: Iterable[str]) -> Q:
+    """Return the condition that `field` equals one of several texts; on SQLite, with their letters outside ASCII."""
+    return Q(In(CaseInsensitive(F(field)), [CaseInsensitive(Value(text)) for text in texts]))
 
 
 def has_one_spelling(text: str) -> bool:
@@ -72,15 +84,12 @@ def is_absent(field: str) -> Q:
     return Q(IsNull(CaseInsensitive(F(field)), True))
 
 
-def ranges(text: str) -> list[tuple[CaseInsensitive, CaseInsensitive]]:
-    """Return ranges, each as (first value, end), that contain all texts with the prefix `text`.
+def beginnings(text: str) -> list[str]:
+    """Return beginnings, in all their spellings, that include all texts that begin with `text`.
 
-    On SQLite, the ranges of a prefix with many non-ASCII letters contain other texts as well.
+    On SQLite, those of a text with many non-ASCII letters include other texts as well.
     """
-    return [
-        (CaseInsensitive(Value(spelling)), CaseInsensitive(Value(spelling + _LAST)))
-        for spelling in map("".join, itertools.product(*map(_cases, text[: _indexed(text)])))
-    ]
+    return list(map("".join, itertools.product(*map(_cases, text[: _indexed(text)]))))
 
 
 def _cases(character: str) -> list[str]:

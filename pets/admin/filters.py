@@ -1,8 +1,7 @@
 """The filters of the lists of pets, in the page and in words."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -10,7 +9,7 @@ from django.db.models import Q
 
 from pets import creator
 from pets.admin.tag_suggestions import spellings_in_use
-from pets.case_insensitive import equals, has_one_spelling, is_absent
+from pets.case_insensitive import equals_any, is_absent
 from pets.models import Pet
 from petservice.admin_pages.day_field import DayField
 from petservice.time_zone import in_days
@@ -64,11 +63,10 @@ def _has_status(status: str) -> Q:
 
 
 def has_tag(tag: str, no_tag: bool = False) -> Q:
-    """Return the condition that a pet has this tag, in any case, or that it has no tag."""
+    """Return the condition that a pet has this tag, in any case and form of its letters, or that it has no tag."""
     if no_tag:
         return is_absent("tag")
-    spellings = [tag] if has_one_spelling(tag) else spellings_in_use(tag)
-    return reduce(or_, (equals("tag", spelling) for spelling in spellings), Q(pk__in=[]))
+    return equals_any("tag", spellings_in_use(tag))
 
 
 # The functions that return the condition of a filter, by the names of its fields.

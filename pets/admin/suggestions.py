@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from pets.admin.search import search
 from pets.admin.tag_suggestions import tags_starting_with
+from pets.case_insensitive import fold
 from pets.models import Pet
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
 
 def _tags(query: str) -> list[Suggestion]:
     words = query.split()[:_MAX_WORDS]
-    tags = {tag: None for word in words for tag in tags_starting_with(word) if tag.casefold() == word.casefold()}
+    tags = {tag: None for word in words for tag in tags_starting_with(word) if fold(tag) == fold(word)}
     return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
 
 

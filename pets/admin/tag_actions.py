@@ -15,6 +15,7 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
+from pets.case_insensitive import fold
 from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
@@ -68,7 +69,7 @@ class TagActions(BulkChanges):
         if (selection := self.selected(request, queryset)) is None:
             return None
         tags = [*filter(None, set(_tags(selection).values()))]
-        initial = {"old_tag": tags[0]} if len({tag.casefold() for tag in tags}) == 1 else {}
+        initial = {"old_tag": tags[0]} if len({fold(tag) for tag in tags}) == 1 else {}
         form = RenameTagForm(request.POST if "post" in request.POST else None, initial=initial)
         if not form.is_valid():
             return self._ask_to_rename(request, selection, form)
@@ -87,7 +88,7 @@ class TagActions(BulkChanges):
                 page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
                 return self._ask(request, all_pets, "rename_tag", "Rename tag", **page)
             chosen = all_pets
-        having = {pk: tag for pk, tag in _tags(chosen).items() if tag and tag.casefold() == old.casefold()}
+        having = {pk: tag for pk, tag in _tags(chosen).items() if tag and fold(tag) == fold(old)}
         if not having:
             form.add_error("old_tag", "None of these pets has this tag.")
             return self._ask_to_rename(request, selection, form)

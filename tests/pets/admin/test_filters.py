@@ -134,3 +134,37 @@ def test_an_invalid_filter_finds_nothing(staff: Client, query: dict[str, str]) -
 @pytest.mark.parametrize("query", ["name__regex=(a%2B)%2B$", "name__contains=e", "created_at__year=2026", "id=1"])
 def test_conditions_that_no_filter_offers_are_rejected(staff: Client, query: str) -> None:
     assert staff.get(f"{LIST}?{query}").status_code == 400
+
+
+@pytest.mark.parametrize("other", ["СОБАКА", "Ёж"])
+def test_a_tag_is_found_among_many_with_the_same_beginning(staff: Client, other: str) -> None:
+    tags = [f"{other[:2].lower()}{number:04}" for number in range(150)]
+    Pet.objects.bulk_create(Pet(name=tag, tag=tag) for tag in [*tags, *(f"абвг{tag}" for tag in tags), "абвгд", other])
+
+    assert names(staff, tag=other.lower()) == [other]
+    assert names(staff, tag="абвгд".upper()) == ["абвгд"]
+    answer = staff.get(f"{LIST}tags/", {"q": "абвгд"}).json()
+    assert answer["suggestions"] == ["абвгд"]
+
+
+def test_a_tag_is_found_in_other_forms_of_its_letters(staff: Client) -> None:
+    for tag in ("Straße", "STRASSE", "Strasbourg", "ｄｏｇ", "Dog", " dog", "ＤＯＧ", "ＺŻ", "zż"):
+        Pet.objects.create(name=tag, tag=tag)
+
+    for text, tags in (
+        ("strasse", ["STRASSE", "Straße"]),
+        ("Straße", ["STRASSE", "Straße"]),
+        ("DOG", ["Dog", "ＤＯＧ", "ｄｏｇ"]),
+        ("Ｄog", ["Dog", "ＤＯＧ", "ｄｏｇ"]),
+        (" dog", [" dog"]),
+        ("zŻ", ["zż", "ＺŻ"]),
+    ):
+        assert sorted(names(staff, tag=text)) == tags, text
+    assert staff.get(f"{LIST}tags/", {"q": "strass"}).json()["suggestions"] == ["STRASSE"]
+
+
+@pytest.mark.parametrize("query", [{"q": "rex"}, {"o": "1"}, {"status__exact": "available"}])
+def test_the_last_day_of_the_calendar_excludes_nothing(staff: Client, query: dict[str, str]) -> None:
+    create_pet(name="Rex")
+
+    assert names(staff, created_from="0001-01-01", created_to="9999-12-31", **query) == ["Rex"]

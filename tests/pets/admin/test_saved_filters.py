@@ -147,3 +147,12 @@ def test_saving_needs_permission_a_form_and_a_token(staff: Client, db: None) -> 
     assert checked.post(SAVE, {"name": "x", "query": QUERY}).status_code == 403
     Client().post(SAVE, {"name": "x", "query": QUERY})
     assert not SavedFilter.objects.exists()
+
+
+def test_a_saved_filter_keeps_the_blanks_of_a_tag(staff: Client) -> None:
+    create_pet(name="Rex", tag=" dog ")
+    create_pet(name="Tom", tag="dog")
+
+    save(staff, "Blanks", "tag=+dog+")
+
+    assert names(staff, f"{LIST}?{SavedFilter.objects.get().query}") == ["Rex"]
