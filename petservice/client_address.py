@@ -1,8 +1,10 @@
 """Network addresses: the IP address and the scheme of a client behind proxies, and addresses to listen on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
 from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
@@ -78,14 +80,15 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
     return address
 
 
-def forwarded_scheme(peer: str | None, forwarded_proto: str, proxies: Proxies) -> str | None:
-    """Return the scheme in the X-Forwarded-Proto header of a trusted proxy, or None for any other peer.
+def forwarded_scheme(meta: Mapping[str, Any], proxies: Proxies) -> str | None:
+    """Return the scheme in the X-Forwarded-Proto header of a trusted proxy, or None if no such proxy has sent one.
 
     Each proxy may append its own value. A request is one over HTTPS only if it was so on the whole way.
     """
-    if not proxies.trusts(peer):
+    values = meta.get("HTTP_X_FORWARDED_PROTO")
+    if values is None or not proxies.trusts(meta.get("REMOTE_ADDR")):
         return None
-    return "https" if all(value.strip().lower() == "https" for value in forwarded_proto.split(",")) else "http"
+    return "https" if all(value.strip().lower() == "https" for value in values.split(",")) else "http"
 
 
 def network_of(address: Address) -> Address:

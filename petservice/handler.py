@@ -35,15 +35,7 @@ _MAX_COOKIES = 32 * 1024
 
 
 class ClientRequest(HttpRequest):
-    """A mixin of both kinds of requests, for what a client or its proxy says about the request."""
-
-    def _get_scheme(self) -> str | None:
-        forwarded = self.META.get("HTTP_X_FORWARDED_PROTO")
-        if forwarded is not None:
-            scheme = forwarded_scheme(self.META.get("REMOTE_ADDR"), forwarded, settings.TRUSTED_PROXIES)
-            if scheme is not None:
-                return scheme
-        return super()._get_scheme()  # type: ignore[misc,no-any-return]  # left out by the type stubs
+    """A mixin of both kinds of requests, for what a client says about the request."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         # Unlike in Django's method, the charset decodes nothing: all that clients send is UTF-8.
@@ -131,6 +123,8 @@ class Handler(APIHandlerMixin, WSGIHandler):
         connection = environ.get("gunicorn.socket")
         if connection is not None and connection.family == socket.AF_UNIX and not parse_address(environ["REMOTE_ADDR"]):
             del environ["REMOTE_ADDR"]  # as under `serve`: a unix socket is trusted, but no unknown address
+        scheme = forwarded_scheme(environ, settings.TRUSTED_PROXIES)
+        environ["wsgi.url_scheme"] = scheme or environ["wsgi.url_scheme"]
         if (
             "HTTP_TRANSFER_ENCODING" in environ
             and environ.get("wsgi.input_terminated")

@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.encoding import repercent_broken_unicode
 
+from petservice.client_address import forwarded_scheme
 from petservice.handler import ClientRequest
 from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.monitoring.access_log import AccessRecord
@@ -53,6 +54,8 @@ class Request(ClientRequest, ASGIRequest):
         # Django closes this file with the request.
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
         super().__init__({**scope, **readable}, self._received)
+        if "HTTP_X_FORWARDED_PROTO" in self.META:
+            self.scope["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope["scheme"]  # type: ignore[index]
         if "," in self.META.get("HTTP_IDEMPOTENCY_KEY", ""):
             # Django joins repeated headers by a comma, which a key may contain. By a line feed, they are no valid key.
             keys = [value for name, value in scope["headers"] if name == b"idempotency-key"]

@@ -20,6 +20,11 @@ def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
     return str(client_address(peer, forwarded_for, Proxies.parse(allowed)))
 
 
+def scheme(peer: str | None, allowed: str) -> str | None:
+    of_peer = {} if peer is None else {"REMOTE_ADDR": peer}
+    return forwarded_scheme({"HTTP_X_FORWARDED_PROTO": "https", **of_peer}, Proxies.parse(allowed))
+
+
 @pytest.mark.parametrize(
     ("text", "address"),
     [
@@ -99,7 +104,7 @@ def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
 @pytest.mark.parametrize("peer", ["", "unknown", "_hidden", "/run/client"])
 def test_unknown_peer_is_not_trusted(peer: str) -> None:
     assert found(peer, CLIENT) == "None"
-    assert forwarded_scheme(peer, "https", Proxies.parse(ALLOWED)) is None
+    assert scheme(peer, ALLOWED) is None
 
 
 @pytest.mark.parametrize(
@@ -118,13 +123,13 @@ def test_unknown_peer_is_not_trusted(peer: str) -> None:
 )
 def test_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str) -> None:
     assert found(peer, CLIENT, allowed) == CLIENT
-    assert forwarded_scheme(peer, "https", Proxies.parse(allowed)) == "https"
+    assert scheme(peer, allowed) == "https"
 
 
 @pytest.mark.parametrize(("peer", "allowed"), [("::ffff:10.0.0.1", "::/64"), ("2001:db8::1", "0.0.0.0/0"), (PROXY, "")])
 def test_peer_outside_of_the_networks_is_not_trusted(peer: str, allowed: str) -> None:
     assert found(peer, CLIENT, allowed) == str(parse_address(peer))
-    assert forwarded_scheme(peer, "https", Proxies.parse(allowed)) is None
+    assert scheme(peer, allowed) is None
 
 
 def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:

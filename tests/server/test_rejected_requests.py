@@ -119,6 +119,14 @@ def test_target_with_an_invalid_host_is_rejected(service: Service, target: str, 
     assert response.headers["x-request-id"] == "mine-4"
 
 
+@pytest.mark.usefixtures("no_traceback")
+def test_list_with_too_many_parameters_is_rejected_without_a_traceback(service: Service, service_key: str) -> None:
+    response = response_to(service, get(f"/v1/pets?{'&' * 1001}", f"X-API-Key: {service_key}".encode()))
+
+    assert_rejected(response)
+    assert b"too many parameters" in response.body
+
+
 @pytest.mark.parametrize("path", ["/admin/login/", "/docs"])
 def test_page_with_too_many_parameters_is_rejected(service: Service, path: str) -> None:
     assert response_to(service, get(f"{path}?{'&' * 1001}")).status == 400
