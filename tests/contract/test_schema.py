@@ -3,12 +3,14 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from pets.models import Pet
 from petservice import openapi
 from tests.contract.transports import SocketTransport
 
@@ -75,6 +77,31 @@ def test_operations_and_fields_without_examples_are_described() -> None:
 
     assert field["example"] == "Rex"
     assert "example" not in described["components"]["schemas"]["New"]["properties"]["new"]
+
+
+def test_all_errors_have_one_schema() -> None:
+    operations = [it for methods in json.loads(SNAPSHOT.read_text())["paths"].values() for it in methods.values()]
+    responses = [one for it in operations for status, one in it["responses"].items() if status >= "400"]
+
+    schemas = {one["content"]["application/json"]["schema"]["$ref"] for one in responses}
+
+    assert schemas == {"#/components/schemas/ErrorResponse"}
+
+
+@pytest.mark.django_db
+def test_a_program_without_headers_reads_all_pages_as_the_parameter_says(client: Client, create_key: Any) -> None:
+    """Tools that are made from the document show a model the parameters and the bodies, and no headers."""
+    _, after = json.loads(SNAPSHOT.read_text())["paths"]["/pets"]["get"]["parameters"]
+    assert "that of the last pet seen" in after["description"]
+    Pet.objects.bulk_create(Pet(name=f"Rex {number}") for number in range(5))
+    headers = {"X-API-Key": create_key()}
+
+    names, last = [], after["example"]
+    while page := client.get("/v1/pets", {"limit": 2, "after": last}, headers=headers).json():
+        names += [pet["name"] for pet in page]
+        last = page[-1]["id"]
+
+    assert names == [f"Rex {number}" for number in range(5)]
 
 
 def test_the_documentation_page_loads_nothing_from_another_host() -> None:

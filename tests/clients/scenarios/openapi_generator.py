@@ -20,6 +20,7 @@ from openapi_client import (
 )
 from openapi_client.exceptions import (
     ApiException,
+    BadRequestException,
     NotFoundException,
     UnauthorizedException,
     UnprocessableEntityException,
@@ -87,4 +88,6 @@ assert refusal(lambda: pets.get_pet("none"), NotFoundException) is ErrorCode.NOT
 stranger = PetsApi(client_with(apiKey="wrong"))
 assert refusal(stranger.list_pets, UnauthorizedException) is ErrorCode.UNAUTHORIZED
 other = CreatePetRequest(name="Rex")
+blank = CreatePetRequest.model_construct(name=" ")  # not checked by the client
+assert refusal(lambda: pets.create_pet(blank), BadRequestException) is ErrorCode.BAD_REQUEST
 assert refusal(lambda: pets.create_pet(other, once), UnprocessableEntityException) is ErrorCode.UNPROCESSABLE_CONTENT
