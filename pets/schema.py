@@ -45,7 +45,7 @@ _idempotency_key = OpenApiParameter(
         "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
     },
     OpenApiParameter.HEADER,
-    description="A unique value, for example a UUID. Repeating the request with the same key, name and tag within 24 "
+    description="A unique value, for example a UUID. Repeating the request with the same key and pet within 24 "
     "hours returns the original response and creates nothing. Use another value for each pet.",
 )
 

@@ -21,6 +21,7 @@ from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
 from pets.case_insensitive import CaseInsensitive, starts_with
+from pets.fields import OPTIONAL_TEXTS, SHOWN
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.read_only import ReadOnlyPages
@@ -37,8 +38,8 @@ _MAX_ENTRIES = 100
 class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
-    list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
-    fields: ClassVar[Any] = ("id", "name", "tag", status_badge, created, created_by_api, "deleted", "deleted_by")
+    list_display: Any = ("name", *OPTIONAL_TEXTS, status_badge, "deleted", "deleted_by")
+    fields: ClassVar[Any] = (*SHOWN, status_badge, created, created_by_api, "deleted", "deleted_by")
     readonly_fields = fields
     search_fields = ("name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
