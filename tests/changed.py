@@ -15,7 +15,7 @@ def changed_files() -> list[Path]:
     return [Path(name) for name in names]
 
 
-def tests_of(files: list[Path]) -> list[str]:
+def paths_of_tests(files: list[Path]) -> list[str]:
     """Return the paths of the tests of these files: the folder of the same name, and all tests that import the file."""
     found = {path for file in files for path in [*_mirrored(file), *_importing(file)]}
     return sorted(path for path in found if not any(str(parent) in found for parent in Path(path).parents))

@@ -21,6 +21,7 @@ from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
 from pets.case_insensitive import CaseInsensitive, fold
+from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.read_only import ReadOnlyPages
@@ -38,11 +39,11 @@ _MAX_ENTRIES = 100
 class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
-    list_display: Any = ("name", "tag", status_badge, "deleted", "deleted_by")
+    list_display: Any = ("name", *OPTIONAL_TEXTS, status_badge, "deleted", "deleted_by")
     fields: ClassVar[Any] = (
         "original_id",
         "name",
-        "tag",
+        *OPTIONAL_TEXTS,
         status_badge,
         created,
         created_by_api,

@@ -17,7 +17,7 @@ CAUSES = {
     404: "No resource has this ID, the path is unknown, or the path does not support the method.",
     409: "An earlier request with the same `Idempotency-Key` is still running. Retry after the number of seconds in "
     "the `Retry-After` header.",
-    422: "The `Idempotency-Key` was used with another name or tag within the last 24 hours.",
+    422: "The `Idempotency-Key` was used with another pet within the last 24 hours.",
     429: "Rate limit exceeded. Rejected requests do not count. Retry after the number of seconds in the `Retry-After` "
     "header.",
     500: "An unexpected error occurred. A GET is safe to retry; so is a POST with an `Idempotency-Key`.",

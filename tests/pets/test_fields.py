@@ -1,12 +1,15 @@
 """Each optional text of a pet (pets.fields) is present in all models, serializers, files and pages."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from pets import trash
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
 from pets.files.rows import COLUMNS
 from pets.models import IdempotencyRecord, Pet, TrashedPet
@@ -14,6 +17,7 @@ from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
 from tests.pets.admin.import_export.import_pages import JSON, confirm, exported, upload
+from tests.service import ROOT
 
 TEXTS = {field: f"a {field}" for field in ("name", *OPTIONAL_TEXTS)}
 
@@ -84,3 +88,28 @@ def test_an_optional_text_is_exported_and_kept_by_an_import_without_its_column(
     assert Pet.objects.values("name", field).get() == {"name": "Max", field: TEXTS[field]}
     confirm(admin_client, upload(admin_client, f"id,name,{field}\n{pet.pk},Max,\n"))
     assert getattr(Pet.objects.get(), field) is None
+
+
+@pytest.mark.parametrize("field", OPTIONAL_TEXTS)
+def test_the_pages_of_the_trash_show_an_optional_text(admin_client: Client, field: str) -> None:
+    pet = Pet(**TEXTS)
+    trash.move([pet], deleted_by="ada", now=timezone.now())
+
+    shown = admin_client.get(reverse("admin:pets_trashedpet_changelist")).content.decode()
+    page = admin_client.get(reverse("admin:pets_trashedpet_change", args=[pet.pk])).content.decode()
+
+    assert TEXTS[field] in shown
+    assert TEXTS[field] in page
+
+
+@pytest.mark.once
+def test_no_text_lists_the_texts_of_a_pet() -> None:
+    """The list would be incomplete after a text was added, and no test would see it."""
+    files = [path for app in ("pets", "petservice", "store") for path in (ROOT / app).rglob("*")]
+    # The search is only in these texts.
+    others = [path for path in files if not path.name.startswith("search")]
+    texts = [path for path in others if path.suffix in (".html", ".py") or path.name == "api.md"]
+
+    assert len(texts) > 100
+    listing = re.compile(r"\bname,? (and|or)( a| the)? (tag|status)\b|\bname, tag and")
+    assert [str(path) for path in texts if listing.search(" ".join(path.read_text().split()))] == []

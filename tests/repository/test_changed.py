@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.changed import tests_of
+from tests.changed import paths_of_tests
 
 pytestmark = pytest.mark.once
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.once
     ],
 )
 def test_a_file_has_the_tests_of_its_folder(file: str, tests: list[str]) -> None:
-    assert tests_of([Path(file)]) == tests
+    assert paths_of_tests([Path(file)]) == tests
 
 
 def test_a_module_has_the_tests_that_import_it_as_well() -> None:
-    found = tests_of([Path("pets/services.py")])
+    found = paths_of_tests([Path("pets/services.py")])
 
     assert {"tests/pets", "tests/contract/test_idempotency.py"} <= {*found}
     assert not any(path.startswith("tests/pets/") for path in found)
