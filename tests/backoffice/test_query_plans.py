@@ -58,8 +58,7 @@ def let_indexes_pay() -> None:
     """Stop PostgreSQL from scanning and sorting small tables, and give it statistics of some thousand pets."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            # The searched values are rare, so that an index pays. The names need no search terms. Otherwise a search
-            # would read most pets by their ids, and any index would do.
+            # The searched values are rare, so that an index pays.
             statuses = [*Pet.Status] + [Pet.Status.AVAILABLE] * 3000
             Pet.objects.bulk_create(Pet(name=f"Rex{n}", tag=f"tag {n}", status=s) for n, s in enumerate(statuses))
             cursor.execute("ANALYZE pets_pet")
@@ -115,6 +114,21 @@ def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(plans: Plans)
     by_id = "USING (COVERING )?INDEX sqlite_autoindex_pets_pet_1|(Scan using|Scan on) pets_pet_pkey"
     assert {query: plan for query, plan in known.items() if not re.search(by_id, plan)} == {}
     assert all((conditional, ordered, known))
+
+
+def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admin_client: Client) -> None:
+    create_pet(name="New York", tag="city")
+    let_indexes_pay()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_sort = on")
+
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?q=york")
+
+    found = {query: plan_of(query) for query in queries if "york" in query}
+    index = r"SEARCH pets_pet USING .*\(id=\?\)[\s\S]*pets_search VIRTUAL TABLE|Index Scan on pets_pet_search"
+    assert {query: plan for query, plan in found.items() if not re.search(index, plan)} == {}
+    assert len(found) == 2  # the page and the count
 
 
 def test_lists_count_no_more_pets_than_they_display(plans: Plans) -> None:
