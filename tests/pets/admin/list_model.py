@@ -1,0 +1,92 @@
+"""A model of the lists of pets: what the guide promises about searches, filters, orders and pages, in plain Python."""
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from pets.models import Pet
+
+# The number of pets that a list counts at most, and that a page shows.
+MAX_COUNTED = 10_000
+PAGE = 50
+# The order of names has no model in Python, because each database has its own for signs and letters outside ASCII.
+_NAME = {"sqlite": "name COLLATE NOCASE", "postgresql": 'upper(name) COLLATE "C"'}
+_ORDERS = {
+    "name": f"{_NAME[connection.vendor]}, id",
+    "status": "status, created_at, id",
+    "created_at": "created_at, id",
+}
+_KINDS = {"api": "key ", "staff": "staff ", "import": "command "}
+
+
+def folded(text: str) -> str:
+    """Return a text in the form in which it equals the same text in other cases and forms of Unicode."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+@cache
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without cases and accents."""
+    plain = [(one, unicodedata.category(one)) for one in unicodedata.normalize("NFKD", folded(text))]
+    kept = (one if kind[0] in "LMN" else " " for one, kind in plain if kind != "Mn")
+    return tuple("".join(kept).split())
+
+
+class ListModel:
+    """The lists of these pets, for a store in a time zone."""
+
+    def __init__(self, pets: list[Pet], zone: str) -> None:
+        self._pets = {pet.pk: pet for pet in pets}
+        self._words = {pet.pk: {*words(pet.name), *words(pet.tag or "")} for pet in pets}
+        self._days = {pet.pk: pet.created_at.astimezone(ZoneInfo(zone)).date() for pet in pets}
+        self._ranks = {field: _ranks(order) for field, order in _ORDERS.items()}
+        self._fitting = cache(self._fitting)  # type: ignore[method-assign]
+
+    def ids(self, query: Mapping[str, str]) -> list[str]:
+        """Return the ids of all pets of the list with these parameters, in order."""
+        parts = [self._fitting(name, value) for name, value in query.items() if value and name not in ("o", "p")]
+        found = set.intersection(set(self._pets), *parts)
+        # The result of a search is in the order of names, and other lists begin with the newest pet.
+        order = query.get("o") or ("name" if query.get("q") else "-created_at")
+        rank = self._ranks[order.removeprefix("-")]
+        return sorted(found, key=rank.__getitem__, reverse=order.startswith("-"))
+
+    def shown(self, query: Mapping[str, str]) -> tuple[str, list[str]]:
+        """Return the count and the ids that a page of the list shows."""
+        ids = self.ids(query)
+        count = str(len(ids)) if len(ids) <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"
+        pages = [ids[start : start + PAGE] for start in range(0, min(len(ids), MAX_COUNTED), PAGE)] or [[]]
+        return count, pages[min(int(query.get("p") or 1), len(pages)) - 1]
+
+    def _fitting(self, name: str, value: str) -> set[str]:
+        """Return the ids of the pets that fit one parameter."""
+        fits: dict[str, Callable[[Pet], bool]] = {
+            "q": lambda pet: self._is_found(pet, value),
+            "status__exact": lambda pet: pet.status == value,
+            "tag": lambda pet: pet.tag is not None and folded(pet.tag) == folded(value),
+            "no_tag": lambda pet: pet.tag is None,
+            "creator": lambda pet: (
+                pet.created_by is None if value == "unknown" else (pet.created_by or "").startswith(_KINDS[value])
+            ),
+            "created_from": lambda pet: self._days[pet.pk] >= date.fromisoformat(value),
+            "created_to": lambda pet: self._days[pet.pk] <= date.fromisoformat(value),
+        }
+        return {pk for pk, pet in self._pets.items() if fits[name](pet)}
+
+    def _is_found(self, pet: Pet, search: str) -> bool:
+        """Return whether each word of the search is the beginning of a word of the pet, or the search is its id."""
+        if search.strip().lower() in self._pets:
+            return pet.pk == search.strip().lower()
+        wanted, own = words(search), self._words[pet.pk]
+        return bool(wanted) and all(any(word.startswith(one) for word in own) for one in wanted)
+
+
+def _ranks(order: str) -> dict[str, int]:
+    """Return the position of each pet in an order of a plain query."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM pets_pet ORDER BY {order}")
+        return {str(pk): position for position, (pk,) in enumerate(cursor.fetchall())}

@@ -1,0 +1,227 @@
+"""Lists, actions, exports and saved filters of unkind pets equal a plain model, for many combinations of parameters."""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from html import unescape
+from itertools import cycle, product
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.admin import site
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from pets.models import Pet
+from petservice.time_zone import zone
+from store.models import InventoryItem
+from tests.backoffice.pages import fields_of, messages
+from tests.pets.admin import unkind_pets
+from tests.pets.admin.import_export.import_pages import EXPORT, JSON, exported
+from tests.pets.admin.list_model import MAX_COUNTED, ListModel, folded
+from tests.pets.admin.pet_pages import INVENTORY, LIST
+from tests.pets.admin.test_bulk_actions import confirm
+
+SEARCHES = (
+    *("", "rex", " REX adam", "s", "a", "abe bert", "bert rex abe 4", "york new", "große", "барсик", "x" * 40 + "a"),
+    *("guinea", "nothing"),
+)
+STATUSES = ("", "available", "pending", "sold")
+TAGS: tuple[dict[str, str], ...] = (
+    *({}, {"no_tag": "1"}),
+    *({"tag": tag} for tag in ("dog", "Guinea Pig", "собака 77", "pair")),
+)
+DAYS: tuple[dict[str, str], ...] = (
+    *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),
+    *({"created_from": day, "created_to": day} for day in ("2026-04-23", "2026-04-24", "2026-10-29")),
+)
+CREATORS = ("", "", "", "api", "staff", "import", "unknown")
+ORDERS = ("", "name", "-name", "status", "-status", "created_at", "-created_at")
+PAGES = ("", "2", "100", "999")
+# Maximum numbers of pets that an action changes.
+MAX_CHANGED, MAX_DELETED = 10_000, 500
+
+Query = dict[str, str]
+# The tag and the status of each pet by its id, without the deleted pets.
+Values = dict[str, tuple[str | None, str]]
+
+
+@pytest.fixture(scope="module")
+def unkind(django_db_setup: None, django_db_blocker: Any) -> Iterator[ListModel]:
+    """A model of the lists of unkind pets, which are in the database while the tests of this module run."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        pets = unkind_pets.create()
+        yield ListModel(pets, unkind_pets.ZONE)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def model(unkind: ListModel, settings: Any, db: None) -> ListModel:
+    settings.STORE_TIME_ZONE = zone(unkind_pets.ZONE)
+    return unkind
+
+
+def every_query() -> list[Query]:
+    """Return each combination of a search, a status and a tag, with some days, a creator, an order and a page."""
+    choose = random.Random(8)
+    found = []
+    for search, status, tag in product(SEARCHES, STATUSES, TAGS):
+        others = {"creator": choose.choice(CREATORS), "o": choose.choice(ORDERS), "p": choose.choice(PAGES)}
+        query = {"q": search, "status__exact": status, **tag, **choose.choice(DAYS), **others}
+        found.append({name: value for name, value in query.items() if value})
+    return found
+
+
+def some_queries(model: ListModel, number: int, at_most: int) -> list[Query]:
+    """Return some queries that few pets fit, and those where a search or a filter has more pets than a list."""
+    few = [query for query in every_query() if 1 <= len(model.ids(query)) <= at_most]
+    many: list[Query] = [{"q": "rex", "status__exact": "pending"}, {"tag": "dog", "q": "a"}, {"q": "rex"}]
+    return [*random.Random(3).sample(few, number), *many]
+
+
+def shown(query: Query, pages: type[models.Model], user: User) -> tuple[str, list[str]]:
+    """Return the count and the ids of a page of a list, without its HTML, which takes longer than all else."""
+    request = RequestFactory().get("/", query)
+    request.user = user
+    with timezone.override(django_settings.STORE_TIME_ZONE):
+        changelist = site.get_model_admin(pages).get_changelist_instance(request)
+        return str(changelist.result_count), [pet.pk for pet in changelist.result_list]
+
+
+def read(page: Any) -> tuple[str, list[str]]:
+    """Return the count and the ids that the HTML of a list shows."""
+    html = page.content.decode()
+    (count,) = re.findall(r"<span>(more than 10,000|[\d,]+) results?</span>", html)
+    ids = re.findall(r'name="_selected_action" value="([^"]+)"', html)
+    return count if "more" in count else count.replace(",", ""), ids
+
+
+def difference(query: Mapping[str, str], found: tuple[str, list[str]], expected: tuple[str, list[str]]) -> list[str]:
+    """Return a line about a list that shows another count or other pets than expected, or nothing."""
+    if found == expected:
+        return []
+    wrong = [pk for pk, right in zip(found[1], expected[1], strict=False) if pk != right]
+    return [f"{urlencode(query)}: {found[0]}, not {expected[0]}; {len(wrong)} of {len(expected[1])} pets are wrong"]
+
+
+def test_every_combination_of_search_filters_order_and_page_lists_the_right_pets(
+    model: ListModel, admin_user: User
+) -> None:
+    wrong = []
+    for query, pages in zip(every_query(), cycle([Pet, InventoryItem]), strict=False):
+        try:
+            found = shown(query, pages, admin_user)
+        except Exception as error:
+            found = (repr(error), [])
+        wrong += difference(query, found, model.shown(query))
+
+    assert not wrong, "\n".join([f"{len(wrong)} lists", *wrong])
+
+
+def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> None:
+    wrong = []
+    for number, query in enumerate(some_queries(model, 9, 1000)):
+        query.pop("p", "")
+        url = (LIST, INVENTORY)[number % 2]
+        page = staff.get(url, query)
+        wrong += difference(query, read(page), model.shown(query))
+        saved = staff.post(f"{url}filters/save/", fields_of(page, "save-filter") | {"name": f"Filter {number}"})
+        assert saved.status_code == 302
+        (link,) = re.findall(rf'<a href="([^"]*)">Filter {number}</a>', staff.get(f"{LIST}?q=nothing").content.decode())
+        wrong += difference(query, read(staff.get(f"{url}{unescape(link)}")), model.shown(query))
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_export_has_exactly_the_pets_of_the_list(model: ListModel, staff: Client) -> None:
+    wrong = []
+    for query in some_queries(model, 12, MAX_COUNTED):
+        expected = model.ids(query)
+        parameters = f"?{urlencode(query)}"
+        page = staff.get(f"{EXPORT}{parameters}").content.decode()
+        file = exported(staff, JSON, parameters)
+        if len(expected) > MAX_COUNTED:
+            assert "Download more than 10,000 pets" in page
+            assert f"The list has more than {MAX_COUNTED:,} pets." in file.content.decode()
+            continue
+        assert f"Download {len(expected):,} pet" in page
+        found = [pet["id"] for pet in json.loads(file.content)]
+        wrong += difference(query, (str(len(found)), found), (str(len(expected)), expected))
+
+    assert not wrong, "\n".join(wrong)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Roll back what the block changes."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def values() -> Values:
+    return {pk: (tag, status) for pk, tag, status in Pet.objects.values_list("pk", "tag", "status")}
+
+
+def sold(before: Values, ids: list[str]) -> Values:
+    return before | {pk: (before[pk][0], "sold") for pk in ids}
+
+
+def tagged(before: Values, ids: list[str]) -> Values:
+    return before | {pk: ("New tag", before[pk][1]) for pk in ids}
+
+
+def renamed(before: Values, ids: list[str]) -> Values:
+    return tagged(before, [pk for pk in ids if folded(before[pk][0] or "") == "dog"])
+
+
+def untagged(before: Values, ids: list[str]) -> Values:
+    return before | {pk: (None, before[pk][1]) for pk in ids}
+
+
+def deleted(before: Values, ids: list[str]) -> Values:
+    return {pk: one for pk, one in before.items() if pk not in {*ids}}
+
+
+# The values after an action, by its name, with the fields of the page that asks.
+ACTIONS: dict[str, tuple[Callable[[Values, list[str]], Values], dict[str, str]]] = {
+    "mark_as_sold": (sold, {}),
+    "set_tag": (tagged, {"new_tag": "New tag"}),
+    "rename_tag": (renamed, {"old_tag": "dog", "new_tag": "New tag"}),
+    "remove_tag": (untagged, {}),
+    "delete_selected": (deleted, {}),
+}
+
+
+def act_on_all(client: Client, action: str, query: Query, fields: dict[str, str], first: str) -> Any:
+    """Run an action on all pets of a list, and fill in the page that asks, if there is one."""
+    url = f"{LIST}?{urlencode(query)}"
+    selection = {"action": action, "index": "0", "select_across": "1", "_selected_action": first}
+    response = client.post(url, selection, follow=True)
+    if 'id="confirmation"' in response.content.decode():
+        response = confirm(client, response, url, **fields)
+    return response
+
+
+def test_an_action_on_all_pets_of_a_list_changes_exactly_these(model: ListModel, staff: Client) -> None:
+    before = values()
+    wrong = []
+    queries = some_queries(model, 12, MAX_DELETED)
+    for query, (action, (change, fields)) in zip(queries, cycle(ACTIONS.items()), strict=False):
+        expected = model.ids(query)
+        with undone():
+            response = act_on_all(staff, action, query, fields, expected[0])
+            after = values()
+        is_allowed = len(expected) <= (MAX_DELETED if action == "delete_selected" else MAX_CHANGED)
+        right = change(before, expected) if is_allowed else before
+        pets = sum(after.get(pk) != right.get(pk) for pk in before)
+        if pets:
+            wrong.append(f"{action} {urlencode(query)}: {pets} wrong, {messages(response)}")
+
+    assert not wrong, "\n".join(wrong)
