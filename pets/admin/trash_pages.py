@@ -20,13 +20,15 @@ from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
-from pets.case_insensitive import CaseInsensitive, starts_with
+from pets.case_insensitive import CaseInsensitive
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.bounded_search import fold
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
+from petservice.db.lookups import Among
 from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
@@ -63,7 +65,9 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
             return queryset, False
         if is_id(search_term.lower()) and queryset.filter(pk=search_term.lower()).exists():
             return queryset.filter(pk=search_term.lower()), False
-        return queryset.filter(starts_with("name", search_term)), False
+        # Compared here, because SQLite knows the case of ASCII letters only, and no database that of "ß".
+        names, start = queryset.values_list("pk", "name"), fold(search_term)
+        return queryset.filter(Among("pk", [pk for pk, name in names if fold(name).startswith(start)])), False
 
     @admin.display(description="deleted")
     def deleted(self, pet: TrashedPet) -> str:

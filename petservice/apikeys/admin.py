@@ -34,7 +34,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     states = APIKey.State
     list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
     allowed_lookups = ("state", "use", "environment__exact", "access__exact")
-    search_fields = ("name", "prefix__startswith")
+    search_fields = ("name",)
     search_help_text = f"Search by name, or paste an API key (only its first {keys.PREFIX_LENGTH} characters are used)."
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     list_select_related = ("created_by",)
@@ -133,6 +133,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
     # Searching by a pasted key.
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
-        if search_term.startswith("pets_"):
-            search_term = keys.prefix(search_term)
+        with_prefix = queryset.filter(prefix__startswith=keys.prefix(search_term))
+        if search_term.startswith("pets_") and with_prefix.exists():
+            return with_prefix, False
         return super().get_search_results(request, queryset, search_term)

@@ -47,13 +47,11 @@ def test_an_invalid_regular_expression_in_the_url_of_a_list_is_a_bad_request(cli
 
 
 @pytest.mark.parametrize("page", ["accounts_account", "auth_user", "auth_group", "apikeys_apikey"])
-def test_a_search_for_a_pasted_text_says_that_it_is_too_long(client: Client, page: str) -> None:
-    url = reverse(f"admin:{page}_changelist")
+def test_a_search_for_a_pasted_text_of_thousands_of_words_finds_nothing(client: Client, page: str) -> None:
+    response = client.get(reverse(f"admin:{page}_changelist"), {"q": "ab " * 2000})
 
-    text = client.get(url, {"q": "ab " * 2000}).content.decode()
-
-    assert "the search was longer than 255 characters" in text
-    assert client.get(url, {"q": "ab " * 85}).status_code == 200
+    assert response.status_code == 200
+    assert response.context["cl"].result_count == 0
 
 
 def test_the_list_of_accounts_has_no_condition_on_passwords(client: Client) -> None:

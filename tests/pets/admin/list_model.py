@@ -14,9 +14,9 @@ from pets.models import Pet
 MAX_COUNTED = 10_000
 PAGE = 50
 # The order of names has no model in Python, because each database has its own for signs and letters outside ASCII.
-_NAME = {"sqlite": "name COLLATE NOCASE", "postgresql": 'upper(name) COLLATE "C"'}
+NAME_ORDER = {"sqlite": "name COLLATE NOCASE, id", "postgresql": 'upper(name) COLLATE "C", id'}[connection.vendor]
 _ORDERS = {
-    "name": f"{_NAME[connection.vendor]}, id",
+    "name": NAME_ORDER,
     "status": "status, created_at, id",
     "created_at": "created_at, id",
 }

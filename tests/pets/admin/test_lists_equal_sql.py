@@ -82,7 +82,7 @@ def some_queries(model: ListModel, number: int, at_most: int) -> list[Query]:
     """Return some queries that few pets fit, and those where a search or a filter has more pets than a list."""
     few = [query for query in every_query() if 1 <= len(model.ids(query)) <= at_most]
     many: list[Query] = [{"q": "rex", "status__exact": "pending"}, {"tag": "dog", "q": "a"}, {"q": "rex"}]
-    return [*random.Random(3).sample(few, number), *many]
+    return [*many, *random.Random(3).sample(few, number)]
 
 
 def shown(query: Query, pages: type[models.Model], user: User) -> tuple[str, list[str]]:

@@ -46,12 +46,17 @@ CREATORS = (
 )
 
 
+def new_id(choose: random.Random) -> str:
+    """Return a random id, which is not in the order of creation."""
+    return str(UUID(int=choose.getrandbits(128), version=4))
+
+
 def create() -> list[Pet]:
     """Create the pets, in no order, and return them."""
     choose = random.Random(34)
     pets = [
         Pet(
-            id=str(UUID(int=choose.getrandbits(128), version=4)),
+            id=new_id(choose),
             name=name,
             tag=tag,
             # Few pets are pending.

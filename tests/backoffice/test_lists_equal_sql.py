@@ -1,0 +1,264 @@
+"""The lists of API keys, staff accounts and the audit equal a plain model, for many combinations of parameters."""
+
+import csv
+import io
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, timedelta
+from html import unescape
+from itertools import product
+from typing import Any
+from unicodedata import normalize
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import settings as django_settings
+from django.contrib.admin import site
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from petservice.accounts.models import Account
+from petservice.apikeys.models import APIKey
+from petservice.audit.models import AuditEntry
+from petservice.time_zone import zone
+from tests.backoffice import unkind_records
+from tests.backoffice.dashboard.pages import INDEX
+from tests.backoffice.unkind_records import DAY
+
+ZONE = "Africa/Cairo"
+SEARCHES = ("", "acme", "SHOP acme", "strasse", "straße", "żółw", "барс", "rex", "50% o", "(a.c", "明", "nothing")
+Query = dict[str, str]
+
+
+def folded(text: str) -> str:
+    return normalize("NFKC", normalize("NFKC", text).casefold())
+
+
+def contains_each_word(search: str, texts: Iterable[str]) -> bool:
+    """Return whether one of the texts has the word, for each word of a search."""
+    own = [folded(text) for text in texts]
+    return all(any(word in text for text in own) for word in folded(search).split())
+
+
+def shown(model: type[Any], query: Query, user: User) -> tuple[int, list[Any]]:
+    """Return the number of rows that a list counts, and those that its page shows, without its HTML."""
+    request = RequestFactory().get("/", query)
+    request.user = user
+    with timezone.override(django_settings.STORE_TIME_ZONE):
+        changelist = site.get_model_admin(model).get_changelist_instance(request)
+        return changelist.result_count, [row.pk for row in changelist.result_list]
+
+
+def ordered(table: str, order: str) -> list[Any]:
+    """Return the ids of all rows in an order of the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM {table} ORDER BY {order}")
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def differences(
+    queries: Iterable[Query], found: Callable[[Query], Any], expected: Callable[[Query], tuple[int, Sequence[Any]]]
+) -> list[str]:
+    """Return a line for each query whose page is not as expected."""
+    lines = []
+    for query in queries:
+        (count, rows), (right_count, right) = found(query), expected(query)
+        if (count, rows) != (right_count, list(right)):
+            wrong = len({*rows} ^ {*right})
+            lines.append(f"{urlencode(query)}: {count}, not {right_count}; {wrong} of {len(right)} rows are wrong")
+    return lines
+
+
+def state_of(key: APIKey, now: datetime) -> str:
+    """Return the state of a key, as the guide describes the states."""
+    if key.revoked_at:
+        return "revoked"
+    if key.replaced_by_id:
+        return "replaced"
+    if key.expires_at and key.expires_at <= now:
+        return "expired"
+    if key.environment != "test":
+        return "other"
+    return "soon" if key.expires_at and key.expires_at <= now + 14 * DAY else "active"
+
+
+def use_of(key: APIKey, now: datetime) -> str:
+    if state_of(key, now) not in ("active", "soon"):
+        return ""
+    if key.last_used_at is None:
+        return "never" if key.created_at < now - 7 * DAY else ""
+    return "idle" if key.last_used_at < now - 90 * DAY else ""
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The present time, at which the clock stops for this test."""
+    present = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: present)
+    return present
+
+
+def test_every_combination_lists_the_right_keys(admin_user: User, now: datetime) -> None:
+    keys = {key.pk: key for key in unkind_records.create_keys(now)}
+    # The columns of the list that can be sorted, by their numbers.
+    columns = {"1": "name", "4": "created_at", "5": "expires_at", "6": "last_used_at"}
+    orders = {"": ordered("apikeys_apikey", "created_at DESC, id DESC")}
+    for number, column in columns.items():
+        orders[number] = ordered("apikeys_apikey", f"{column}, id DESC")
+        orders[f"-{number}"] = ordered("apikeys_apikey", f"{column} DESC, id DESC")
+    choose = random.Random(2)
+    searches = (*SEARCHES, keys[min(keys)].prefix, keys[max(keys)].prefix + "A" * 37)
+    queries = [
+        {
+            **{"q": search, "state": state, "use": use, "o": choose.choice([*orders]), "p": choose.choice(("1", "2"))},
+            **choose.choice(({}, {}, {"environment__exact": "test"}, {"access__exact": "read"})),
+        }
+        for search, state, use in product(searches, ("", "active", "soon", "expired", "other"), ("", "never", "idle"))
+    ]
+    queries = [{name: value for name, value in query.items() if value} for query in queries]
+
+    def fits(key: APIKey, query: Query) -> bool:
+        search = query.get("q", "")
+        is_found = key.prefix == search[:18] if search.startswith("pets_") else contains_each_word(search, [key.name])
+        return is_found and all(
+            query.get(name, own) == own
+            for name, own in {
+                "state": state_of(key, now),
+                "use": use_of(key, now),
+                "environment__exact": key.environment,
+                "access__exact": key.access,
+            }.items()
+        )
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        found = [pk for pk in orders[query.get("o", "")] if fits(keys[pk], query)]
+        start = 100 * (int(query["p"]) - 1)
+        return len(found), found[start : start + 100] if start < len(found) else found[:100]
+
+    lines = differences(queries, lambda query: shown(APIKey, query, admin_user), expected)
+    assert not lines, "\n".join(lines)
+
+
+def test_every_combination_lists_the_right_accounts(admin_user: User) -> None:
+    now = timezone.now()
+    accounts = {account.pk: account for account in unkind_records.create_accounts(now)}
+    locked = {
+        attempt.username
+        for attempt in AccessAttempt.objects.all()
+        if attempt.failures_since_start >= 5 and attempt.attempt_time > now - timedelta(minutes=15)
+    }
+    by_name = ordered("auth_user", "username, id DESC")
+
+    def state(account: User) -> str:
+        if not account.is_active:
+            return "deactivated"
+        if not account.is_staff:
+            return "other"
+        if account.username in locked:
+            return "locked"
+        return "active" if account.has_usable_password() and account.password else "invited"
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        found = [
+            pk
+            for pk in by_name
+            if query.get("state") in (None, state(account := accounts[pk]))
+            and contains_each_word(query.get("q", ""), [account.username, account.first_name, account.last_name])
+        ]
+        return len(found), found[:100]
+
+    states = ("", "active", "invited", "locked", "deactivated", "other")
+    queries = [
+        {name: value for name, value in (("q", search), ("state", one)) if value}
+        for search, one in product((*SEARCHES, "ada", "ŻANETA", "ЖАННА strasse"), states)
+    ]
+
+    lines = differences(queries, lambda query: shown(Account, query, admin_user), expected)
+    assert not lines, "\n".join(lines)
+
+
+def newest_first(entries: list[AuditEntry]) -> list[AuditEntry]:
+    return sorted(entries, key=lambda entry: (entry.at, entry.pk), reverse=True)
+
+
+def audit_queries() -> list[Query]:
+    choose = random.Random(4)
+    days: tuple[Query, ...] = (
+        *({}, {"day_from": "2026-10-30"}, {"day_to": "2026-10-29"}, {"day_to": "9999-12-31"}),
+        *({"day_from": day, "day_to": day} for day in ("2026-04-24", "2026-10-29", "2026-10-30")),
+    )
+    values = product(("", "ada", "bea"), ("", "changed", "deleted"), ("", "pets.pet", "auth.user"), ("", "1"), days)
+    names = ("person", "kind", "record_type", "record_id")
+    queries = [{**dict(zip(names, others, strict=True)), **period} for *others, period in values]
+    paged = [query | {"p": choose.choice(("", "2", "101", "999"))} for query in queries]
+    return [{name: value for name, value in query.items() if value} for query in paged]
+
+
+def entries_that_fit(entries: list[AuditEntry], query: Query) -> list[int]:
+    first, last = query.get("day_from", "0001-01-01"), query.get("day_to", "9999-12-31")
+    return [
+        entry.pk
+        for entry in entries
+        if query.get("person") in (None, entry.account_name)
+        and query.get("kind") in (None, entry.kind)
+        and query.get("record_type") in (None, entry.record_type)
+        and (query.get("record_id") is None or (query["record_id"] == entry.record_id and entry.record_type))
+        and date.fromisoformat(first) <= entry.at.astimezone(ZoneInfo(ZONE)).date() <= date.fromisoformat(last)
+    ]
+
+
+def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_client: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
+    # More than the list counts.
+    entries = newest_first(unkind_records.create_entries(10_100))
+
+    def found(query: Query) -> tuple[int, list[int]]:
+        context = admin_client.get("/admin/audit/auditentry/", query).context
+        return context["page"].paginator.count + context["has_more"], [entry.pk for entry in context["page"]]
+
+    def expected(query: Query) -> tuple[int, list[int]]:
+        ids = entries_that_fit(entries, query)[:10_001]
+        last = max(1, min(-(-len(ids) // 100), 100))
+        start = 100 * (min(int(query.get("p", "1")), last) - 1)
+        return len(ids), ids[start : start + 100]
+
+    lines = differences(random.Random(3).sample(audit_queries(), 60), found, expected)
+    assert not lines, "\n".join(lines)
+
+
+def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
+    entries = newest_first(unkind_records.create_entries(500))
+    ids = {
+        entry.pk: f"{entry.at.isoformat(timespec='seconds')} {entry.record_type} {entry.record_id}" for entry in entries
+    }
+    for query in random.Random(1).sample(audit_queries(), 12):
+        before = [ids[pk] for pk in entries_that_fit(entries, query)]
+        file = admin_client.post("/admin/audit/auditentry/export/", query).content.decode("utf-8-sig")
+        rows = [f"{row['time']} {row['record type']} {row['record ID']}" for row in csv.DictReader(io.StringIO(file))]
+
+        # Earlier exports are entries, too.
+        assert [row for row in rows if row in {*ids.values()}] == before, query
+
+
+def test_each_figure_of_the_dashboard_equals_the_list_that_it_links_to(
+    admin_client: Client, settings: Any, now: datetime
+) -> None:
+    settings.STORE_TIME_ZONE = zone(ZONE)
+    keys = unkind_records.create_keys(now)
+
+    page = admin_client.get(INDEX).content.decode()
+
+    pattern = r'<a href="([^"]+apikey[^"]+)">\s*<span class="label">[^<]+</span>\s*<span class="figure">(\d+)'
+    figures = {unescape(url): int(figure) for url, figure in re.findall(pattern, page)}
+    assert [*figures.values()] == [
+        sum(state_of(key, now) == "soon" for key in keys),
+        sum(state_of(key, now) == "expired" for key in keys),
+        *(sum((state_of(key, now), use_of(key, now)) == ("active", use) for key in keys) for use in ("never", "idle")),
+    ]
+    assert figures == {url: admin_client.get(url).context["cl"].result_count for url in figures}
