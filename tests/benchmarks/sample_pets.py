@@ -28,7 +28,8 @@ _COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 def fill(number: int, second_word: str = "") -> User:
     """Migrate an empty database, insert `number` pets with a history entry for every tenth, and return a superuser.
 
-    With a second word, nine of ten names have it.
+    With a second word, nine of ten names have it, and the pets are unkind to lists: no pet that has the tag Old is
+    available, a third of the others have the tag Dog, and few have the tag Bird.
     """
     now = datetime.now(UTC)
     call_command("migrate", verbosity=0)
@@ -76,10 +77,19 @@ def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, s
         created_at = now - timedelta(days=_DAYS) * (1 - position / number)
         syllables = _CYRILLIC if choose.random() < 0.1 else _SYLLABLES
         name = "".join(choose.choices(syllables, k=choose.randrange(2, 5))).capitalize()
-        if second_word and position % 10:
-            name = f"{name} {second_word}"
         tag = f"Tag {int(choose.paretovariate(0.5)) % _TAGS}" if choose.random() < 0.8 else None
         status = choose.choices(Pet.Status.values, (70, 10, 20))[0]
+        if second_word:
+            if position % 10:
+                name = f"{name} {second_word}"
+            name += f" of {choose.choice(_SYLLABLES)}"
+            # The oldest three of ten have the tag, and the newest six of ten have the status.
+            if position < 0.3 * number:
+                tag = "Old"
+            elif choose.random() < 0.35:
+                tag = "Dog" if choose.random() < 0.999 else "Bird"
+            if position < 0.4 * number and status == Pet.Status.AVAILABLE:
+                status = Pet.Status.SOLD
         yield _id(created_at, choose), name, tag, status, created_at, creator.of_key("pets_test_Ab12Cd34", "Acme")
 
 
