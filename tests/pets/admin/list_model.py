@@ -1,5 +1,6 @@
 """A model of the lists of pets: what the guide promises about searches, filters, orders and pages, in plain Python."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -30,10 +31,12 @@ def folded(text: str) -> str:
 
 @cache
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without cases and accents."""
-    plain = [(one, unicodedata.category(one)) for one in unicodedata.normalize("NFKD", folded(text))]
-    kept = (one if kind[0] in "LMN" else " " for one, kind in plain if kind != "Mn")
-    return tuple("".join(kept).split())
+    """Return the words of a text without cases and without the accents of Latin letters."""
+    separate = unicodedata.normalize("NFD", folded(text))
+    plain = unicodedata.normalize(
+        "NFC", re.sub("([a-z])[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]+", r"\1", separate)
+    )
+    return tuple("".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in plain).split())
 
 
 class ListModel:

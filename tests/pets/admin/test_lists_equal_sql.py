@@ -21,7 +21,7 @@ from django.utils import timezone
 from pets.models import Pet
 from petservice.time_zone import zone
 from store.models import InventoryItem
-from tests.backoffice.pages import fields_of, messages
+from tests.backoffice.pages import fields_of
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.import_export.import_pages import EXPORT, JSON, exported
 from tests.pets.admin.list_model import MAX_COUNTED, ListModel, folded
@@ -29,13 +29,40 @@ from tests.pets.admin.pet_pages import INVENTORY, LIST
 from tests.pets.admin.test_bulk_actions import confirm
 
 SEARCHES = (
-    *("", "rex", " REX adam", "s", "a", "abe bert", "bert rex abe 4", "york new", "große", "барсик", "x" * 40 + "a"),
-    *("guinea", "nothing"),
+    *("", "rex", " REX adam", "s", "a", "abe bert", "bert rex abe 4", "york new", "straß", "барсик", "x" * 40 + "a"),
+    *(
+        "nothing",
+        "rex dog",
+        "pip pig",
+        "strass grosse",
+        "СОБАК",
+        "cat",
+        " «CAT»! ",
+        "ｃａｔ",
+        "ＲＥＸ",
+        "ÉCL",
+        "eclair r",
+    ),
+    *(
+        "épée",
+        "epee",
+        "e\N{COMBINING ACUTE ACCENT}p",
+        "izm",
+        "İz",
+        "zołw",
+        "小明",
+        "हिन्दी",
+        "สุ",
+        "犬",
+        "- ' (",
+        "50% o",
+        "o neil",
+    ),
 )
 STATUSES = ("", "available", "pending", "sold")
 TAGS: tuple[dict[str, str], ...] = (
     *({}, {"no_tag": "1"}),
-    *({"tag": tag} for tag in ("dog", "Guinea Pig", "собака 77", "pair")),
+    *({"tag": tag} for tag in ("dog", "Guinea Pig", "собака 77", "pair", "éclair")),
 )
 DAYS: tuple[dict[str, str], ...] = (
     *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),
@@ -68,12 +95,12 @@ def model(unkind: ListModel, settings: Any, db: None) -> ListModel:
 
 
 def every_query() -> list[Query]:
-    """Return each combination of a search, a status and a tag, with some days, a creator, an order and a page."""
+    """Return each combination of a search and a tag, with a status, some days, a creator, an order and a page."""
     choose = random.Random(8)
     found = []
-    for search, status, tag in product(SEARCHES, STATUSES, TAGS):
+    for search, tag in product(SEARCHES, TAGS):
         others = {"creator": choose.choice(CREATORS), "o": choose.choice(ORDERS), "p": choose.choice(PAGES)}
-        query = {"q": search, "status__exact": status, **tag, **choose.choice(DAYS), **others}
+        query = {"q": search, **tag, "status__exact": choose.choice(STATUSES), **choose.choice(DAYS), **others}
         found.append({name: value for name, value in query.items() if value})
     return found
 
@@ -199,14 +226,13 @@ ACTIONS: dict[str, tuple[Callable[[Values, list[str]], Values], dict[str, str]]]
 }
 
 
-def act_on_all(client: Client, action: str, query: Query, fields: dict[str, str], first: str) -> Any:
+def act_on_all(client: Client, action: str, query: Query, fields: dict[str, str], first: str) -> None:
     """Run an action on all pets of a list, and fill in the page that asks, if there is one."""
     url = f"{LIST}?{urlencode(query)}"
     selection = {"action": action, "index": "0", "select_across": "1", "_selected_action": first}
     response = client.post(url, selection, follow=True)
     if 'id="confirmation"' in response.content.decode():
-        response = confirm(client, response, url, **fields)
-    return response
+        confirm(client, response, url, **fields)
 
 
 def test_an_action_on_all_pets_of_a_list_changes_exactly_these(model: ListModel, staff: Client) -> None:
@@ -216,12 +242,12 @@ def test_an_action_on_all_pets_of_a_list_changes_exactly_these(model: ListModel,
     for query, (action, (change, fields)) in zip(queries, cycle(ACTIONS.items()), strict=False):
         expected = model.ids(query)
         with undone():
-            response = act_on_all(staff, action, query, fields, expected[0])
+            act_on_all(staff, action, query, fields, expected[0])
             after = values()
         is_allowed = len(expected) <= (MAX_DELETED if action == "delete_selected" else MAX_CHANGED)
         right = change(before, expected) if is_allowed else before
         pets = sum(after.get(pk) != right.get(pk) for pk in before)
         if pets:
-            wrong.append(f"{action} {urlencode(query)}: {pets} wrong, {messages(response)}")
+            wrong.append(f"{action} {urlencode(query)}: {pets} pets are wrong")
 
     assert not wrong, "\n".join(wrong)
