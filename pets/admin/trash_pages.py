@@ -20,10 +20,9 @@ from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
-from pets.case_insensitive import CaseInsensitive
+from pets.case_insensitive import CaseInsensitive, fold
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.admin_pages.bounded_search import fold
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry

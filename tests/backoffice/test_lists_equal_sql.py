@@ -113,12 +113,16 @@ def test_every_combination_lists_the_right_keys(admin_user: User, now: datetime)
         orders[f"-{number}"] = ordered("apikeys_apikey", f"{column} DESC, id DESC")
     choose = random.Random(2)
     searches = (*SEARCHES, keys[min(keys)].prefix, keys[max(keys)].prefix + "A" * 37)
+    states, uses = ("", "active", "soon", "expired", "other"), ("", "never", "idle")
     queries = [
         {
             **{"q": search, "state": state, "use": use, "o": choose.choice([*orders]), "p": choose.choice(("1", "2"))},
             **choose.choice(({}, {}, {"environment__exact": "test"}, {"access__exact": "read"})),
         }
-        for search, state, use in product(searches, ("", "active", "soon", "expired", "other"), ("", "never", "idle"))
+        for search, state, use in (
+            *product([""], states, uses),
+            *((search, state, choose.choice(uses)) for search, state in product(searches, states)),
+        )
     ]
     queries = [{name: value for name, value in query.items() if value} for query in queries]
 
@@ -227,7 +231,7 @@ def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_cli
         start = 100 * (min(int(query.get("p", "1")), last) - 1)
         return len(ids), ids[start : start + 100]
 
-    lines = differences(random.Random(3).sample(audit_queries(), 60), found, expected)
+    lines = differences(random.Random(3).sample(audit_queries(), 40), found, expected)
     assert not lines, "\n".join(lines)
 
 

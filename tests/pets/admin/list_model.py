@@ -44,7 +44,7 @@ class ListModel:
 
     def __init__(self, pets: list[Pet], zone: str) -> None:
         self._pets = {pet.pk: pet for pet in pets}
-        self._words = {pet.pk: {*words(pet.name), *words(pet.tag or "")} for pet in pets}
+        self._words = {pet.pk: frozenset([*words(pet.name), *words(pet.tag or "")]) for pet in pets}
         self._days = {pet.pk: pet.created_at.astimezone(ZoneInfo(zone)).date() for pet in pets}
         self._ranks = {field: _ranks(order) for field, order in _ORDERS.items()}
         self._fitting = cache(self._fitting)  # type: ignore[method-assign]
@@ -81,11 +81,16 @@ class ListModel:
         return {pk for pk, pet in self._pets.items() if fits[name](pet)}
 
     def _is_found(self, pet: Pet, search: str) -> bool:
-        """Return whether each word of the search is the beginning of a word of the pet, or the search is its id."""
+        """Return whether the search is the id of the pet, or each of its words begins a word of the pet."""
         if search.strip().lower() in self._pets:
             return pet.pk == search.strip().lower()
-        wanted, own = words(search), self._words[pet.pk]
-        return bool(wanted) and all(any(word.startswith(one) for word in own) for one in wanted)
+        return _begin(words(search), self._words[pet.pk])
+
+
+@cache
+def _begin(wanted: tuple[str, ...], own: frozenset[str]) -> bool:
+    """Return whether there are wanted words, and each begins one of a pet's own words."""
+    return bool(wanted) and all(any(word.startswith(one) for word in own) for one in wanted)
 
 
 def _ranks(order: str) -> dict[str, int]:

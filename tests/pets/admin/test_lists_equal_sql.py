@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from html import unescape
 from itertools import cycle, product
 from typing import Any
@@ -62,7 +63,10 @@ SEARCHES = (
 STATUSES = ("", "available", "pending", "sold")
 TAGS: tuple[dict[str, str], ...] = (
     *({}, {"no_tag": "1"}),
-    *({"tag": tag} for tag in ("dog", "Guinea Pig", "собака 77", "pair", "éclair")),
+    *(
+        {"tag": tag}
+        for tag in ("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair")
+    ),
 )
 DAYS: tuple[dict[str, str], ...] = (
     *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),
@@ -105,11 +109,16 @@ def every_query() -> list[Query]:
     return found
 
 
+@cache
+def few_pets(model: ListModel, at_most: int) -> list[Query]:
+    """Return the queries that few pets fit."""
+    return [query for query in every_query() if 1 <= len(model.ids(query)) <= at_most]
+
+
 def some_queries(model: ListModel, number: int, at_most: int) -> list[Query]:
     """Return some queries that few pets fit, and those where a search or a filter has more pets than a list."""
-    few = [query for query in every_query() if 1 <= len(model.ids(query)) <= at_most]
     many: list[Query] = [{"q": "rex", "status__exact": "pending"}, {"tag": "dog", "q": "a"}, {"q": "rex"}]
-    return [*many, *random.Random(3).sample(few, number)]
+    return [*many, *random.Random(3).sample(few_pets(model, at_most), number)]
 
 
 def shown(query: Query, pages: type[models.Model], user: User) -> tuple[str, list[str]]:
@@ -153,8 +162,9 @@ def test_every_combination_of_search_filters_order_and_page_lists_the_right_pets
 
 def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> None:
     wrong = []
-    for number, query in enumerate(some_queries(model, 9, 1000)):
-        query.pop("p", "")
+    queries = [{"tag": " cat "}, *some_queries(model, 6, MAX_DELETED)]
+    for number, query in enumerate(queries):
+        query = {name: value for name, value in query.items() if name != "p"}
         url = (LIST, INVENTORY)[number % 2]
         page = staff.get(url, query)
         wrong += difference(query, read(page), model.shown(query))
@@ -168,7 +178,7 @@ def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> 
 
 def test_an_export_has_exactly_the_pets_of_the_list(model: ListModel, staff: Client) -> None:
     wrong = []
-    for query in some_queries(model, 12, MAX_COUNTED):
+    for query in some_queries(model, 9, MAX_DELETED):
         expected = model.ids(query)
         parameters = f"?{urlencode(query)}"
         page = staff.get(f"{EXPORT}{parameters}").content.decode()
