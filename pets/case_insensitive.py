@@ -4,14 +4,13 @@ Django's own conditions scan all pets at each search, and on SQLite ignore the c
 """
 
 import itertools
-import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
-from django.db.models.lookups import GreaterThanOrEqual, In, IsNull, LessThan
+from django.db.models.lookups import In, IsNull
 
 from petservice.db.backend import backend
 
@@ -45,7 +44,7 @@ def case_insensitive_sql(expression: str) -> str:
 class CaseInsensitive(Func):
     """A text in a form in which "Rex" equals "rEX" and texts with a common prefix are neighbours in the index.
 
-    SQLite ignores the case of ASCII letters only. `starts_with` looks up other letters in both cases.
+    SQLite ignores the case of ASCII letters only. `beginnings` returns other letters in both cases.
     """
 
     arity = 1
@@ -56,17 +55,6 @@ class CaseInsensitive(Func):
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return self.as_sql(compiler, connection, template=_SQL["postgresql"].format("%(expressions)s"), **context)
-
-
-def starts_with(field_name: str, text: str) -> Q:
-    """Return the condition that a field begins with `text`, which must not be empty."""
-    field, found = CaseInsensitive(F(field_name)), Q()
-    for spelling in beginnings(text):
-        first, end = CaseInsensitive(Value(spelling)), CaseInsensitive(Value(spelling + LAST))
-        found |= Q(GreaterThanOrEqual(field, first)) & Q(LessThan(field, end))
-    if _indexed(text) < len(text):
-        found &= Q(**{f"{field_name}__iregex": f"^{re.escape(text)}"})
-    return found
 
 
 def equals_any(field: str, texts: Iterable[str]) -> Q:

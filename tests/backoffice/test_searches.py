@@ -2,17 +2,23 @@
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
 
-ON_BOTH = [("ŻÓŁW", "żółw"), ("100%", "100%"), ("a_b", "a_b"), ("\\", "back\\slash")]
-ON_SQLITE = [("Straße", "STRASSE 2"), ("ＢＣ", "abc")]  # PostgreSQL compares these characters as they are
 
-
-@pytest.mark.parametrize(("text", "name"), ON_BOTH + ON_SQLITE * (connection.vendor == "sqlite"))
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ŻÓŁW", "żółw"),
+        ("100%", "100%"),
+        ("a_b", "a_b"),
+        ("\\", "back\\slash"),
+        ("Straße", "STRASSE 2"),
+        ("ＢＣ", "abc"),
+    ],
+)
 def test_keys_and_accounts_are_found_in_any_case(admin_client: Client, text: str, name: str) -> None:
     for other in ("100", "aab", "Tom"):
         APIKey.objects.create_key(name=other)

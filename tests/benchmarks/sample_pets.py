@@ -28,8 +28,8 @@ _COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
 def fill(number: int, second_word: str = "") -> User:
     """Migrate an empty database, insert `number` pets with a history entry for every tenth, and return a superuser.
 
-    With a second word, nine of ten names have it, and the pets are unkind to lists: no pet that has the tag Old is
-    available, a third of the others have the tag Dog, and few have the tag Bird.
+    With a second word, nine of ten names have it, and the pets are unkind to lists. No pet with the tag Old is
+    available. A third of the others have the tag Dog, and few have the tag Bird.
     """
     now = datetime.now(UTC)
     call_command("migrate", verbosity=0)

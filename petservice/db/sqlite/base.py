@@ -13,7 +13,6 @@ from django.db.backends.sqlite3 import base
 from petservice.db.backend import Backend, Rows
 from petservice.db.sqlite import new_file, service_lock
 from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
-from petservice.db.sqlite.like import like
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
 from petservice.db.waiting import waiter
 
@@ -63,7 +62,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def init_connection_state(self) -> None:
         """Configure a new connection; one that serves an event loop refuses writes."""
         super().init_connection_state()
-        self.connection.create_function("like", 3, like, deterministic=True)
         if self.serves_event_loop:  # a write that waits for SQLite's lock would block all other requests
             self.connection.execute("PRAGMA query_only = ON")
             self.transaction_mode = "DEFERRED"  # all other connections begin transactions as writers
