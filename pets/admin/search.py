@@ -45,7 +45,7 @@ class _HasWords(Func):
         column, _ = compiler.compile(self.source_expressions[0])
         # FTS5 does not know that some characters are forms of others, such as full-width letters.
         usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in _words(fold(self.text))]
-        as_typed = [f'"{word}"*' for word in _words(self.text)]
+        as_typed = [f'"{word}"*' for word in _words(self.text) if not self.text.isascii()]
         match = " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
         found = "SELECT rowid FROM pets_search WHERE pets_search MATCH %s"
         with connection.cursor() as cursor:

@@ -136,15 +136,12 @@ def test_conditions_that_no_filter_offers_are_rejected(staff: Client, query: str
     assert staff.get(f"{LIST}?{query}").status_code == 400
 
 
-@pytest.mark.parametrize("other", ["СОБАКА", "Ёж"])
-def test_a_tag_is_found_among_many_with_the_same_beginning(staff: Client, other: str) -> None:
-    tags = [f"{other[:2].lower()}{number:04}" for number in range(150)]
-    Pet.objects.bulk_create(Pet(name=tag, tag=tag) for tag in [*tags, *(f"абвг{tag}" for tag in tags), "абвгд", other])
+def test_a_tag_is_found_among_many_with_the_same_beginning(staff: Client) -> None:
+    others = [f"собака{number:03}" for number in range(150)]
+    Pet.objects.bulk_create(Pet(name=tag, tag=tag) for tag in [*others, "собачка"])
 
-    assert names(staff, tag=other.lower()) == [other]
-    assert names(staff, tag="абвгд".upper()) == ["абвгд"]
-    answer = staff.get(f"{LIST}tags/", {"q": "абвгд"}).json()
-    assert answer["suggestions"] == ["абвгд"]
+    assert names(staff, tag="СОБАЧКА") == ["собачка"]
+    assert staff.get(f"{LIST}tags/", {"q": "собач"}).json()["suggestions"] == ["собачка"]
 
 
 def test_a_tag_is_found_in_other_forms_of_its_letters(staff: Client) -> None:
@@ -167,4 +164,4 @@ def test_a_tag_is_found_in_other_forms_of_its_letters(staff: Client) -> None:
 def test_the_last_day_of_the_calendar_excludes_nothing(staff: Client, query: dict[str, str]) -> None:
     create_pet(name="Rex")
 
-    assert names(staff, created_from="0001-01-01", created_to="9999-12-31", **query) == ["Rex"]
+    assert names(staff, created_to="9999-12-31", **query) == ["Rex"]
