@@ -4,7 +4,6 @@ Django's own conditions scan all pets at each search, and on SQLite ignore the c
 """
 
 import itertools
-import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,11 +23,6 @@ _SQL = {
     "postgresql": 'UPPER({}) COLLATE "C"',
 }
 _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-
-
-def fold(text: str) -> str:
-    """Return a text in a form that is equal for all cases and Unicode forms of its characters: STRASSE is straße."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def full_width(text: str) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import BooleanField, F, Func, Q
 
-from pets.case_insensitive import fold, full_width
+from pets.case_insensitive import full_width
 from pets.models import Pet
 from petservice.api.validators import is_id
+from petservice.folding import fold
 
 # Number of pets above which SQLite reads a list in its order, and compares each pet with those that a search finds.
 # Below it, reading these pets and sorting them is faster.

@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from pets.admin.search import search
 from pets.admin.tag_suggestions import tags_starting_with
-from pets.case_insensitive import fold
 from pets.models import Pet
+from petservice.folding import fold
 
 if TYPE_CHECKING:
     from pets.admin.changelist import PetChangeList

@@ -20,7 +20,7 @@ from pets.admin.confirmation import ConfirmedActions
 from pets.admin.deletions import MAX_DELETED
 from pets.admin.history_view import PetHistory, entries_of
 from pets.admin.selection import Selection, named
-from pets.case_insensitive import CaseInsensitive, fold
+from pets.case_insensitive import CaseInsensitive
 from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
@@ -29,6 +29,7 @@ from petservice.api.validators import is_id
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.db.lookups import Among
+from petservice.folding import fold
 from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.

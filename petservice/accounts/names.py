@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from petservice.accounts.models import Account
+from petservice.folding import fold
 
 # Scripts with letters that look like those of another one, as Unicode names them.
 _ALIKE = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
@@ -17,12 +18,8 @@ def validate_new(name: str, *, besides: Any = None) -> None:
     Python compares, because the databases know other letters. Accounts are few. Older ones may have such names.
     """
     for other in Account.objects.exclude(pk=besides).values_list("username", flat=True):
-        if _folded(other) == _folded(name):
+        if fold(other) == fold(name):
             raise ValidationError(f"There is already an account with the name “{other}”. Choose another name.")
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def warning(name: str) -> str:

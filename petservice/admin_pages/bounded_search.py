@@ -1,16 +1,12 @@
 """Lists of the admin that search in any script, and accept no other conditions than those that their pages offer."""
 
 from typing import Any
-from unicodedata import normalize
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-
-def fold(text: str) -> str:
-    """Return a text in a form that is equal for all cases and Unicode forms of its characters: STRASSE is straße."""
-    return normalize("NFKC", normalize("NFKC", text).casefold())
+from petservice.folding import fold
 
 
 class BoundedSearch(admin.ModelAdmin):
