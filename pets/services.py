@@ -67,6 +67,11 @@ def create_pet_once(
     return backend().run_blocking(once.create_again), True
 
 
+def lock_name(idempotency_key: str) -> str:
+    """Return the name of the lock that a request with this key holds; its number is the primary key of the API key."""
+    return f"idempotency:{idempotency_key}"
+
+
 class _Once(NamedTuple):
     """A request to create a pet with an idempotency key."""
 
@@ -78,7 +83,7 @@ class _Once(NamedTuple):
 
     @property
     def lock(self) -> tuple[str, int]:
-        return f"idempotency:{self.key}", self.api_key_id
+        return lock_name(self.key), self.api_key_id
 
     def create(self) -> Pet | None:
         """Create a pet and its record, or return None if there is a record or another request creates one now."""

@@ -16,7 +16,7 @@ from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from petservice.api.errors import RequestError
 from petservice.api.pagination import Page, page_headers
 from petservice.api.validators import is_id
-from petservice.api.viewsets import APIViewSet
+from petservice.api.viewsets import APIViewSet, absolute_url
 from petservice.apikeys.authentication import Client
 from petservice.monitoring.redaction import echo
 
@@ -24,7 +24,7 @@ from petservice.monitoring.redaction import echo
 _shown = PetSerializer().to_representation
 _shown_fields = attrgetter(*SHOWN)
 _requested = CreatePetRequestSerializer().run_validation
-_IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
+IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
 
 
 @schema.pets
@@ -39,9 +39,11 @@ class PetViewSet(APIViewSet):
         return CreatePetRequestSerializer if self.action == "create" else PetSerializer
 
     def list(self, request: Request) -> HttpResponse:
-        page = Page.from_request(request)
+        page = Page.parse(request.query_params.get("limit"), request.query_params.get("after"))
         pets, more = page.rows(queries.pets_after)
-        return self.respond([_shown(pet) for pet in pets], headers=page_headers(page, request, pets, more))
+        return self.respond(
+            [_shown(pet) for pet in pets], headers=page_headers(page, absolute_url(request), pets, more)
+        )
 
     def create(self, request: Request) -> HttpResponse:
         idempotency_key = _idempotency_key(request)
@@ -62,13 +64,18 @@ class PetViewSet(APIViewSet):
     def retrieve(self, request: Request, petId: str) -> HttpResponse:  # noqa: N803
         pet = queries.pet(petId) if is_id(petId) else None
         if pet is None:
-            raise NotFound(f"No pet has the id {echo(petId)}: GET /v1/pets lists those that exist.")
+            raise NotFound(unknown_pet(petId))
         return self.respond(_shown(pet))
+
+
+def unknown_pet(pet_id: str) -> str:
+    """Return the message of the error that no pet has an id."""
+    return f"No pet has the id {echo(pet_id)}: GET /v1/pets lists those that exist."
 
 
 def _idempotency_key(request: Request) -> str | None:
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
+    if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise ParseError(
             "Idempotency-Key must be one header of 1 to 255 printable ASCII characters, for example a UUID; "
             f"got {echo(key)}."

@@ -98,7 +98,8 @@ class APIHandlerMixin(BaseHandler):
             response: HttpResponseBase = self._api_chain(request)
             client = getattr(request, "auth", None)
             if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-                usage.recorder.count(client.id, response.status_code, request.META, time())
+                peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
+                usage.recorder.count(client.id, response.status_code, time(), peer=peer, forwarded_for=forwarded_for)
             return response
         return super().get_response(request)
 

@@ -1,5 +1,8 @@
 """The stored counters of pets by status: reading and correcting them."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from django.db import transaction
 from django.db.models import Count, Sum
 
@@ -16,7 +19,12 @@ _SUMS = CompiledQuery(lambda: InventoryCounter.objects.values_list("status").ann
 
 def inventory_counts() -> Counts:
     """Return the number of pets with each status, at a cost that does not depend on the number of pets."""
-    return _ZERO | {status: int(count) for status, count in _SUMS.rows()}
+    return all_counts(_SUMS.rows())
+
+
+def all_counts(sums: Iterable[Sequence[Any]]) -> Counts:
+    """Return the counts of all statuses, given the stored sums of those that have any."""
+    return _ZERO | {status: int(count) for status, count in sums}
 
 
 @transaction.atomic

@@ -7,10 +7,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from rest_framework.exceptions import ParseError
-from rest_framework.request import Request
 
 from petservice.api.validators import is_id
-from petservice.api.viewsets import absolute_url
 from petservice.monitoring.redaction import echo
 
 DEFAULT_LIMIT = 100
@@ -29,10 +27,8 @@ class Page:
     after: str | None
 
     @classmethod
-    def from_request(cls, request: Request) -> "Page":
-        """Parse the query parameters `limit` and `after`. Raises ParseError if one is malformed."""
-        limit = request.query_params.get("limit")
-        after = request.query_params.get("after")
+    def parse(cls, limit: str | None, after: str | None) -> "Page":
+        """Parse the values of the query parameters of these names. Raises ParseError if one is malformed."""
         if limit is not None and not _DIGITS.fullmatch(limit):
             raise ParseError(f"limit must be an integer of 0 or more, for example ?limit=20; got {echo(limit)}.")
         if after is not None and not is_id(after):
@@ -47,13 +43,15 @@ class Page:
         if self.limit == 0:
             return [], False
         # One row more than requested shows whether there is a next page, without a count.
-        rows = fetch(self.after, self.limit + 1)
+        return self.split(fetch(self.after, self.limit + 1))
+
+    def split(self, rows: list[RowT]) -> tuple[list[RowT], bool]:
+        """Return the rows of this page, and whether there are more, of the page's rows and the one after them."""
         return rows[: self.limit], len(rows) > self.limit
 
-    def next_link(self, request: Request, last_id: str) -> str:
-        """Return the `Link` header for the page after the one that ends with `last_id`."""
-        query = urlencode({"limit": self.limit, "after": last_id})
-        return f'<{absolute_url(request)}?{query}>; rel="next"'
+    def next_link(self, url: str, last_id: str) -> str:
+        """Return the `Link` header for the page after the one that ends with `last_id`; `url` is that of the list."""
+        return f'<{url}?{urlencode({"limit": self.limit, "after": last_id})}>; rel="next"'
 
 
 def _bounded(digits: str) -> int:
@@ -62,6 +60,6 @@ def _bounded(digits: str) -> int:
     return MAX_LIMIT if len(digits) > len(str(MAX_LIMIT)) else min(int(digits), MAX_LIMIT)
 
 
-def page_headers(page: Page, request: Request, rows: list[Any], more: bool) -> dict[str, str]:
-    """Return the headers of a response with these rows. The first column of each row is its id."""
-    return {"Link": page.next_link(request, rows[-1][0])} if more else {}
+def page_headers(page: Page, url: str, rows: list[Any], more: bool) -> dict[str, str]:
+    """Return the headers of a response with these rows of the list at `url`. The first column of each row is its id."""
+    return {"Link": page.next_link(url, rows[-1][0])} if more else {}

@@ -104,8 +104,12 @@ class APIViewSet(GenericViewSet[Any]):
 
     def respond_created(self, data: dict[str, Any], headers: dict[str, str]) -> HttpResponse:
         """Return a response 201 with a record that was created, and with its URL, which is below the requested one."""
-        location = f"{absolute_url(self.request)}/{data['id']}"
-        return self.respond(data, 201, {"Location": location} | headers)
+        return self.respond(data, 201, created_headers(absolute_url(self.request), data["id"]) | headers)
+
+
+def created_headers(url: str, record_id: str) -> dict[str, str]:
+    """Return the headers of the response to a POST at `url` that created a record."""
+    return {"Location": f"{url}/{record_id}"}
 
 
 def absolute_url(request: Request) -> str:

@@ -17,6 +17,7 @@ from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.sign_in import factors
 
 HEADER = "X-API-Key"
+CHALLENGE = f'ApiKey header="{HEADER}"'
 UNKNOWN = "Unknown API key. Check that you copied the complete key."
 
 
@@ -70,7 +71,7 @@ class APIKeyAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate challenge, without which REST framework responds 403 instead of 401."""
-        return f'ApiKey header="{HEADER}"'
+        return CHALLENGE
 
 
 class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # untyped

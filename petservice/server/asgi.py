@@ -121,12 +121,13 @@ class Application:
         except UnreadableTargetError:
             refusal = error_response_for(400, sent_request_id(scope["headers"]))
             if record is not None:
-                record.client_is({"REMOTE_ADDR": (scope["client"] or [""])[0]}, refusal["X-Request-ID"])
+                record.client_is(refusal["X-Request-ID"], (scope["client"] or [""])[0], "")
             await send_response(send, scope["method"], whole(refusal), record)
             return
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
-            record.client_is(request.META, request.id)
+            peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
+            record.client_is(request.id, peer, forwarded_for)
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
