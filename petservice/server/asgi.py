@@ -25,6 +25,7 @@ from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
 from petservice.db.backend import backend
+from petservice.fastpath.application import FastPath
 from petservice.handler import Handler
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
@@ -73,6 +74,8 @@ class Application:
 
     # The worker sets it if requests are logged or counted.
     access_log: AccessLog | None = None
+    # The worker sets it unless it is turned off.
+    fast_path: FastPath | None = None
 
     def __init__(self, handler: Handler) -> None:
         database = backend()
@@ -101,7 +104,9 @@ class Application:
         self.probes = Probes(self.threads["readiness"], database.call_timeout)
 
     def close(self) -> None:
-        """Close the database connections of the greenlets. No request may follow."""
+        """Close the database connections of the event loop. No request may follow."""
+        if self.fast_path is not None:
+            self.fast_path.close()
         for pool in self.greenlets.values():
             pool.close()
 
@@ -116,6 +121,12 @@ class Application:
             self.access_log.end(record)
 
     async def _respond(self, scope: Message, receive: Receive, send: Send, record: AccessRecord | None) -> None:
+        if self.fast_path is not None:
+            response, receive = await self.fast_path.respond(scope, receive, record)
+            if response is not None:
+                scope[CLIENT_KIND] = STRANGER if response[0] == 401 else KNOWN
+                await send_response(send, scope["method"], response, record)
+                return
         try:
             request = Request(scope)
         except UnreadableTargetError:

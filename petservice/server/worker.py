@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import uuid_utils
 from gunicorn.asgi.protocol import ASGIProtocol
@@ -30,6 +31,9 @@ from petservice.server.certificate import Certificate
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
 from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
+
+if TYPE_CHECKING:
+    from petservice.fastpath.application import FastPath
 
 # Seconds after which Python switches between threads. The event loop waits for this several times during a request.
 # With Python's default of 5 ms, a page on a thread would delay each API request by many times its duration.
@@ -72,6 +76,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
     def load_wsgi(self) -> None:
         super().load_wsgi()
         self.asgi.access_log = self._access_log()
+        self.asgi.fast_path = _fast_path()
 
     def _access_log(self) -> AccessLog | None:
         """Return the access log, or None if neither request lines nor metrics are configured."""
@@ -153,3 +158,14 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
     def handle_quit_signal(self) -> None:
         super().handle_quit_signal()
         self._stopping.set()
+
+
+def _fast_path() -> "FastPath | None":
+    """Return the fast path, or None if it is turned off. With DEBUG, the API has pages for browsers."""
+    from django.conf import settings
+
+    if not settings.FAST_PATH or settings.DEBUG:
+        return None
+    from petservice.fastpath.application import FastPath
+
+    return FastPath()
