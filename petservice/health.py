@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
@@ -50,8 +51,8 @@ class HealthViewSet(APIViewSet):
     permission_classes = ()
     throttle_classes = ()
 
-    def retrieve(self, request: Request) -> HttpResponse:
-        return self.respond({"status": "ok"})
+    def retrieve(self, request: Request) -> Response:
+        return Response({"status": "ok"})
 
 
 # Whether the service is about to stop, in memory that the worker processes share with the process that forks them.

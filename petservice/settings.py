@@ -165,7 +165,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
     "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",

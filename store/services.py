@@ -8,18 +8,16 @@ from django.db.models import Count, Sum
 
 from pets.models import Pet
 from petservice.db.backend import backend
-from petservice.db.compiled import CompiledQuery
 from store.models import InventoryCounter
 
 Counts = dict[str, int]
 
 _ZERO = dict.fromkeys(Pet.Status.values, 0)
-_SUMS = CompiledQuery(lambda: InventoryCounter.objects.values_list("status").annotate(Sum("count")))
 
 
 def inventory_counts() -> Counts:
     """Return the number of pets with each status, at a cost that does not depend on the number of pets."""
-    return all_counts(_SUMS.rows())
+    return all_counts(InventoryCounter.objects.values_list("status").annotate(Sum("count")))
 
 
 def all_counts(sums: Iterable[Sequence[Any]]) -> Counts:

@@ -13,11 +13,10 @@ from django.urls import resolve
 from rest_framework.exceptions import ValidationError
 
 from pets.fields import OPTIONAL_TEXTS, SHOWN, new_pet_id
-from pets.serializers import CreatePetRequestSerializer, PetSerializer
+from pets.serializers import CreatePetRequestSerializer, shown
 from pets.views import unknown_pet
 from petservice.api.errors import envelope
-from petservice.api.pagination import page_headers
-from petservice.api.viewsets import created_headers
+from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.db.pending_migrations import pending_migrations
 from petservice.fastpath.usual import INVENTORY, PETS, Operation, Recognition, UsualRequest
@@ -37,7 +36,6 @@ Receive = Callable[[], Awaitable[Message]]
 # The status, headers and body of a response.
 Response = tuple[int, list[tuple[bytes, bytes]], bytes]
 
-_shown = PetSerializer().to_representation
 _checked = CreatePetRequestSerializer().run_validation
 _HEALTHY = orjson.dumps({"status": "ok"})
 # A path of each operation, whose route in the access log is that of Django's URL pattern.
@@ -129,17 +127,15 @@ class FastPath:
             return _unknown_key(key)
         if not found.is_usable:
             return None
-        status, headers = 200, {}
         if request.operation is Operation.INVENTORY:
-            shown: Any = all_counts(found.rows)
-        elif request.operation is Operation.PETS:
+            return Answer(200, orjson.dumps(all_counts(found.rows)), key_id=found.key_id)
+        if request.operation is Operation.PETS:
             pets, more = request.page.split(found.rows)
-            shown, headers = [*map(_shown, pets)], page_headers(request.page, request.url, pets, more)
-        elif found.rows:
-            shown = _shown(found.rows[0])
-        else:
-            status, shown = 404, envelope(404, unknown_pet(request.pet_id))
-        return Answer(status, orjson.dumps(shown), headers, found.key_id)
+            headers = {"Link": request.page.next_link(request.url, pets[-1][0])} if more else {}
+            return Answer(200, orjson.dumps([*map(shown, pets)]), headers, found.key_id)
+        if found.rows:
+            return Answer(200, orjson.dumps(shown(found.rows[0])), key_id=found.key_id)
+        return Answer(404, orjson.dumps(envelope(404, unknown_pet(request.pet_id))), key_id=found.key_id)
 
     async def _create(self, request: UsualRequest, key: str, body: bytes) -> Answer | None:
         try:
@@ -162,8 +158,8 @@ class FastPath:
         key_id, is_new = created
         if not is_new:
             return None
-        content = orjson.dumps(_shown(tuple(pet[name] for name in SHOWN)))
-        return Answer(201, content, created_headers(request.url, pet["id"]), key_id)
+        content = orjson.dumps(shown([pet[name] for name in SHOWN]))
+        return Answer(201, content, {"Location": location(request.url, pet["id"])}, key_id)
 
 
 def _unknown_key(key: str) -> Answer | None:
