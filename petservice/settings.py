@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 from csp.constants import NONE, SELF
-from django.conf import global_settings
 from django.urls import reverse_lazy
 
 from petservice import __version__
@@ -98,8 +97,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
-# Passwords of all of Django's hashers are valid.
-PASSWORD_HASHERS = ["petservice.sign_in.password_hashing.IdleTimeHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
     "petservice.accounts.sessions.AccountBackend",

@@ -79,8 +79,8 @@ class FastPath:
         self, scope: Message, receive: Receive, record: AccessRecord | None
     ) -> tuple[Response | None, Receive]:
         """Return the response to a usual request, or None, and the function with which Django receives the body."""
-        request = None if pending_migrations.may_exist else self._recognition.usual(scope)
-        if request is None:
+        request = self._recognition.usual(scope)
+        if request is None or (pending_migrations.may_exist and request.operation is not Operation.HEALTH):
             return None, receive
         body = b""
         if request.body_bytes:

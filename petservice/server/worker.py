@@ -29,7 +29,6 @@ from petservice.monitoring.line_writer import LineWriter
 from petservice.server.balancing import Acceptor, WorkerSlot
 from petservice.server.certificate import Certificate
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
-from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
 
 if TYPE_CHECKING:
@@ -67,11 +66,6 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         # Ctrl-C in a terminal reaches the workers too, but only the master decides how they stop.
         self.loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def _setup_event_loop(self) -> None:
-        self.sockets_by_priority = PrioritySelector()
-        self.loop = asyncio.SelectorEventLoop(self.sockets_by_priority)
-        asyncio.set_event_loop(self.loop)
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
@@ -119,10 +113,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         access_log = self.asgi.access_log
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
-                is_ready=self.asgi.probes.watch(),
+                is_ready=self.asgi.watch_readiness(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
-                greenlets=self.asgi.greenlets,
                 threads=self.asgi.threads,
             )
 
@@ -148,8 +141,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def _has_calls(self) -> bool:
         """Return whether a request is running, including those whose clients have left."""
-        on_threads = (pool.is_busy for pool in self.asgi.threads.values())
-        return any(on_threads) or any(pool.in_use for pool in self.asgi.greenlets.values())
+        return any(pool.is_busy for pool in self.asgi.threads.values())
 
     def handle_exit_signal(self) -> None:
         self.is_stopping = True
