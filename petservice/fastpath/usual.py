@@ -16,6 +16,7 @@ from pets.views import IDEMPOTENCY_KEY
 from petservice.api.pagination import DEFAULT_LIMIT, Page
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.validators import ID_PATTERN
+from petservice.client_address import forwarded_scheme
 from petservice.middleware import request_id_of
 from petservice.paths import HEALTH
 
@@ -37,7 +38,8 @@ _MAX_HOSTS = 100
 _READ = frozenset({b"host", b"x-api-key", b"x-request-id", b"content-type", b"content-length", b"idempotency-key"})
 # The headers that change how a body is read.
 _UNUSUAL = frozenset({b"transfer-encoding", b"expect", b"content-encoding", b"trailer", b"upgrade"})
-_FORWARDED_FOR = b"x-forwarded-for"
+# The headers of proxies, of which each may add one of its own.
+_FORWARDED_FOR, _FORWARDED_PROTO = b"x-forwarded-for", b"x-forwarded-proto"
 
 
 class Operation(Enum):
@@ -82,17 +84,19 @@ class Recognition:
         if found is None or headers is None:
             return None
         operation, pet_id, page = found
+        client, key = scope["client"], headers.get(b"x-api-key")
+        peer = client[0] if client else None
+        scheme = _scheme(scope["scheme"], peer, headers.get(_FORWARDED_PROTO))
         host = self._served_host(headers.get(b"host", b""), operation)
         body = _body(headers, operation)
-        if host is None or body is None or not (scope["scheme"] == "https" or _may_use_http(operation)):
+        if host is None or body is None or not (scheme == "https" or _may_use_http(operation)):
             return None
-        client, key = scope["client"], headers.get(b"x-api-key")
         return UsualRequest(
             operation,
             request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
-            f"{scope['scheme']}://{host}{scope['path']}",
+            f"{scheme}://{host}{scope['path']}",
             None if key is None else key.decode("latin-1"),
-            client[0] if client else None,
+            peer,
             headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
             pet_id,
             page,
@@ -112,6 +116,12 @@ class Recognition:
                 self._hosts[header] = text
             return text
         return host
+
+
+def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
+    if forwarded is None:
+        return scheme
+    return forwarded_scheme(peer, forwarded.decode("latin-1"), settings.TRUSTED_PROXIES) or scheme
 
 
 def _may_use_http(operation: Operation) -> bool:
@@ -159,7 +169,7 @@ def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
             if name in headers:
                 return None
             headers[name] = value
-        elif name == _FORWARDED_FOR:  # each proxy may add a header of its own
+        elif name in (_FORWARDED_FOR, _FORWARDED_PROTO):
             headers[name] = headers[name] + b"," + value if name in headers else value
         elif name in _UNUSUAL or b"_" in name:
             return None
