@@ -1,28 +1,35 @@
 """The fields of a pet in requests and responses of the API."""
 
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from rest_framework import serializers
 
-from pets.queries import ShownPet
-from petservice.api.serializers import IDField, RequestSerializer, TextField
+from pets.fields import SHOWN
+from pets.models import Pet
+from petservice.api.serializers import IDField, TextField
+
+_values = attrgetter(*SHOWN)
 
 
-class PetSerializer(serializers.Serializer[ShownPet]):
+def shown(values: Sequence[str | None]) -> dict[str, Any]:
+    """Return a pet as the API shows it, given the values of SHOWN. A pet without a tag has no `tag`."""
+    return {name: value for name, value in zip(SHOWN, values, strict=True) if value is not None}
+
+
+class PetSerializer(serializers.Serializer[Pet]):
     """A pet as the API shows it."""
 
     id = IDField(help_text="Unique identifier, assigned by the service.")
     name = TextField(help_text="Display name of the pet.")
     tag = TextField(required=False, help_text="Category, for example a kind of animal. Absent if the pet has none.")
 
-    def to_representation(self, instance: ShownPet) -> dict[str, Any]:
-        pet_id, name, tag = instance
-        if tag is None:
-            return {"id": pet_id, "name": name}
-        return {"id": pet_id, "name": name, "tag": tag}
+    def to_representation(self, instance: Pet) -> dict[str, Any]:
+        return shown(_values(instance))
 
 
-class CreatePetRequestSerializer(RequestSerializer):
+class CreatePetRequestSerializer(serializers.Serializer[Any]):
     """A pet to create; unknown fields are ignored."""
 
     name = TextField(help_text="Name of the pet to create; kept exactly as sent.")

@@ -15,11 +15,9 @@ from django.core import signals
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.http import HttpRequest, HttpResponse, parse_cookie
+from django.http import HttpRequest, parse_cookie
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
-from django.urls import Resolver404, get_resolver
 from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 from django.utils.module_loading import import_string
@@ -77,20 +75,13 @@ class APIHandlerMixin(BaseHandler):
             chain = convert_exception_to_response(import_string(name)(chain))
         self._api_chain: Any = self._middleware_chain if settings.DEBUG else chain
 
-    def is_unknown(self, path: str) -> bool:
-        """Return whether no view has this path; static files have no view either."""
-        try:
-            get_resolver().resolve(path)
-        except Resolver404:
-            return True
-        return False
-
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(API):
             response: HttpResponseBase = self._api_chain(request)
             client = getattr(request, "auth", None)
             if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-                usage.recorder.count(client.id, response.status_code, request.META, time())
+                peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
+                usage.recorder.count(client.id, response.status_code, time(), peer=peer, forwarded_for=forwarded_for)
             return response
         return super().get_response(request)
 
@@ -135,13 +126,7 @@ class Handler(APIHandlerMixin, WSGIHandler):
             environ["wsgi.input"] = ChunkedInput(environ["wsgi.input"])
         return super().__call__(environ, start_response)
 
-    def api_response(self, request: HttpRequest) -> HttpResponse:
-        """Return the response to an API request, without Django's request signals."""
-        response = self.get_response(request)
-        connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
-        return cast(HttpResponse, response)  # the API streams nothing
-
-    def page_response(self, request: HttpRequest) -> tuple[HttpResponseBase, bytes]:
+    def response_and_body(self, request: HttpRequest) -> tuple[HttpResponseBase, bytes]:
         """Return the response to any request and its complete body, so that a slow client occupies no thread."""
         signals.request_started.send(sender=type(self))
         response = self.get_response(request)

@@ -11,13 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 from petservice.db.postgresql.pooler import PoolerError
-from petservice.db.waiting import time_limit
+from petservice.db.time_limit import time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class HealthViewSet(APIViewSet):
     permission_classes = ()
     throttle_classes = ()
 
-    def retrieve(self, request: Request) -> HttpResponse:
-        return self.respond({"status": "ok"})
+    def retrieve(self, request: Request) -> Response:
+        return Response({"status": "ok"})
 
 
 # Whether the service is about to stop, in memory that the worker processes share with the process that forks them.
@@ -74,10 +75,8 @@ _INTERVAL = 1.0
 WATCH_INTERVAL = 5.0
 # Seconds after which a check that has not ended counts as failed in the metrics.
 _WATCH_AGE = 3 * WATCH_INTERVAL
-# Maximum age in seconds of a result that is returned while the next check runs.
-_MAX_AGE = 2.0
 # Seconds that a check waits for the response to a statement.
-_TIMEOUT = 5.0
+CHECK_TIMEOUT = 5.0
 _STOPPING = "The service is about to stop."
 _NO_ANSWER = "The database does not answer."
 
@@ -91,19 +90,9 @@ class Readiness:
         self._checked_at = -inf
         self._logged = ""
 
-    def known_obstacle(self) -> str | None:
-        """Return the obstacle that the last check found, or None if the check is older than _MAX_AGE."""
-        if is_stopping():
-            return _STOPPING
-        return self._obstacle if self.age() < _MAX_AGE else None
-
     def age(self) -> float:
         """Return how many seconds old the last check is."""
         return monotonic() - self._checked_at
-
-    def is_due(self) -> bool:
-        """Return whether the last check is older than _INTERVAL."""
-        return self.age() >= _INTERVAL
 
     def was_ready(self) -> bool:
         """Return whether the last check found no obstacle, and is not so old that the next one must have failed."""
@@ -111,8 +100,10 @@ class Readiness:
 
     def obstacle(self) -> str:
         """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL."""
+        if is_stopping():
+            return _STOPPING
         with self._checking:  # requests during a check wait for its result
-            if self.is_due():
+            if self.age() >= _INTERVAL:
                 self._obstacle = _obstacle()
                 self._checked_at = monotonic()
                 self.log_change(self._obstacle)
@@ -132,7 +123,7 @@ readiness = Readiness()
 
 
 def _obstacle() -> str:
-    limited = time_limit.set(_TIMEOUT)
+    limited = time_limit.set(CHECK_TIMEOUT)
     try:
         missing = missing_migrations()
     except PoolerError as error:
@@ -152,8 +143,11 @@ def unavailable() -> HttpResponse:
 
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
-    """Return 200 if the database responds and has all migrations, or else 503. Under `serve`, its probes respond."""
-    return probe_response(readiness.obstacle())
+    """Return 200 if the database responds and has all migrations, or else 503."""
+    obstacle = readiness.obstacle()
+    if obstacle:
+        return error_response(503, obstacle)
+    return HttpResponse(b'{"status":"ok"}', content_type="application/json")
 
 
 def renew() -> str:
@@ -162,10 +156,3 @@ def renew() -> str:
         return readiness.obstacle()
     finally:
         connection.close_if_unusable_or_obsolete()
-
-
-def probe_response(obstacle: str) -> HttpResponse:
-    """Return the response of a probe without its standard headers: 200, or 503 if there is an obstacle."""
-    if obstacle:
-        return error_response(503, obstacle)
-    return HttpResponse(b'{"status":"ok"}', content_type="application/json")

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 from csp.constants import NONE, SELF
-from django.conf import global_settings
 from django.urls import reverse_lazy
 
 from petservice import __version__
@@ -98,8 +97,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
-# Passwords of all of Django's hashers are valid.
-PASSWORD_HASHERS = ["petservice.sign_in.password_hashing.IdleTimeHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
     "petservice.accounts.sessions.AccountBackend",
@@ -165,7 +162,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petservice.apikeys.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["petservice.apikeys.permissions.HasAccess"],
     "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",

@@ -1,22 +1,28 @@
 """The stored counters of pets by status: reading and correcting them."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from django.db import transaction
 from django.db.models import Count, Sum
 
 from pets.models import Pet
 from petservice.db.backend import backend
-from petservice.db.compiled import CompiledQuery
 from store.models import InventoryCounter
 
 Counts = dict[str, int]
 
 _ZERO = dict.fromkeys(Pet.Status.values, 0)
-_SUMS = CompiledQuery(lambda: InventoryCounter.objects.values_list("status").annotate(Sum("count")))
 
 
 def inventory_counts() -> Counts:
     """Return the number of pets with each status, at a cost that does not depend on the number of pets."""
-    return _ZERO | {status: int(count) for status, count in _SUMS.rows()}
+    return all_counts(InventoryCounter.objects.values_list("status").annotate(Sum("count")))
+
+
+def all_counts(sums: Iterable[Sequence[Any]]) -> Counts:
+    """Return the counts of all statuses, given the stored sums of those that have any."""
+    return _ZERO | {status: int(count) for status, count in sums}
 
 
 @transaction.atomic

@@ -1,9 +1,9 @@
 """The API's operation on the inventory, and how the OpenAPI document describes it."""
 
-from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
@@ -38,5 +38,5 @@ class InventoryViewSet(APIViewSet):
 
     queryset = InventoryItem.objects.all()  # for the permissions that staff need
 
-    def retrieve(self, request: Request) -> HttpResponse:
-        return self.respond(inventory_counts())
+    def retrieve(self, request: Request) -> Response:
+        return Response(inventory_counts())

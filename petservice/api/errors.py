@@ -68,7 +68,7 @@ def standard_error_response(status: int) -> HttpResponse:
     return error_response(_CONTRACT_STATUS.get(status, status), MESSAGES[status])
 
 
-def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """Return the error response for an exception of REST framework, as REST framework's exception handler.
 
     Returns None for any other exception, which Django passes to an error view, or logs with its traceback.
@@ -90,11 +90,7 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> HttpRespons
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception
     if isinstance(exc, RequestError) and exc.wait is not None:
         headers["Retry-After"] = str(exc.wait)
-    if settings.DEBUG:  # the browsable API shows it as a page
-        return Response(envelope(status, message), status=status, headers=headers)
-    # REST framework's response and its view refer to each other. Only the garbage collector would free them, and it
-    # would interrupt the requests of other clients.
-    return error_response(status, message, headers)
+    return Response(envelope(status, message), status=status, headers=headers)
 
 
 def _sentences(detail: Any) -> Iterator[str]:

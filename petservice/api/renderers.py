@@ -1,9 +1,21 @@
-"""In development, the pages of the browsable API."""
+"""The renderers of responses: JSON, and in development the pages of the browsable API."""
 
 from typing import Any
 
 import orjson
+from rest_framework.renderers import BaseRenderer
 from rest_framework.renderers import BrowsableAPIRenderer as StandardBrowsableAPIRenderer
+
+
+class JSONRenderer(BaseRenderer):
+    """A renderer that writes every character as it is; REST framework's own escapes two line separators."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        return orjson.dumps(data)
 
 
 class BrowsableAPIRenderer(StandardBrowsableAPIRenderer):

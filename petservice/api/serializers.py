@@ -1,4 +1,4 @@
-"""A serializer and its fields, which accept exactly the values of the contract, without any conversion."""
+"""Fields of serializers, which accept exactly the values of the contract, without any conversion."""
 
 from typing import Any, NoReturn
 
@@ -48,11 +48,6 @@ class TextField(serializers.Field[str, Any, str, Any]):
         instead = "" if self.required else ": leave it out if there is none"
         super().fail(key, name=self.field_name, instead=instead, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return a valid string. Raises SkipField if an optional field is missing, or else ValidationError."""
-        # A shortcut for strings, because this field has no validators.
-        return self.to_internal_value(data) if isinstance(data, str) else super().run_validation(data)
-
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("type", got=JSON_TYPES[type(data)])
@@ -63,12 +58,3 @@ class TextField(serializers.Field[str, Any, str, Any]):
         if "\0" in data:
             self.fail("nul")
         return data
-
-
-class RequestSerializer(serializers.Serializer[Any]):
-    """A serializer of the object in a request, which ignores unknown fields and has no `validators`."""
-
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return the valid fields of an object. Raises ValidationError."""
-        # REST framework's method also prepares for validators, which takes half as long as checking a pet's fields.
-        return self.validate(self.to_internal_value(data))

@@ -1,7 +1,6 @@
 """Authentication of requests by API key, and by staff session in the browsable API."""
 
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -12,28 +11,12 @@ from rest_framework.request import Request
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from petservice.db.compiled import CompiledQuery
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.sign_in import factors
 
 HEADER = "X-API-Key"
+CHALLENGE = f'ApiKey header="{HEADER}"'
 UNKNOWN = "Unknown API key. Check that you copied the complete key."
-
-
-class Client(NamedTuple):
-    """A client with a valid API key: both `request.user` and `request.auth` of a request."""
-
-    id: int  # the primary key of the APIKey
-    name: str
-    prefix: str
-    environment: str
-    access: str
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    requests_per_minute: int | None
-
-
-_BY_DIGEST = CompiledQuery(lambda digest: APIKey.objects.filter(digest=digest).values_list(*Client._fields), "digest")
 
 
 class APIKeyAuthentication(BaseAuthentication):
@@ -42,8 +25,8 @@ class APIKeyAuthentication(BaseAuthentication):
     Each request looks the key up in the database, so a revoked key is rejected immediately.
     """
 
-    def authenticate(self, request: Request) -> tuple[Client, Client] | None:
-        """Return the client, or None without a key.
+    def authenticate(self, request: Request) -> tuple[APIKey, APIKey] | None:
+        """Return the record of the key as both `request.user` and `request.auth`, or None without a key.
 
         Raises AuthenticationFailed for an invalid key, and PermissionDenied for a key of another environment.
         """
@@ -53,24 +36,24 @@ class APIKeyAuthentication(BaseAuthentication):
         # The lookup below needs the current tables.
         if pending_migrations.may_exist and pending_migrations.count():
             raise APIException(BEING_UPDATED)
-        client = next(map(Client._make, _BY_DIGEST.rows(keys.digest(plain))), None)
-        environment = keys.environment_of(plain) if client is None else client.environment
+        api_key = APIKey.objects.filter(digest=keys.digest(plain)).first()
+        environment = keys.environment_of(plain) if api_key is None else api_key.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(
                 f"This is a {environment} key, but this service accepts only {settings.ENVIRONMENT} keys."
             )
-        if client is None:
+        if api_key is None:
             raise AuthenticationFailed(UNKNOWN)
         # The next two messages reveal nothing to others, because only the holder of the secret gets here.
-        if client.revoked_at is not None:
+        if api_key.is_revoked:
             raise AuthenticationFailed("This API key has been revoked: ask for a new one.")
-        if client.expires_at is not None and client.expires_at <= timezone.now():
+        if api_key.is_expired(timezone.now()):
             raise AuthenticationFailed("This API key has expired: ask for a new one.")
-        return client, client
+        return api_key, api_key
 
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate challenge, without which REST framework responds 403 instead of 401."""
-        return f'ApiKey header="{HEADER}"'
+        return CHALLENGE
 
 
 class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # untyped

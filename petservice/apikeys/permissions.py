@@ -7,9 +7,10 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from petservice.apikeys.authentication import HEADER, Client
+from petservice.apikeys.authentication import HEADER
 from petservice.apikeys.models import APIKey
 
+KEY_IS_REQUIRED = f"The {HEADER} header with an API key is required."
 # The permission that staff need in the admin for each method in the browsable API. All other methods need "view".
 _STAFF_RIGHTS = {"POST": "add", "PUT": "change", "PATCH": "change", "DELETE": "delete"}
 
@@ -23,11 +24,11 @@ class HasAccess(BasePermission):
     message = "This API key may only read: use a key with read and write access."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        client: Client | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only
-        if client is not None:
-            return request.method in SAFE_METHODS or client.access == APIKey.Access.READ_AND_WRITE
+        api_key: APIKey | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only
+        if api_key is not None:
+            return request.method in SAFE_METHODS or api_key.access == APIKey.Access.READ_AND_WRITE
         if not request.user.is_authenticated:
-            raise NotAuthenticated(f"The {HEADER} header with an API key is required.")
+            raise NotAuthenticated(KEY_IS_REQUIRED)
         # This is a member of staff in the browsable API.
         pages: Any = admin.site.get_model_admin(view.queryset.model)
         right = _STAFF_RIGHTS.get(request.method or "", "view")

@@ -7,7 +7,6 @@ stop writes what is left. A worker that is killed loses what it counted since it
 import atexit
 import logging
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -88,8 +87,11 @@ class UsageRecorder:
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def count(self, key: int, status: int, meta: Mapping[str, Any], now: float) -> None:
-        """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
+    def count(self, key: int, status: int, now: float, *, peer: str | None, forwarded_for: str) -> None:
+        """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970.
+
+        `peer` and `forwarded_for` are those of petservice.client_address.
+        """
         place = key, int(now) // _SECONDS_PER_DAY
         with self._lock:
             use = self._uses.get(place) or self._first_use(place)
@@ -100,8 +102,7 @@ class UsageRecorder:
                 else:
                     use.server_errors += 1
             use.last_used = now
-            use.peer = meta.get("REMOTE_ADDR")
-            use.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
+            use.peer, use.forwarded_for = peer, forwarded_for
 
     def _first_use(self, place: Place) -> Use:
         use = Use()

@@ -87,6 +87,9 @@ except ValueError as error:
     CONFIGURATION_ERRORS.append(str(error))
     DATABASES = {"default": {"ENGINE": "django.db.backends.dummy"}}
 
+# Whether `serve` answers the usual requests of the API by petservice.fastpath.
+FAST_PATH = env.bool("PETSERVICE_FAST_PATH", True) is not False
+
 # The time zone of staff, in which pages show and read times.
 _ZONE = env.str("PETSERVICE_TIME_ZONE", "") or "UTC"
 STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", _ZONE, zone, "Europe/Berlin", zone("UTC"))

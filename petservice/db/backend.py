@@ -1,13 +1,10 @@
 """The interface that both database backends offer beyond Django's, so that no caller asks which database it has."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
-
-Rows = Sequence[Sequence[Any]]
-T = TypeVar("T")
 
 
 class Backend(Protocol):
@@ -15,45 +12,8 @@ class Backend(Protocol):
 
     # Whether the database is a file that belongs to this service alone.
     is_embedded: bool
-    # Whether a statement blocks its thread until it ends. Then requests on the event loop share one connection, and
-    # must not write by other methods than those below.
-    statements_block: bool
-    # Whether this connection serves an event loop. The creator of the connection sets it before the first use.
-    serves_event_loop: bool
-    # Whether the driver returns the values that models hold, so that Django's converters are not needed.
-    returns_python_values: bool
     # Whether the database ignores the case of ASCII letters only.
     knows_case_of_ascii_only: bool
-    # Number of API requests that write, per worker process, at the same time.
-    concurrent_writes: int
-    # Seconds that an API request may wait for the database.
-    call_timeout: float
-
-    def driver_sql(self, sql: str) -> str | bytes:
-        """Return a statement that has Django's placeholders in the form that the driver takes."""
-
-    def rows(self, sql: Any, values: Sequence[Any]) -> Rows:
-        """Run a statement of `driver_sql` without Django's cursor and return its rows. Raises the driver's errors."""
-
-    def insert(self, sql: Any, values: Sequence[Any]) -> None:
-        """Insert by a statement of `driver_sql`, in the current transaction or else in one of its own."""
-
-    def guarded_insert(self, guard: str, insert: str, reference: str) -> Any:
-        """Return the statement for `insert_guarded` that two of Django's INSERT statements for one row each make.
-
-        `reference` is a column of the guard's table whose values are unique.
-        """
-
-    def insert_guarded(
-        self, statement: Any, guard: Sequence[Any], values: Sequence[Any], reference: Any, lock: tuple[str, int]
-    ) -> bool:
-        """Insert two rows, or neither if a unique constraint or another holder of the lock refuses the guard.
-
-        Returns whether the rows are inserted. Both are in the current transaction, or else in one of their own.
-        """
-
-    def run_blocking(self, function: Callable[[], T]) -> T:
-        """Run a function that writes, and return its result; on a thread if it would block an event loop."""
 
     def copy_rows(
         self,
@@ -106,5 +66,5 @@ class Backend(Protocol):
 
 
 def backend(alias: str = DEFAULT_DB_ALIAS) -> Backend:
-    """Return the connection of the current thread or greenlet to a database, by default to that of the service."""
+    """Return the connection of the current thread to a database, by default to that of the service."""
     return cast(Backend, connections[alias])

@@ -5,7 +5,7 @@ import re
 import time
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 from django.conf import settings
@@ -51,16 +51,14 @@ class AccessRecord:
         self.peer: str | None = ""
         self.forwarded_for = ""
 
-    def client_is(self, meta: dict[str, Any], request_id: str) -> None:
+    def client_is(self, request_id: str, peer: str | None, forwarded_for: str) -> None:
         """Record the request's id and its sender."""
-        self.request_id = request_id
-        self.peer = meta.get("REMOTE_ADDR")
-        self.forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
+        self.request_id, self.peer, self.forwarded_for = request_id, peer, forwarded_for
 
     def handled(self, request: HttpRequest) -> None:
         """Record the route and the API key that Django found."""
         if request.resolver_match is not None:
-            self.route = _shown(request.resolver_match.route)
+            self.route = shown_route(request.resolver_match.route)
         elif request.path_info.startswith(STATIC):  # WhiteNoise serves these without a URL pattern
             self.route = STATIC
         elif request.path_info in PROBES and self.method in ("GET", "HEAD"):  # the server answers them without Django
@@ -125,7 +123,7 @@ def _address(peer: str | None, forwarded_for: str) -> str | None:
 
 
 @cache  # one entry per URL pattern
-def _shown(route: str) -> str:
+def shown_route(route: str) -> str:
     """Return Django's URL pattern in OpenAPI's notation, for example /v1/pets/{petId}."""
     route = re.sub(r"\(\?P<(\w+)>[^)]*\)\$?", r"{\1}", route)
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)

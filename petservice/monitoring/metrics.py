@@ -23,15 +23,6 @@ WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_
 READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
 CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
 IN_FLIGHT = Gauge("petservice_http_requests_in_flight", "Requests in progress.", multiprocess_mode="livesum")
-API_CONCURRENCY = Gauge(
-    "petservice_api_concurrency",
-    "Maximum number of concurrent API requests; on PostgreSQL, each uses one connection.",
-    ["pool"],
-    multiprocess_mode="livesum",
-)
-API_CONCURRENCY_IN_USE = Gauge(
-    "petservice_api_concurrency_in_use", "API requests in progress.", ["pool"], multiprocess_mode="livesum"
-)
 THREADS = Gauge("petservice_threads", "Maximum number of threads per pool.", ["pool"], multiprocess_mode="livesum")
 THREADS_IN_USE = Gauge(
     "petservice_threads_in_use", "Threads that run a request.", ["pool"], multiprocess_mode="livesum"
@@ -61,16 +52,12 @@ class Metrics:
         is_ready: bool,
         connections: int,
         in_flight: int,
-        greenlets: Mapping[str, Any],
         threads: Mapping[str, Any],
     ) -> None:
         """Set the gauges to the current values. The pools are those of petservice.server."""
         READY.set(is_ready)
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
-        for name, pool in greenlets.items():
-            API_CONCURRENCY.labels(name).set(pool.size)
-            API_CONCURRENCY_IN_USE.labels(name).set(pool.in_use)
         for name, pool in threads.items():
             THREADS.labels(name).set(pool.size)
             THREADS_IN_USE.labels(name).set(pool.in_use)

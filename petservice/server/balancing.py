@@ -13,7 +13,6 @@ from typing import Any
 
 from petservice.client_address import Address, Proxies, network_of, parse_address
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
-from petservice.server.priority import KNOWN, LISTENER, STRANGER
 from petservice.server.protocol import Connection
 
 # Number of slots for worker processes. A worker's slot follows from its age, so two running workers share a slot only
@@ -56,7 +55,6 @@ class Acceptor:
         self._worker = worker
         self._listeners = [listener.sock for listener in worker.sockets]
         self._proxies = proxies
-        self._set_kind = worker.sockets_by_priority.set_kind
         # The address or IPv6 network of each connection, by its socket, and how many connections each of them has.
         self._addresses: dict[int, Address | None] = {}
         self._of_address: Counter[Address | None] = Counter()
@@ -71,7 +69,6 @@ class Acceptor:
         self._handshakes: set[asyncio.Task[None]] = set()
         for listener in self._listeners:
             listener.setblocking(False)
-            self._set_kind(listener.fileno(), LISTENER)
 
     def listen(self) -> None:
         """Accept connections if the limit is not reached."""
@@ -86,7 +83,6 @@ class Acceptor:
 
     def connection_ended(self, descriptor: int) -> None:
         """Count the connection with this socket as ended."""
-        self._set_kind(descriptor, KNOWN)  # because the descriptor can be reused for any socket or file
         address = self._addresses.pop(descriptor, None)
         self._of_address[address] -= 1
         if self._of_address[address] <= 0:
@@ -128,7 +124,6 @@ class Acceptor:
         self._addresses[accepted.fileno()] = address
         self._of_address[address] += 1
         accepted.setblocking(False)
-        self._set_kind(accepted.fileno(), STRANGER)  # until its first request
         self.open += 1
         self.listen()
         handshake = self._worker.loop.create_task(self._begin(accepted))

@@ -46,35 +46,18 @@ UPLOAD_MEMORY_BYTES = 256 * 1024
 
 # Requests in progress.
 
-# Number of API requests that read at the same time. On PostgreSQL each has its own connection.
-CONCURRENT_READS = 3
-# Maximum number of requests that wait for the database, for reads and for writes. A worker has as many connections,
-# unless gunicorn's option `worker_connections` raises their number.
-MAX_QUEUED = 1000
-# Number of threads for other writes (on SQLite), for pages, and for the readiness check. None waits for another.
-WRITE_THREADS = 2
+# Number of threads for API requests that the fast path leaves to Django, for pages, and for the readiness check. None
+# waits for another. Each has a connection to the database.
+API_THREADS = 4
 PAGE_THREADS = 3
 READINESS_THREADS = 1
-
-# Strangers: clients without a key or session that was valid at its last request.
-
-# Number of strangers' requests in progress, for each kind: API reads and writes, pages, public responses, /ready and
-# /v1/health. Strangers queue for each other by address. Other clients do not wait for them.
-CONCURRENT_STRANGERS = 1
-# Steps of the event loop in which a request of a known client, and then one of a probe, has priority: it is received,
-# handled and answered in three. Afterwards, strangers get a step even if further requests of others have arrived.
-PRIORITY_STEPS = 3
-# Maximum number of remembered keys and sessions whose clients are not strangers. The oldest is forgotten first.
-MAX_KNOWN_CLIENTS = 10_000
-# Maximum size of the cache of public responses in bytes. All static files together are smaller.
-MAX_PUBLIC_BYTES = 16 * 1024 * 1024
 # Size of the pieces in which a response is sent. The next piece waits until the client reads, so that a slow client
 # does not occupy memory for a large response. Other clients are served between two pieces.
 RESPONSE_PIECE_BYTES = 128 * 1024
 
 # Logins.
 
-# Number of simultaneous password checks. Strangers' pages use one more thread, and one thread is left for staff.
+# Number of simultaneous password checks. The other threads are left for staff.
 CONCURRENT_LOGINS = 1
 # Seconds after a login that began no session, in which no other login is checked. The pages for guesses of passwords
 # would take a thread for some 4 % of the time, which delays other requests.

@@ -2,13 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -62,9 +60,6 @@ class Request(ClientRequest, ASGIRequest):
             self.META["HTTP_IDEMPOTENCY_KEY"] = b"\n".join(keys).decode("latin-1")
         # The connection needs the id if it refuses the rest of the request.
         self.id = scope[REQUEST_ID] = request_id_of(self.META)
-        sent = self.META.get("HTTP_X_API_KEY") if self.is_for_api else self.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        # The hash of the unverified API key of an API request, or of the session key of any other request.
-        self.credential: int | None = None if sent is None else hash(sent)
 
     @property
     def is_chunked(self) -> bool:
@@ -162,14 +157,8 @@ def encoded(response: HttpResponseBase, body: bytes) -> Response:
     return response.status_code, headers, body
 
 
-async def send_response(
-    send: Send,
-    method: str | None,
-    response: Response,
-    record: AccessRecord | None,
-    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
-) -> None:
-    """Send a response. Each piece of a large one is sent in its own step of the event loop, in a turn of its own."""
+async def send_response(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
+    """Send a response. Each piece of a large one is sent in its own step of the event loop."""
     status, headers, body = response
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if record is not None:
@@ -181,6 +170,5 @@ async def send_response(
         piece = body[sent : sent + RESPONSE_PIECE_BYTES]
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         sent += len(piece)
-        async with turn():
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": body[sent:]})

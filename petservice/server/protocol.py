@@ -17,7 +17,6 @@ from petservice.monitoring.access_log import ACCESS_RECORD
 from petservice.monitoring.redaction import echo
 from petservice.server.limits import LINGER, MAX_PIECE_BYTES, MIN_BYTES_PER_SECOND, REQUEST_TIMEOUT
 from petservice.server.messages import sent_request_id
-from petservice.server.priority import CLIENT_KIND, STRANGER
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
@@ -39,8 +38,6 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     is_whole = False
     # The file descriptor of the socket.
     descriptor: int
-    # The kind of client (petservice.server.priority), as the latest response has shown it.
-    client_kind = STRANGER
     # Whether the response to the latest request has begun.
     has_responded = False
     # The time since which the client has read nothing of the response.
@@ -128,10 +125,6 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _send_response_start(self, *args: Any, **options: Any) -> None:
         self.has_responded = True
-        kind = self.scope.get(CLIENT_KIND, STRANGER)
-        if kind != self.client_kind:
-            self.client_kind = kind
-            self.worker.sockets_by_priority.set_kind(self.descriptor, kind)
         super()._send_response_start(*args, **options)
 
     def _send_error_response(self, status: int, message: str, extra_headers: Any = ()) -> None:

@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import uuid_utils
 from gunicorn.asgi.protocol import ASGIProtocol
@@ -28,8 +29,10 @@ from petservice.monitoring.line_writer import LineWriter
 from petservice.server.balancing import Acceptor, WorkerSlot
 from petservice.server.certificate import Certificate
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
-from petservice.server.priority import PrioritySelector
 from petservice.server.protocol import Connection
+
+if TYPE_CHECKING:
+    from petservice.fastpath.application import FastPath
 
 # Seconds after which Python switches between threads. The event loop waits for this several times during a request.
 # With Python's default of 5 ms, a page on a thread would delay each API request by many times its duration.
@@ -64,14 +67,10 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         self.loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def _setup_event_loop(self) -> None:
-        self.sockets_by_priority = PrioritySelector()
-        self.loop = asyncio.SelectorEventLoop(self.sockets_by_priority)
-        asyncio.set_event_loop(self.loop)
-
     def load_wsgi(self) -> None:
         super().load_wsgi()
         self.asgi.access_log = self._access_log()
+        self.asgi.fast_path = _fast_path()
 
     def _access_log(self) -> AccessLog | None:
         """Return the access log, or None if neither request lines nor metrics are configured."""
@@ -114,10 +113,9 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         access_log = self.asgi.access_log
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
-                is_ready=self.asgi.probes.watch(),
+                is_ready=self.asgi.watch_readiness(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
-                greenlets=self.asgi.greenlets,
                 threads=self.asgi.threads,
             )
 
@@ -143,8 +141,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def _has_calls(self) -> bool:
         """Return whether a request is running, including those whose clients have left."""
-        on_threads = (pool.is_busy for pool in self.asgi.threads.values())
-        return any(on_threads) or any(pool.in_use for pool in self.asgi.greenlets.values())
+        return any(pool.is_busy for pool in self.asgi.threads.values())
 
     def handle_exit_signal(self) -> None:
         self.is_stopping = True
@@ -153,3 +150,14 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
     def handle_quit_signal(self) -> None:
         super().handle_quit_signal()
         self._stopping.set()
+
+
+def _fast_path() -> "FastPath | None":
+    """Return the fast path, or None if it is turned off. With DEBUG, the API has pages for browsers."""
+    from django.conf import settings
+
+    if not settings.FAST_PATH or settings.DEBUG:
+        return None
+    from petservice.fastpath.application import FastPath
+
+    return FastPath()

@@ -22,13 +22,11 @@ from django.utils import timezone
 
 from petservice.admin_pages.failure_page import failure_page
 from petservice.client_address import client_address, network_of
-from petservice.db.compiled import CompiledQuery
 
 # The key in a request's META that marks a login to be rejected.
 _REJECTED = "petservice.login_rejected"
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
-_SESSION = CompiledQuery(lambda key: Session.objects.filter(session_key=key).values_list("session_key"), "key")
 
 
 class LoginForm(AdminAuthenticationForm):
@@ -88,7 +86,7 @@ def has_session(request: HttpRequest) -> bool:
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     try:
         # Keys are alphanumeric, and PostgreSQL refuses to compare some other texts.
-        return key.isalnum() and bool(_SESSION.rows(key))
+        return key.isalnum() and Session.objects.filter(session_key=key).exists()
     finally:
         connection.close_if_unusable_or_obsolete()
 

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.test import Client
 from django.utils import timezone
 
 from pets import services
 from pets.models import IdempotencyRecord, Pet
 from petservice.apikeys.models import APIKey
-from tests.concurrent_write import only_on_postgresql, without_waiting
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.contract.rows.row import TYPE, WRITE
 from tests.contract.test_table import filled
 from tests.contract.transports import Reply, SocketTransport
@@ -110,7 +110,7 @@ def test_failure_is_not_recorded(api: Client, body: Any) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pet_that_the_database_rejects_leaves_no_record(api: Client) -> None:
     with pytest.raises(IntegrityError):
-        services.create_pet_once(api_key_id=APIKey.objects.get().pk, idempotency_key="key", name="", tag=None)
+        services.create_pet_once(api_key=APIKey.objects.get(), idempotency_key="key", name="", tag=None)
     assert not IdempotencyRecord.objects.exists()
 
     response = create(api)
@@ -143,7 +143,7 @@ def test_replay_has_the_first_response_after_the_pet_was_renamed_or_deleted(api:
 def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
     api_key = APIKey.objects.get()
     then = timezone.now() - PERIOD
-    old, _ = services.create_pet_once(api_key_id=api_key.pk, idempotency_key="key", **REX, now=then)
+    old, _ = services.create_pet_once(api_key=api_key, idempotency_key="key", **REX, now=then)
     record = IdempotencyRecord.objects.filter(key="key")
     record.update(created_at=then + timedelta(minutes=5))
     assert create(api).json()["id"] == old.id
@@ -157,49 +157,37 @@ def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
     assert IdempotencyRecord.objects.get().pet_id == response.json()["id"]
 
 
-def test_of_two_requests_that_found_the_same_expired_record_one_creates_a_pet(api: Client) -> None:
-    texts = {"name": "Tom", "tag": None}
-    now = timezone.now()
-    once = services._Once(APIKey.objects.get().pk, "key", texts, None, now)
-    services.create_pet_once(api_key_id=once.api_key_id, idempotency_key="key", **REX, now=now)
-    IdempotencyRecord.objects.update(created_at=now - PERIOD)
-
-    created = once.create_again()
-    with pytest.raises(services.IdempotencyKeyInUseError):
-        once.create_again()
-
-    assert IdempotencyRecord.objects.get().pet_id == created.pk
-    assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
-
-
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_key_that_another_request_is_using_again_is_in_use(api: Client) -> None:
-    now = timezone.now()
-    request: dict[str, Any] = {"api_key_id": APIKey.objects.get().pk, "idempotency_key": "key", **REX}
-    services.create_pet_once(**request, now=now - PERIOD)
+@pytest.mark.parametrize("is_expired", [False, True])
+def test_of_two_requests_at_the_same_time_one_creates_a_pet(create_key: Callable[..., str], is_expired: bool) -> None:
+    create_key()
+    request: dict[str, Any] = {"api_key": APIKey.objects.get(), "idempotency_key": "key", "name": "Tom"}
+    if is_expired:
+        services.create_pet_once(**request, now=timezone.now() - PERIOD)
 
-    with transaction.atomic():
-        services.create_pet_once(**request, now=now)
+    def create_too() -> None:
         with pytest.raises(services.IdempotencyKeyInUseError):
-            without_waiting(lambda: services.create_pet_once(**request, now=now))
+            services.create_pet_once(**request)
 
-    assert (Pet.objects.count(), IdempotencyRecord.objects.count()) == (2, 1)
+    with write_before('INSERT INTO "pets_pet"', create_too):
+        pet, is_new = services.create_pet_once(**request)
+
+    assert is_new
+    assert IdempotencyRecord.objects.get().pet_id == pet.pk
+    assert Pet.objects.count() == 1 + is_expired
 
 
 def test_expired_records_are_deleted_as_new_ones_are_created(api: Client) -> None:
     api_key = APIKey.objects.get()
-    then = timezone.now() - PERIOD
     for number in range(30):
-        services.create_pet_once(api_key_id=api_key.pk, idempotency_key=f"old {number}", **REX, now=then)
-    assert IdempotencyRecord.objects.count() == 30
+        then = timezone.now() - timedelta(hours=24 if number else 23)
+        services.create_pet_once(api_key=api_key, idempotency_key=f"old {number}", **REX, now=then)
 
-    for number in range(services._DELETION_INTERVAL):
-        create(api, key=f"new {number}")
+    create(api, key="new")
 
-    assert not IdempotencyRecord.objects.filter(key__startswith="old").exists()
-    assert IdempotencyRecord.objects.count() == services._DELETION_INTERVAL
-    assert Pet.objects.count() == 30 + services._DELETION_INTERVAL
+    assert set(IdempotencyRecord.objects.values_list("key", flat=True)) == {"old 0", "new"}
+    assert Pet.objects.count() == 31
 
 
 def test_get_ignores_the_header(api: Client) -> None:

@@ -16,11 +16,11 @@ from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.test import Client as DjangoClient
+from petservice.server.greenlets import GreenletPool
 
 from pets.models import Pet
 from petservice.db.backend import backend
-from petservice.db.waiting import time_limit
-from petservice.server.greenlets import GreenletPool
+from petservice.db.time_limit import time_limit
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post

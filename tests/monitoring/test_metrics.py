@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from petservice import __version__
-from petservice.db.backend import backend
-from petservice.server import asgi
+from petservice.server import limits
 from tests.monitoring.observed import Observed, folders_of
 from tests.monitoring.requests import KINDS, send
 from tests.server.connections import Client, get, response_to
@@ -63,16 +62,13 @@ def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) ->
 
     assert [labels["version"] for labels in build] == [__version__]
     of_a_worker = {
-        ("petservice_api_concurrency", "reads"): asgi.CONCURRENT_READS,
-        ("petservice_api_concurrency", "writes"): backend().concurrent_writes,
-        ("petservice_threads", "pages"): asgi.PAGE_THREADS,
-        ("petservice_threads", "writes"): asgi.WRITE_THREADS,
-        ("petservice_threads", "readiness"): 1,
+        "api": limits.API_THREADS,
+        "pages": limits.PAGE_THREADS,
+        "readiness": limits.READINESS_THREADS,
     }
-    for (name, pool), size in of_a_worker.items():
-        series = frozenset({("pool", pool)})
-        wait_until(lambda name=name, series=series, size=size: observed.samples().get((name, series)) == 2 * size)
-        wait_until(lambda name=name, series=series: observed.samples()[f"{name}_in_use", series] == 0)
+    for pool, size in of_a_worker.items():
+        wait_until(lambda pool=pool, size=size: observed.sample("petservice_threads", pool=pool) == 2 * size)
+        wait_until(lambda pool=pool: observed.sample("petservice_threads_in_use", pool=pool) == 0)
     wait_until(lambda: observed.sample("petservice_http_requests_in_flight") == 0)
     with Client(observed.service), Client(observed.service):
         wait_until(lambda: observed.sample("petservice_connections") >= 2)

@@ -18,11 +18,9 @@ from django.http.response import HttpResponseBase
 
 from petservice import health
 from petservice.apikeys import request_counter
-from petservice.db.backend import backend
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
-from petservice.server import balancing, protocol, worker
-from petservice.server.asgi import Application
+from petservice.server import asgi, balancing, protocol, worker
 from petservice.sign_in import logins
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
@@ -33,6 +31,7 @@ protocol.REQUEST_TIMEOUT = balancing.REQUEST_TIMEOUT = int(
     os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
 )
 request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
+asgi.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", asgi.CHECK_TIMEOUT))
 protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
 
 
@@ -47,9 +46,6 @@ class NeverReadyWorker(worker.EventLoopWorker):
 
 class EndpointsHandler(Handler):
     """A handler that serves the endpoints for tests, and any other path as the service does."""
-
-    def is_unknown(self, path: str) -> bool:
-        return False  # because the endpoints for tests have no URL pattern
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         match request.path_info:
@@ -126,7 +122,5 @@ def _meta(request: HttpRequest) -> str:
 
 
 health.missing_migrations = _recorded_probe
-DatabaseWrapper: Any = type(backend())
-DatabaseWrapper.call_timeout = float(os.environ.get("TEST_CALL_TIMEOUT", DatabaseWrapper.call_timeout))
 wsgi_application = EndpointsHandler()
-application = Application(wsgi_application)
+application = asgi.Application(wsgi_application)

@@ -9,10 +9,11 @@ import shlex
 import sys
 from typing import Any
 
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
 import petservice.wsgi  # noqa: F401  # sets up Django, as `serve` does before it starts the server
 from petservice.__main__ import COLLECTION_THRESHOLD
 from petservice.server import run
-from petservice.sign_in.password_hashing import IdleTimeHasher
 
 
 class EndpointsServer(run.WebServer):
@@ -26,6 +27,6 @@ class EndpointsServer(run.WebServer):
 
 if __name__ == "__main__":
     gc.set_threshold(COLLECTION_THRESHOLD)  # as every command does
-    IdleTimeHasher.iterations = 1  # logins would take a third of the processor time of some tests
+    PBKDF2PasswordHasher.iterations = 1  # logins would take a third of the processor time of some tests
     os.environ["GUNICORN_CMD_ARGS"] = shlex.join(sys.argv[1:])
     EndpointsServer(None).run()

@@ -1,6 +1,5 @@
 """The limits on the concurrent logins and uploads of one client."""
 
-import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.admission import BusyError, Places, Turns
+from petservice.server.admission import BusyError, Places
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
     MAX_FORM_BYTES,
@@ -36,25 +35,6 @@ def test_places_are_limited_for_each_client_and_in_total() -> None:
         with places.take("three"):
             pass
     with places.take("one"):
-        pass
-
-
-@pytest.mark.parametrize("has_turn", [False, True], ids=["before it gets the turn", "after it has got the turn"])
-async def test_client_that_leaves_when_its_turn_comes_leaves_it_to_the_next_one(has_turn: bool) -> None:
-    async def wait(turns: Turns) -> None:
-        async with turns.take("leaving"):
-            pytest.fail("the client has left")
-
-    turns = Turns(1)
-    async with turns.take("first"):
-        leaving = asyncio.create_task(wait(turns))
-        await asyncio.sleep(0)
-        if not has_turn:
-            leaving.cancel()
-    leaving.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await leaving
-    async with asyncio.timeout(1), turns.take("next"):
         pass
 
 

@@ -45,7 +45,7 @@ def test_readiness_is_probed_at_most_once_per_second_for_any_number_of_requests(
 def test_worker_with_a_blocked_readiness_probe_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "slow").touch()
     with (
-        service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CALL_TIMEOUT="0.2") as service,
+        service_with_test_endpoints(tmp_path, "--timeout", "2", TEST_CHECK_TIMEOUT="0.2") as service,
         Client(service) as client,
     ):
         (first,) = booted_workers(service)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.limits import CONCURRENT_STRANGERS
+from petservice.server.limits import PAGE_THREADS
 from tests.server.connections import Client, Connect, get
 from tests.server.services import (
     DRAINING,
@@ -160,7 +160,7 @@ def test_stop_does_not_wait_for_clients_that_have_disconnected(tmp_path: Path) -
         with ExitStack() as stack:
             for _ in range(20):  # each response finds no client
                 stack.enter_context(Client(service)).send(get("/held"))
-            wait_until(lambda: held_requests(tmp_path) == CONCURRENT_STRANGERS)
+            wait_until(lambda: held_requests(tmp_path) == PAGE_THREADS)
         release(tmp_path)
 
         service.process.send_signal(signal.SIGTERM)

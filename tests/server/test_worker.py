@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.limits import CONCURRENT_STRANGERS, PAGE_THREADS
+from petservice.server.limits import PAGE_THREADS
 from tests.databases import fresh_database_url
 from tests.monitoring.observed import Observed
 from tests.server.connections import Client, Connect, assert_rejected, get, response_to
@@ -116,23 +116,23 @@ def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service
 
 def test_queued_page_of_a_disconnected_client_is_not_rendered(with_default_timeout: Service, connect: Connect) -> None:
     folder = with_default_timeout.log.parent
-    holding = [connect(with_default_timeout) for _ in range(CONCURRENT_STRANGERS)]
+    holding = [connect(with_default_timeout) for _ in range(PAGE_THREADS)]
     for client in holding:
         client.send(get("/held"))
-    wait_until(lambda: held_requests(folder) == CONCURRENT_STRANGERS)
+    wait_until(lambda: held_requests(folder) == PAGE_THREADS)
     other = connect(with_default_timeout)
     with Client(with_default_timeout) as leaving:
         leaving.send(get("/v1/meta"))
         assert leaving.response().status == 200
         leaving.send(get("/begun"))
-    wait_until(lambda: open_connections(other) == CONCURRENT_STRANGERS + 1)
+    wait_until(lambda: open_connections(other) == PAGE_THREADS + 1)
 
     release(folder)
 
-    assert [client.response().status for client in holding] == [200] * CONCURRENT_STRANGERS
+    assert [client.response().status for client in holding] == [200] * PAGE_THREADS
     for client in holding:  # all earlier pages are complete when these are
         client.send(get("/meta"))
-    assert [client.response().status for client in holding] == [200] * CONCURRENT_STRANGERS
+    assert [client.response().status for client in holding] == [200] * PAGE_THREADS
     assert not (folder / "begun").exists()
 
 

@@ -1,42 +1,23 @@
 """Django's PostgreSQL backend, extended by the interface of petservice.db.backend."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from select import POLLIN, poll
-from time import monotonic, sleep
-from typing import Any, TypeVar
+from time import sleep
+from typing import Any
 
 import psycopg
 from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
-from psycopg.abc import PQGen
 from psycopg.errors import DeadlockDetected, _WaitTimeout
-from psycopg.pq.abc import PGconn
 
-from petservice.db.backend import Backend, Rows
+from petservice.db.backend import Backend
 from petservice.db.postgresql import pooler
-from petservice.db.postgresql.latency import Latency
-from petservice.db.postgresql.statements import PreparedStatement
-from petservice.db.waiting import READ, Waiter, time_limit, waiter
+from petservice.db.time_limit import time_limit
 
-T = TypeVar("T")
-
-# Milliseconds of polling for a response before the call is suspended.
-SPIN_MILLISECONDS = 2
-
-# Time limits that PostgreSQL itself enforces. Calls with a waiter are API requests, and their statements are small.
-# All others, such as admin pages, must end before the worker is replaced. Management commands have no limits
-# (petservice.db.waiting.time_limit).
-LIMITS_OF_CALLS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
-LIMITS_OF_PAGES = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
-# Planner settings: each API statement on a growing table uses an index, so one generic plan serves for all parameters.
-# By default, PostgreSQL would plan a list for each request, because it estimates an unknown LIMIT as a tenth of the
-# table. It would also keep scanning a table that was small at planning time, until its statistics are refreshed.
-# JIT compilation never pays here. Before PostgreSQL 18, it would compile the inventory's statement each time, for
-# 70 ms, because with enable_seqscan=off a sequential scan counts as very expensive.
-PLANS_OF_CALLS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+# Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
+# commands have no limits (petservice.db.time_limit).
+LIMITS_OF_REQUESTS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # The lock timeout of a migration's transaction. All later queries on the table queue behind a migration that waits,
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
@@ -47,10 +28,6 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid
 AND application_name = current_setting('application_name')
 """
 
-_INSERT = re.compile(r"(INSERT INTO .*) VALUES \((.*)\)(.*)")
-
-_TIMED_OUT = "The database has not answered in time."
-
 # The number of the advisory lock. No other program that uses the database may take it.
 _MIGRATION_LOCK = 7_387_115
 # Seconds between two attempts to take it.
@@ -60,68 +37,18 @@ _LOCK_ATTEMPTS = 10
 
 
 class Connection(psycopg.Connection[Any]):
-    """A psycopg connection that lets other calls run while it waits, and that runs prepared statements."""
-
-    # One for all connections, because all have the same server.
-    _latency = Latency()
-
-    def __init__(self, pgconn: PGconn) -> None:
-        super().__init__(pgconn)
-        self._response = poll()
-        self._response.register(pgconn.socket, POLLIN)
-        self._statements: dict[bytes, PreparedStatement] = {}
-
-    def rows(self, sql: bytes, parameters: Sequence[Any]) -> Rows:
-        """Run a statement with parameters `$1`, `$2`… and return its rows. Its first run on a connection prepares it.
-
-        UUIDs are strings, and times are in UTC. Raises psycopg's errors.
-        """
-        rows: Rows = self.wait(self._rows(sql, parameters))
-        return rows
-
-    def _rows(self, sql: bytes, parameters: Sequence[Any]) -> PQGen[Rows]:
-        yield from self._start_query()  # sends BEGIN, if this is the first statement of a transaction
-        statement = self._statements.get(sql)
-        if statement is None:
-            statement = yield from PreparedStatement.prepare(self.pgconn, sql, b"statement_%d" % len(self._statements))
-            self._statements[sql] = statement
-        return (yield from statement.rows(parameters))
+    """A psycopg connection whose statements have a time limit (petservice.db.time_limit)."""
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """Run one of psycopg's generators, which yield the socket event to wait for; use the waiter if there is one."""
-        current = waiter.get()
+        """Run one of psycopg's generators. Raises OperationalError if the server does not respond in time."""
         if arguments or options:
             return super().wait(gen, *arguments, **options)
-        if current is None:
-            return self._wait_on_thread(gen)
-        try:
-            wanted = next(gen)
-            while True:
-                wanted = gen.send(self._wait_for(current, wanted))
-        except StopIteration as end:
-            return end.value
-
-    def _wait_on_thread(self, gen: Any) -> Any:
         try:
             return super().wait(gen, timeout=time_limit.get())
         except _WaitTimeout:
             # A server that cannot be reached ends no statement itself.
             self.close()
-            raise psycopg.OperationalError(_TIMED_OUT) from None
-
-    def _wait_for(self, current: Waiter, wanted: int) -> int:
-        if wanted == READ and self._latency.should_spin():
-            started = monotonic()
-            has_response = self._response.poll(SPIN_MILLISECONDS)
-            self._latency.note(monotonic() - started)
-            if has_response:
-                return READ
-        ready = current.wait_for_socket(self.pgconn.socket, wanted)
-        if not ready:
-            # A late response must not be taken for the response to the next statement.
-            self.close()
-            raise psycopg.OperationalError(_TIMED_OUT)
-        return ready
+            raise psycopg.OperationalError("The database has not answered in time.") from None
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
@@ -145,57 +72,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
-    statements_block = False
-    serves_event_loop = False
-    returns_python_values = True
     knows_case_of_ascii_only = False
-    # Each request that writes has a connection of its own.
-    concurrent_writes = 3
-    call_timeout = 5.0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
-        current = waiter.get()
-        if current is not None:
-            if current.has_timed_out:  # otherwise each retry would leave one more running statement on the server
-                raise psycopg.OperationalError(_TIMED_OUT)
-            limits = f"{LIMITS_OF_CALLS} {PLANS_OF_CALLS}"
-        else:
-            limits = "" if time_limit.get() is None else LIMITS_OF_PAGES
+        limits = "" if time_limit.get() is None else LIMITS_OF_REQUESTS
         options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         connect = partial(Connection.connect, **conn_params | {"options": options})
-        if limits:
-            connect = partial(pooler.checked, connect)
-        # On a thread, because a DNS lookup without a response would block the event loop.
-        return connect() if current is None else current.wait_for_thread(connect)
-
-    def driver_sql(self, sql: str) -> bytes:
-        first, *others = sql.split("%s")
-        return "".join([first, *(f"${number}{part}" for number, part in enumerate(others, 1))]).encode()
-
-    def rows(self, sql: bytes, values: Sequence[Any]) -> Rows:
-        rows: Rows = self.connection.rows(sql, values)
-        return rows
-
-    def insert(self, sql: bytes, values: Sequence[Any]) -> None:
-        self.rows(sql, values)
-
-    def guarded_insert(self, guard: str, insert: str, reference: str) -> bytes:
-        """Combine both statements into one, which takes one round trip."""
-        into_guard, row, ignoring = _INSERT.fullmatch(guard).groups()  # type: ignore[union-attr]
-        into_table, values, _ = _INSERT.fullmatch(insert).groups()  # type: ignore[union-attr]
-        free = "pg_try_advisory_xact_lock(hashtextextended(%s, %s))"
-        return self.driver_sql(
-            f"WITH guard AS ({into_guard} SELECT {row} WHERE {free}{ignoring} RETURNING 1) "  # noqa: S608  # Django's SQL
-            f"{into_table} SELECT {values} FROM guard RETURNING 1"
-        )
-
-    def insert_guarded(
-        self, statement: bytes, guard: Sequence[Any], values: Sequence[Any], reference: Any, lock: tuple[str, int]
-    ) -> bool:
-        return bool(self.rows(statement, [*guard, *lock, *values]))
-
-    def run_blocking(self, function: Callable[[], T]) -> T:
-        return function()
+        return pooler.checked(connect) if limits else connect()
 
     def copy_rows(
         self,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import psycopg
 from django.db import OperationalError
 
-from petservice.db.waiting import PAGE_TIMEOUT, time_limit
+from petservice.db.time_limit import REQUEST_TIMEOUT, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class PoolerError(OperationalError):
 
 def refuse(connection: Any) -> None:
     """Raise PoolerError if there is a connection pooler. A server without a connection is checked at the first one."""
-    limited = time_limit.set(PAGE_TIMEOUT)
+    limited = time_limit.set(REQUEST_TIMEOUT)
     try:
         with closing(connection.copy()) as probe:
             probe.ensure_connection()

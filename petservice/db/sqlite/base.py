@@ -1,41 +1,16 @@
 """Django's SQLite backend, extended by the interface of petservice.db.backend."""
 
 import fcntl
-import logging
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from petservice.db.backend import Backend, Rows
+from petservice.db.backend import Backend
 from petservice.db.sqlite import new_file, service_lock
-from petservice.db.sqlite.group_commit import Guard, Insert, group_commit, write_guarded
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
-from petservice.db.waiting import waiter
-
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-_REFUSAL = (
-    "A view on the event loop must not write to SQLite, because all other requests would wait for it: use another "
-    "method than GET, and leave the action out of the viewset's insert_actions"
-)
-
-
-class _EventLoopCursor(base.SQLiteCursorWrapper):
-    """A cursor for the event loop that refuses writes with a message for the developer."""
-
-    def execute(self, query: str, params: Any = None) -> Any:
-        try:
-            return super().execute(query, params)
-        except sqlite3.OperationalError as error:
-            if "readonly database" not in str(error):
-                raise
-            raise sqlite3.NotSupportedError(_REFUSAL) from error
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -43,14 +18,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = True
-    statements_block = True
-    serves_event_loop = False
-    returns_python_values = False
     knows_case_of_ascii_only = True  # in every collation
-    # They share one commit.
-    concurrent_writes = 64
-    # SQLite waits 5 seconds for another writer. Requests behind such a write may wait 5 seconds more.
-    call_timeout = 10.0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
@@ -58,54 +26,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with suppress(OSError):  # SQLite reports it
             new_file.create_for_owner(path)
         return super().get_new_connection(conn_params)
-
-    def init_connection_state(self) -> None:
-        """Configure a new connection; one that serves an event loop refuses writes."""
-        super().init_connection_state()
-        if self.serves_event_loop:  # a write that waits for SQLite's lock would block all other requests
-            self.connection.execute("PRAGMA query_only = ON")
-            self.transaction_mode = "DEFERRED"  # all other connections begin transactions as writers
-
-    def create_cursor(self, name: str | None = None) -> Any:
-        return self.connection.cursor(factory=_EventLoopCursor if self.serves_event_loop else base.SQLiteCursorWrapper)
-
-    def driver_sql(self, sql: str) -> str:
-        return sql.replace("%s", "?")
-
-    def rows(self, sql: str, values: Sequence[Any]) -> Rows:
-        rows: Rows = self.connection.execute(sql, values).fetchall()
-        return rows
-
-    def insert(self, sql: str, values: Sequence[Any]) -> None:
-        """Insert one row; on an event loop, as part of a group commit."""
-        current = waiter.get()
-        if current is None or self.in_atomic_block:
-            self.rows(sql, values)
-        else:
-            group_commit.insert(current, Insert(sql, values))
-
-    def guarded_insert(self, guard: str, insert: str, reference: str) -> tuple[str, str, str]:
-        return self.driver_sql(guard), self.driver_sql(insert), self.ops.quote_name(reference)
-
-    def insert_guarded(
-        self,
-        statement: tuple[str, str, str],
-        guard: Sequence[Any],
-        values: Sequence[Any],
-        reference: Any,
-        lock: tuple[str, int],
-    ) -> bool:
-        """Insert two rows or neither; SQLite's single write lock serves as the lock."""
-        guard_sql, sql, column = statement
-        insert = Insert(sql, values, Guard(guard_sql, guard, column, reference))
-        current = waiter.get()
-        if current is None or self.in_atomic_block:
-            return write_guarded([insert])[0]
-        return group_commit.insert(current, insert)
-
-    def run_blocking(self, function: Callable[[], T]) -> T:
-        current = waiter.get()
-        return function() if current is None else current.wait_for_thread(function)
 
     def copy_rows(
         self,

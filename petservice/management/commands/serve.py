@@ -17,7 +17,7 @@ from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 from petservice.db.backend import backend
-from petservice.db.waiting import PAGE_TIMEOUT, time_limit
+from petservice.db.time_limit import REQUEST_TIMEOUT, time_limit
 from petservice.server import checks  # noqa: F401  # registers them
 
 # Signals that gunicorn handles once it runs. Until then, their default would end or suspend a start that migrates.
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             if is_embedded or migrate:
                 with backend().migration_lock():
                     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-        time_limit.set(PAGE_TIMEOUT)
+        time_limit.set(REQUEST_TIMEOUT)
         if is_embedded and not settings.LIVE:
             server.when_ready = partial(self._set_up_on_first_use, bind)
         server.run()

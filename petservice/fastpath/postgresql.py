@@ -1,0 +1,158 @@
+"""The statements of the fast path on PostgreSQL, through psycopg's asynchronous connections."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from pets import creator
+from pets.models import IdempotencyRecord, Pet
+from pets.services import lock_name
+from petservice.fastpath.statements import Found, Insert, Rows, Statement, Statements
+
+# Number of connections for reads, and of those for inserts, so that no read waits for an insert.
+_CONNECTIONS = 3
+# Seconds that a request waits for a connection, and that a statement may run.
+_TIMEOUT = 5.0
+# Time limits that PostgreSQL itself enforces; the statements are small.
+_LIMITS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
+# Planner settings: each statement uses an index on a growing table, so one generic plan serves for all parameters.
+# By default, PostgreSQL would plan a list for each request, because it estimates an unknown LIMIT as a tenth of the
+# table. It would also keep scanning a table that was small at planning time, until its statistics are refreshed.
+# JIT compilation never pays here. Before PostgreSQL 18, it would compile the inventory's statement each time, for
+# 70 ms, because with enable_seqscan=off a sequential scan counts as very expensive.
+_PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+# The parameters of Django's connections that only its own cursors understand.
+_OF_DJANGO = ("cursor_factory", "context")
+
+# The key and the rows of a statement in one round trip. Without rows, there is one with the key alone.
+_READ = (
+    """WITH k AS ({key}) SELECT k.id, k.usable, found.* FROM k LEFT JOIN ({statement}) found ON k.usable ORDER BY 3"""
+)
+_CREATE = """WITH k AS ({key}), created AS ({pet} SELECT {pet_values} FROM k WHERE usable AND may_write RETURNING 1)
+SELECT id, EXISTS (SELECT FROM created) FROM k"""
+_CREATE_ONCE = """WITH k AS ({key}), record AS (
+{record} SELECT {record_values} FROM k
+WHERE usable AND may_write AND pg_try_advisory_xact_lock(hashtextextended(%s, k.id)) ON CONFLICT DO NOTHING RETURNING 1
+), created AS ({pet} SELECT {pet_values} FROM k, record RETURNING 1)
+SELECT id, EXISTS (SELECT FROM created) FROM k"""
+
+
+class PostgreSQL:
+    """The database of one worker process."""
+
+    def __init__(self) -> None:
+        connection: Any = connections[DEFAULT_DB_ALIAS]
+        self.statements = Statements(connection)
+        created_by = creator.of_key("' || k.prefix || '", "' || k.name || '")
+        self._pet = Insert(Pet, connection, {"created_by": f"'{created_by}'"})
+        self._record = Insert(IdempotencyRecord, connection, {"api_key_id": "k.id"})
+        parts = {
+            "key": self.statements.key,
+            "pet": self._pet.into,
+            "pet_values": self._pet.expressions,
+            "record": self._record.into,
+            "record_values": self._record.expressions,
+        }
+        self._create, self._create_once = _CREATE.format_map(parts), _CREATE_ONCE.format_map(parts)
+        self._reading, self._writing = _Pool(), _Pool()
+
+    async def read(self, key: str, statement: Statement) -> Found | None:
+        """Return what a statement finds for a plain API key, or None if the key is unknown.
+
+        A connection that has died is replaced once.
+        """
+        sql, values = statement
+        joined = _READ.format(key=self.statements.key, statement=sql)
+        async with self._reading.slot() as slot:
+            was_connected = slot.connection is not None
+            try:
+                rows = await slot.rows(joined, (*self.statements.key_values(key), *values))
+            except psycopg.OperationalError:
+                if not was_connected or slot.connection is not None:
+                    raise
+                rows = await slot.rows(joined, (*self.statements.key_values(key), *values))
+        if not rows:
+            return None
+        key_id, is_usable, *first = rows[0]
+        return Found(key_id, is_usable, [] if first[0] is None else [row[2:] for row in rows])
+
+    async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
+        """Create a pet, and the record of its Idempotency-Key, if the key may do so.
+
+        Returns the id of the API key and whether the pet was created, or None if the key is unknown.
+        """
+        values = [*self.statements.key_values(key)]
+        if record is not None:
+            values += [*self._record.values(record), lock_name(record["key"])]
+        values += self._pet.values(pet)
+        async with self._writing.slot() as slot:
+            rows = await slot.rows(self._create if record is None else self._create_once, values)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def close(self) -> None:
+        """Do nothing: the connections end with the process."""
+
+
+class _Slot:
+    """The place of a connection, which is made when it is first needed."""
+
+    connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def rows(self, sql: str, values: Sequence[Any]) -> Rows:
+        """Run a statement and return its rows. Raises psycopg's errors; after some there is no connection."""
+        if self.connection is None:
+            self.connection = await _connect()
+        connection = self.connection
+        # A server that cannot be reached ends no statement itself.
+        timer = asyncio.get_running_loop().call_later(_TIMEOUT, _cut, connection)
+        try:
+            cursor = await connection.execute(sql, values)
+            return await cursor.fetchall()
+        finally:
+            timer.cancel()
+            if connection.closed:
+                self.connection = None
+
+
+class _Pool:
+    """A fixed number of connections, which requests use in turn."""
+
+    def __init__(self) -> None:
+        self._free: asyncio.LifoQueue[_Slot] = asyncio.LifoQueue()
+        for _ in range(_CONNECTIONS):
+            self._free.put_nowait(_Slot())
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[_Slot]:
+        """Give a connection to the body. Raises TimeoutError if none is free in time."""
+        if self._free.empty():
+            async with asyncio.timeout(_TIMEOUT):
+                slot = await self._free.get()
+        else:
+            slot = self._free.get_nowait()
+        try:
+            yield slot
+        finally:
+            self._free.put_nowait(slot)
+
+
+def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
+    """End a connection whose server does not respond, so that whoever waits for it gets an error."""
+    with socket.socket(fileno=connection.pgconn.socket) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
+        duplicate.detach()
+
+
+async def _connect() -> psycopg.AsyncConnection[Any]:
+    wrapper: Any = connections[DEFAULT_DB_ALIAS]
+    parameters = {name: one for name, one in wrapper.get_connection_params().items() if name not in _OF_DJANGO}
+    # Each statement is prepared at its first run on a connection.
+    parameters["prepare_threshold"] = 0
+    # The later of two values of an option counts.
+    parameters["options"] = f"{_LIMITS} {_PLANS} {parameters.get('options', '')}".strip()
+    return await psycopg.AsyncConnection.connect(**parameters, autocommit=True)

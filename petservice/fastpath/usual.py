@@ -1,0 +1,192 @@
+"""The decision which requests are usual. Whatever is not recognised here goes to Django, which has all the rules.
+
+So a mistake here makes a request slower, as long as no request is called usual that Django would read differently.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from rest_framework.exceptions import ParseError
+
+from pets.views import IDEMPOTENCY_KEY
+from petservice.api.pagination import DEFAULT_LIMIT, Page
+from petservice.api.parsers import MAX_BODY_BYTES
+from petservice.api.validators import ID_PATTERN
+from petservice.client_address import forwarded_scheme
+from petservice.middleware import request_id_of
+from petservice.paths import HEALTH
+
+PETS = "/v1/pets"
+INVENTORY = "/v1/store/inventory"
+
+_PETS, _INVENTORY, _HEALTH = PETS.encode(), INVENTORY.encode(), HEALTH.encode()
+_ID_IN_PATH = re.compile(f"{PETS}/({ID_PATTERN})".encode(), re.ASCII)
+# Values of limit and after that need no decoding.
+_PLAIN_VALUE = re.compile(rb"[0-9a-f-]+", re.ASCII)
+_LENGTH = re.compile(rb"[0-9]{1,5}", re.ASCII)
+JSON_TYPE = b"application/json"
+_JSON_TYPES = frozenset({JSON_TYPE, b"application/json; charset=utf-8", b"application/json;charset=utf-8"})
+_NO_PAGE = Page(DEFAULT_LIMIT, None)
+# Maximum number of Host headers whose check is remembered.
+_MAX_HOSTS = 100
+
+# The headers that Django's views and middleware read. A request that repeats one of them is not usual.
+_READ = frozenset({b"host", b"x-api-key", b"x-request-id", b"content-type", b"content-length", b"idempotency-key"})
+# The headers that change how a body is read.
+_UNUSUAL = frozenset({b"transfer-encoding", b"expect", b"content-encoding", b"trailer", b"upgrade"})
+# The headers of proxies, of which each may add one of its own.
+_FORWARDED_FOR, _FORWARDED_PROTO = b"x-forwarded-for", b"x-forwarded-proto"
+
+
+class Operation(Enum):
+    """An operation of the API."""
+
+    HEALTH = auto()
+    PET = auto()
+    PETS = auto()
+    INVENTORY = auto()
+    CREATE = auto()
+
+
+class UsualRequest(NamedTuple):
+    """A request that the fast path may answer."""
+
+    operation: Operation
+    id: str
+    # The URL without its query.
+    url: str
+    # The plain API key, or None without one.
+    key: str | None
+    peer: str | None
+    forwarded_for: str
+    # For PET and PETS.
+    pet_id: str = ""
+    page: Page = _NO_PAGE
+    # For CREATE.
+    body_bytes: int = 0
+    idempotency_key: str | None = None
+
+
+class Recognition:
+    """The recognition of usual requests in one process, which remembers the hosts that it has checked."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[bytes, str] = {}
+
+    def usual(self, scope: dict[str, Any]) -> UsualRequest | None:
+        """Return the request of an ASGI scope in the form that the fast path takes, or None if it is not usual."""
+        found = _operation(scope["method"], scope["raw_path"], scope["query_string"])
+        headers = _headers(scope["headers"])
+        if found is None or headers is None:
+            return None
+        operation, pet_id, page = found
+        client, key = scope["client"], headers.get(b"x-api-key")
+        peer = client[0] if client else None
+        scheme = _scheme(scope["scheme"], peer, headers.get(_FORWARDED_PROTO))
+        host = self._served_host(headers.get(b"host", b""), operation)
+        body = _body(headers, operation)
+        if host is None or body is None or not (scheme == "https" or _may_use_http(operation)):
+            return None
+        return UsualRequest(
+            operation,
+            request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
+            f"{scheme}://{host}{scope['path']}",
+            None if key is None else key.decode("latin-1"),
+            peer,
+            headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
+            pet_id,
+            page,
+            *body,
+        )
+
+    def _served_host(self, header: bytes, operation: Operation) -> str | None:
+        """Return the Host header if the service serves that host; probes may have any."""
+        if operation is Operation.HEALTH:
+            return ""
+        host = self._hosts.get(header)
+        if host is None:
+            text = header.decode("latin-1")
+            if not validate_host(split_domain_port(text)[0], settings.ALLOWED_HOSTS):
+                return None
+            if len(self._hosts) < _MAX_HOSTS:
+                self._hosts[header] = text
+            return text
+        return host
+
+
+def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
+    if forwarded is None:
+        return scheme
+    return forwarded_scheme(peer, forwarded.decode("latin-1"), settings.TRUSTED_PROXIES) or scheme
+
+
+def _may_use_http(operation: Operation) -> bool:
+    return operation is Operation.HEALTH or not settings.REQUIRE_HTTPS
+
+
+def _operation(method: str, path: bytes, query: bytes) -> tuple[Operation, str, Page] | None:
+    """Return the operation of a request line with the id or the page that it names, or None if it is not usual."""
+    if method == "POST":
+        return (Operation.CREATE, "", _NO_PAGE) if path == _PETS and not query else None
+    if method != "GET":
+        return None
+    if path == _PETS:
+        page = _page(query)
+        return None if page is None else (Operation.PETS, "", page)
+    if query:
+        return None
+    if match := _ID_IN_PATH.fullmatch(path):
+        return Operation.PET, match[1].decode(), _NO_PAGE
+    if path == _INVENTORY:
+        return Operation.INVENTORY, "", _NO_PAGE
+    return (Operation.HEALTH, "", _NO_PAGE) if path == _HEALTH else None
+
+
+def _page(query: bytes) -> Page | None:
+    """Return the page that a query string names, or None if it has anything but plain values of limit and after."""
+    values: dict[bytes, str] = {}
+    for parameter in query.split(b"&") if query else ():
+        name, _, value = parameter.partition(b"=")
+        if name in values or name not in (b"limit", b"after") or not _PLAIN_VALUE.fullmatch(value):
+            return None
+        values[name] = value.decode()
+    try:
+        page = Page.parse(values.get(b"limit"), values.get(b"after"))
+    except ParseError:
+        return None
+    return page if page.limit else None
+
+
+def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
+    """Return the headers that Django reads, or None if one of them is repeated or the body is coded."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in sent:
+        if name in _READ:
+            if name in headers:
+                return None
+            headers[name] = value
+        elif name in (_FORWARDED_FOR, _FORWARDED_PROTO):
+            headers[name] = headers[name] + b"," + value if name in headers else value
+        elif name in _UNUSUAL or b"_" in name:
+            return None
+    return headers
+
+
+def _body(headers: dict[bytes, bytes], operation: Operation) -> tuple[int, str | None] | None:
+    """Return the length of the body and the Idempotency-Key, or None if they are not usual for the operation."""
+    key, length = headers.get(b"idempotency-key"), headers.get(b"content-length")
+    if operation is not Operation.CREATE:
+        is_plain = length in (None, b"0") and headers.get(b"content-type", JSON_TYPE).lower() in _JSON_TYPES
+        return (0, None) if is_plain else None
+    if length is None or not _LENGTH.fullmatch(length) or not 0 < int(length) <= MAX_BODY_BYTES:
+        return None
+    if headers.get(b"content-type", b"").lower() not in _JSON_TYPES:
+        return None
+    if key is None:
+        return int(length), None
+    text = key.decode("latin-1")
+    return (int(length), text) if IDEMPOTENCY_KEY.fullmatch(text) else None

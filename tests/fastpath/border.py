@@ -1,0 +1,125 @@
+"""Hypothesis strategies for requests near the border of *usual*: some are usual, and some miss it by one part."""
+
+import json
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+# The kinds of key that a request may have; each service has a key of each kind.
+KINDS = ("write", "read", "expired", "revoked", "foreign", "unknown", "mistyped", "limited", "odd name")
+UNKNOWN_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+
+class Request(NamedTuple):
+    """A request, in which `{write}` and other names in braces stand for keys, and `{pet}` for the id of a pet."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    # The places at which the bytes of the request are cut and sent one after the other.
+    cuts: tuple[int, ...]
+
+
+LIMIT = st.sampled_from(
+    ["", "0", "1", "2", "007", "1000", "1001", "9" * 30, "-1", "+1", "1.0", "1e1", "x", "%31", "1%20", "١", "0x1"]
+)
+AFTER = st.sampled_from(
+    [
+        *("{pet}", "{tagless}", UNKNOWN_ID, UNKNOWN_ID.upper(), "0" * 8 + "-0000-0000-0000-" + "0" * 12),
+        *("f" * 8 + "-ffff-ffff-ffff-" + "f" * 12, "", "x", UNKNOWN_ID[:-1], "%30" + UNKNOWN_ID[1:], "{pet}%0a"),
+    ]
+)
+PARAMETER = st.one_of(
+    LIMIT.map(lambda value: f"limit={value}"),
+    AFTER.map(lambda value: f"after={value}"),
+    st.sampled_from(
+        ["Limit=1", "limit", "x=1", "", "limit=1#", "after[]=x", "limit=1;after=x", "l%69mit=1", "+limit=1"]
+    ),
+)
+QUERY = st.lists(PARAMETER, max_size=3).map("&".join)
+PATH = st.sampled_from(
+    [
+        *["/v1/pets", "/v1/pets/{pet}", "/v1/pets/{tagless}", f"/v1/pets/{UNKNOWN_ID}", "/v1/store/inventory"] * 3,
+        *("/v1/health", "/v1/pets/", "/v1/pets/{pet}/", "/v1/pets/x", f"/v1/pets/{UNKNOWN_ID.upper()}", "//v1/pets"),
+        *("/v1/%70ets", "/v1/pets/{pet}%20", "/v1/store", "/V1/pets", "/v1/pets/%FF", "/v1/pets;x", "/v1/./pets"),
+    ]
+)
+KEY = st.sampled_from(
+    [*["{write}"] * 6, *(f"{{{kind}}}" for kind in KINDS), "", "x", "é", "{write},{write}", "{write}x"]
+)
+KEYS = st.one_of(
+    *[KEY.map(lambda key: [("X-API-Key", key)])] * 8,
+    st.just([]),
+    KEY.map(lambda key: [("x-api-KEY", key)]),
+    st.tuples(KEY, KEY).map(lambda keys: [("X-API-Key", keys[0]), ("X-API-Key", keys[1])]),
+    KEY.map(lambda key: [("X_API_Key", key)]),
+)
+OTHER_HEADERS = st.lists(
+    st.sampled_from(
+        [
+            *(("X-Request-ID", "a.b"), ("X-Request-ID", "a b"), ("X-Request-ID", ""), ("Accept", "text/html")),
+            *(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "unknown"), ("X-Forwarded-Proto", "https")),
+            *(("Cookie", "sessionid=x"), ("Accept-Encoding", "gzip"), ("Range", "bytes=0-1"), ("If-None-Match", "*")),
+            *(("Host", "example.com"), ("Host", "localhost"), ("Host", "127.0.0.1:1"), ("Host", "LOCALHOST.")),
+            *(("Idempotency-Key", "{new}"), ("Idempotency-Key", "{new}"), ("Idempotency-Key", "used")),
+            *(("Idempotency-Key", ""), ("Idempotency-Key", "é"), ("Idempotency-Key", "x" * 256)),
+            *(("Content-Encoding", "gzip"), ("Expect", "100-continue"), ("Connection", "keep-alive")),
+            *(("X-HTTP-Method-Override", "DELETE"), ("Content-Type", "text/plain; charset=utf-16")),
+        ]
+    ),
+    max_size=2,
+)
+TYPE = st.sampled_from(
+    [
+        *["application/json"] * 6,
+        *("application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=latin-1", "text/json"),
+        *("application/json, application/json", "application/x-www-form-urlencoded", "", "application/json;"),
+    ]
+)
+TEXT = st.one_of(
+    st.sampled_from(["Rex", " Rex ", "", " ", "\x00", "x" * 255, "x" * 256, "\ud800", "\u0085", "é" * 255, "😀" * 255]),
+    st.text(max_size=8),
+    st.sampled_from([5, True, None, ["Rex"], {}]),
+)
+OBJECT = st.dictionaries(st.sampled_from(["name", "tag", "id", "status", "Name", "x"]), TEXT, max_size=4)
+BODY = st.one_of(
+    *[OBJECT.map(lambda sent: json.dumps({"name": "Rex"} | sent).encode())] * 4,
+    OBJECT.map(lambda sent: json.dumps(sent).encode()),
+    st.sampled_from(
+        [
+            *(
+                b"",
+                b"{}",
+                b"[]",
+                b"null",
+                b'"Rex"',
+                b'{"name": "Rex"',
+                b'{"name": "Rex"}x',
+                b'\xef\xbb\xbf{"name": "R"}',
+            ),
+            *(b'{"name": NaN}', b'{"name": "\xff"}', b'{"name": "a", "name": "b"}', b"[" * 2000, b'{"name":"Rex"} \n'),
+            *(b'{"name": "Rex"}'.ljust(64 * 1024), b'{"name": "Rex"}'.ljust(64 * 1024 + 1)),
+        ]
+    ),
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Request:
+    """Draw a request, in most cases one that misses *usual* by at most one part."""
+    headers = [*draw(KEYS), *draw(OTHER_HEADERS)]
+    method = draw(st.sampled_from([*["GET"] * 6, *["POST"] * 6, "HEAD", "PUT", "DELETE", "OPTIONS", "get"]))
+    if method == "POST":
+        target, body = draw(st.sampled_from([*["/v1/pets"] * 8, "/v1/pets?x", "/v1/store/inventory"])), draw(BODY)
+        headers.append(("Content-Type", draw(TYPE)))
+    else:
+        target, query, body = draw(PATH), draw(QUERY), draw(st.sampled_from([b"", b"", b"", b"{}"]))
+        target += f"?{query}" if query else ""
+    if draw(st.integers(0, 9)) == 0:
+        headers.append(("Transfer-Encoding", "chunked"))
+        body = (b"%x\r\n%s\r\n" % (len(body), body) if body else b"") + b"0\r\n\r\n"
+    elif body or draw(st.booleans()):
+        headers.append(("Content-Length", str(len(body))))
+    cuts = draw(st.lists(st.integers(1, 400), max_size=2).map(sorted)) if draw(st.integers(0, 4)) == 0 else []
+    return Request(method, target, tuple(draw(st.permutations(headers))), body, tuple(cuts))

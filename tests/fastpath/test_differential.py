@@ -1,0 +1,173 @@
+"""Two services, one with the fast path and one without, give the same responses and leave the same traces.
+
+Both get the same generated requests, one after the other, on databases that begin with the same keys and pets.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, event, given, settings
+from prometheus_client.parser import text_string_to_metric_families
+
+from pets.models import IdempotencyRecord, Pet
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey, KeyDay
+from tests.databases import migrated_database_url
+from tests.fastpath.border import KINDS, Request, requests
+from tests.server.connections import Client
+from tests.service import Service, free_port, running_service
+from tests.waiting import wait_until
+
+PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96-774b-bcce-b302099a8002"}
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+NEW_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
+# Half of them create pets.
+EXAMPLES = 400
+
+
+@dataclass
+class Side:
+    """One of the two services, with the ids of pets in the order in which responses have named them."""
+
+    service: Service
+    metrics_url: str
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def response(self, request: Request, seed: dict[str, str]) -> tuple[str, list[str], str]:
+        """Send a request, and return the status line, headers and body of its response without what is random."""
+        lines = [f"{request.method} {request.target.format(**seed)} HTTP/1.1", "Connection: close"]
+        if not any(name == "Host" for name, _ in request.headers):
+            lines.append("Host: localhost")
+        lines += [f"{name}: {value.format(**seed)}" for name, value in request.headers]
+        sent = "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + request.body
+        with Client(self.service) as client:
+            for begin, end in zip((0, *request.cuts), (*request.cuts, len(sent)), strict=True):
+                client.send(sent[begin:end])
+            received = b"".join(iter(lambda: client.socket.recv(65536), b"")).decode("latin-1")
+        head, _, body = ID.sub(self._name, received).partition("\r\n\r\n")
+        status, *headers = head.split("\r\n")
+        return status, sorted(map(_without_randomness, headers)), body
+
+    def _name(self, found: re.Match[str]) -> str:
+        return self.ids.setdefault(found[0], f"id {len(self.ids)}")
+
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Return what the requests have written."""
+        with self.service.models():
+            texts = ("name", "tag")
+            return {
+                "pets": list(Pet.objects.order_by("pk").values_list(*texts, "status", "created_by")),
+                "records": list(IdempotencyRecord.objects.order_by("pet_id").values_list("api_key_id", "key", *texts)),
+                "uses": list(
+                    KeyDay.objects.order_by("api_key_id").values_list(
+                        "api_key__prefix", "requests", "client_errors", "server_errors"
+                    )
+                ),
+                "addresses": list(APIKey.objects.order_by("pk").values_list("prefix", "last_used_address")),
+            }
+
+    def log(self) -> Counter[tuple[object, ...]]:
+        """Return the lines of the access log of the generated requests."""
+        lines = map(json.loads, self.service.log.read_text().splitlines())
+        shown = ("method", "route", "status", "key_prefix", "address")
+        found = [line for line in lines if line["logger"] == "petservice.requests"]
+        return Counter(tuple(line[name] for name in shown) for line in found if line["route"] != "/v1/health")
+
+    def metrics(self) -> dict[str, float]:
+        """Return the numbers of requests by route, method and status."""
+        text = httpx.get(self.metrics_url, trust_env=False).text
+        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+        return {
+            str(sorted(sample.labels.items())): sample.value
+            for sample in samples
+            if sample.name in ("petservice_http_requests_total", "petservice_http_request_duration_seconds_count")
+            and sample.labels["route"] != "/v1/health"
+        }
+
+
+def _without_randomness(header: str) -> str:
+    name, _, value = header.partition(": ")
+    if name == "Date" or (name == "X-Request-ID" and NEW_REQUEST_ID.fullmatch(value)):
+        return name
+    return header
+
+
+def seed(service: Service, plain: dict[str, str]) -> None:
+    """Create the same keys and pets as in every other service."""
+    now = datetime.now(UTC)
+    fields: dict[str, dict[str, Any]] = {
+        "read": {"access": "read"},
+        "expired": {"expires_at": now - timedelta(seconds=1)},
+        "revoked": {"revoked_at": now},
+        "limited": {"requests_per_minute": 5},
+        "odd name": {"name": 'Ä\'{}%s\\ "key" x'},
+    }
+    with service.models():
+        for kind in KINDS:
+            if kind in ("unknown", "mistyped"):
+                continue
+            key = plain[kind]
+            values = {"name": "Acme", "environment": keys.environment_of(key)} | fields.get(kind, {})
+            APIKey.objects.create(prefix=keys.prefix(key), digest=keys.digest(key), **values)
+        Pet.objects.create(pk=PETS["pet"], name="Rex", tag="dog")
+        Pet.objects.create(pk=PETS["tagless"], name="Tom")
+
+
+@contextmanager
+def side(folder: Path, plain: dict[str, str], fast_path: str) -> Iterator[Side]:
+    folder.mkdir()
+    port = free_port()
+    variables = {"METRICS_BIND": f"127.0.0.1:{port}", "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
+    with migrated_database_url(folder) as url:
+        seed(Service("", None, folder / "log", {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}), plain)
+        variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path}
+        with running_service(folder, **variables) as service:
+            yield Side(service, f"http://127.0.0.1:{port}/metrics")
+
+
+def test_both_ways_are_the_same(tmp_path: Path, django_db_blocker: pytest.FixtureRequest) -> None:
+    plain = {kind: keys.generate("live" if kind == "foreign" else "test") for kind in KINDS}
+    plain["mistyped"] = plain["write"][:-1] + ("0" if plain["write"][-1] != "0" else "1")
+    sent = 0
+
+    with django_db_blocker.unblock(), ExitStack() as stack:  # type: ignore[attr-defined]
+        fast, slow = (stack.enter_context(side(tmp_path / name, plain, name)) for name in ("on", "off"))
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            database=None,
+            phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(request=requests())
+        def compare(request: Request) -> None:
+            nonlocal sent
+            sent += 1
+            names = {**plain, **PETS, "new": f"key {sent}"}
+            mine, others = fast.response(request, names), slow.response(request, names)
+            event(f"{request.method} {mine[0]}")
+            assert mine == others
+
+        compare()
+
+        wait_until(lambda: fast.log() == slow.log())
+        assert fast.metrics() == slow.metrics()
+        stop_to_write_uses(fast, slow)
+        assert fast.rows() == slow.rows()
+
+
+def stop_to_write_uses(*sides: Side) -> None:
+    for one in sides:
+        one.service.process.terminate()
+    for one in sides:
+        one.service.process.wait(timeout=40)
