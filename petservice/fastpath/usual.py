@@ -121,7 +121,8 @@ class Recognition:
 def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
     if forwarded is None:
         return scheme
-    return forwarded_scheme(peer, forwarded.decode("latin-1"), settings.TRUSTED_PROXIES) or scheme
+    meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": forwarded.decode("latin-1")}
+    return forwarded_scheme(meta, settings.TRUSTED_PROXIES) or scheme
 
 
 def _may_use_http(operation: Operation) -> bool:

@@ -7,6 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase

@@ -11,7 +11,7 @@ from typing import cast
 
 
 class BusyConnection(asyncio.Protocol):
-    """A connection that sends its request again as soon as the response arrives, which is small enough for one packet."""
+    """A connection that sends its request again as soon as the response arrives, which is small enough for a packet."""
 
     def __init__(self, request: bytes, times: list[float], has_responded: asyncio.Future[None]) -> None:
         self._request = request

@@ -1,11 +1,12 @@
 """Members of libraries that the service relies on, and its classes that override methods of libraries."""
 
+from petservice.server.greenlets import PooledGreenlet
+
 from petservice.api.viewsets import JSONRequest
 from petservice.db.postgresql import base as postgresql
 from petservice.db.sqlite import base as sqlite
 from petservice.handler import APIHandlerMixin, Handler
 from petservice.server import run
-from petservice.server.greenlets import PooledGreenlet
 from petservice.server.logger import ServiceLogger
 from petservice.server.messages import Request
 from petservice.server.protocol import Connection

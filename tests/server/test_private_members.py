@@ -19,10 +19,10 @@ from django.db import connection
 from django.http import HttpRequest
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.config import Config
+from petservice.server.greenlets import PooledGreenlet
 from rest_framework.request import Request as RESTRequest
 
 import petservice
-from petservice.server.greenlets import PooledGreenlet
 from tests.server.private_members import DOCUMENTED, MEMBERS, OVERRIDING, OWN_CONSTRUCTORS
 
 pytestmark = pytest.mark.once

@@ -3,10 +3,10 @@
 from contextlib import closing
 
 import pytest
+from petservice.server.public_responses import PublicResponses
 
 from petservice.handler import Handler
 from petservice.server.messages import Response
-from petservice.server.public_responses import PublicResponses
 from tests.server.connections import request_of
 
 pytestmark = pytest.mark.once
