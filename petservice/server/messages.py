@@ -5,13 +5,12 @@ from collections.abc import Awaitable, Callable
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.encoding import repercent_broken_unicode
 
 from petservice.client_address import forwarded_scheme
 from petservice.handler import ClientRequest
@@ -48,7 +47,7 @@ class Request(ClientRequest, ASGIRequest):
         if b"#" in target:  # a fragment, which browsers never send
             target, query = target.partition(b"#")[0], b""
         path = unquote_to_bytes(_path(target)) if b"%" in target else _path(target)
-        readable = {"path": repercent_broken_unicode(path).decode() or "/", "query_string": _text(query)}
+        readable = {"path": _readable(path) or "/", "query_string": _text(query)}
         self.is_for_api = readable["path"].startswith(API)
         # Django closes this file with the request.
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
@@ -133,6 +132,14 @@ def _path(target: bytes) -> bytes:
         return urlsplit(target).path  # an absolute URL, as in a request to a proxy
     except ValueError as error:
         raise UnreadableTargetError from error
+
+
+def _readable(path: bytes) -> str:
+    try:
+        return path.decode()
+    except UnicodeDecodeError:
+        # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
+        return quote(path)
 
 
 def _text(query: bytes) -> str:

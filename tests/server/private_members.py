@@ -96,7 +96,6 @@ MEMBERS = {
     "django.db.models.sql:Query": ["chain", "get_compiler"],
     "django.db.models.sql.compiler:SQLCompiler": ["apply_converters", "as_sql", "get_converters", "select"],
     "django.db.utils:ConnectionHandler": ["create_connection"],
-    "django.utils.encoding": ["repercent_broken_unicode"],
     "rest_framework.request:Request": [
         *("_authenticate", "_request", "content_type", "parser_context", "parsers"),
     ],
