@@ -25,6 +25,7 @@ from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
 from petservice.monitoring.access_log import AccessLog
+from petservice.monitoring.exporter import reserve_space
 from petservice.monitoring.line_writer import LineWriter
 from petservice.server.balancing import Acceptor, WorkerSlot
 from petservice.server.certificate import Certificate
@@ -33,6 +34,7 @@ from petservice.server.protocol import Connection
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath
+    from petservice.monitoring.metrics import Metrics
 
 # Seconds after which Python switches between threads. The event loop waits for this several times during a request.
 # With Python's default of 5 ms, a page on a thread would delay each API request by many times its duration.
@@ -84,10 +86,18 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
                 if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                     handler.setStream(lines)
         if settings.METRICS_ADDRESS is not None:
-            from petservice.monitoring.metrics import Metrics
-
-            metrics = Metrics()
+            metrics = self._metrics()
         return AccessLog(lines, metrics) if lines or metrics else None
+
+    def _metrics(self) -> "Metrics | None":
+        try:
+            reserve_space()
+        except OSError as error:
+            self.log.error("This worker counts nothing for the metrics, because its files have no space: %s", error)
+            return None
+        from petservice.monitoring.metrics import Metrics
+
+        return Metrics()
 
     async def _serve(self) -> None:
         from django.conf import settings
