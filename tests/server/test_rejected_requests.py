@@ -119,9 +119,8 @@ def test_target_with_an_invalid_host_is_rejected(service: Service, target: str, 
     assert response.headers["x-request-id"] == "mine-4"
 
 
-@pytest.mark.parametrize("path", ["/admin/login/", "/docs"])
-def test_page_with_too_many_parameters_is_rejected(service: Service, path: str) -> None:
-    assert response_to(service, get(f"{path}?{'&' * 1001}")).status == 400
+def test_page_with_too_many_parameters_is_rejected(service: Service) -> None:
+    assert response_to(service, get(f"/admin/login/?{'&' * 1001}")).status == 400
 
 
 @pytest.mark.parametrize(
