@@ -30,7 +30,7 @@ _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 
 
 class Found(NamedTuple):
-    """What a statement found: the key's id, whether the key is usable, and the rows if it is."""
+    """The result of a statement: the key's id, whether the key is usable, and the rows if it is."""
 
     key_id: int
     is_usable: bool
