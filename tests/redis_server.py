@@ -1,6 +1,5 @@
 """Run a Redis server, and let the service in this process use it."""
 
-import asyncio
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +62,4 @@ def redis_used_by(settings: Any, url: str) -> Iterator[None]:
     """Let the service in this process use the Redis server at `url`, and disconnect at the end."""
     settings.REDIS_URL = url
     yield
-    loop = request_counter._background_loop()
-    connections = request_counter._counter(loop, url).connections
-    asyncio.run_coroutine_threadsafe(connections.disconnect(), loop).result()
+    request_counter._counter(url)._script.registered_client.close()

@@ -28,7 +28,7 @@ from store.services import all_counts
 
 logger = logging.getLogger(__name__)
 
-# Of the creations with an Idempotency-Key, each of this number goes to Django, which deletes expired records.
+# Each creation of this number with an Idempotency-Key goes to Django, which deletes expired records.
 _DELETION_INTERVAL = 100
 
 Message = dict[str, Any]
@@ -49,7 +49,7 @@ _PATHS = {
 
 
 class Answer(NamedTuple):
-    """What differs between the responses to usual requests."""
+    """The parts of a response that differ between usual requests."""
 
     status: int
     content: bytes

@@ -142,7 +142,7 @@ class _Pool:
 
 
 def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
-    """End a connection whose server does not respond, so that whoever waits for it gets an error."""
+    """End a connection whose server does not respond, so that its request gets an error."""
     with socket.socket(fileno=connection.pgconn.socket) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
         duplicate.detach()

@@ -24,12 +24,13 @@ Statement = tuple[str, Sequence[Any]]
 _KEY = """SELECT {id} AS id, {access} = 'write' AS may_write, {prefix} AS prefix, {name} AS name,
 {revoked_at} IS NULL AND ({expires_at} IS NULL OR {expires_at} > %s) AND {environment} = %s
 AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = %s"""
-_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {id} LIMIT %s"
+# The name of the table, because the column of the result has the same name, and PostgreSQL would sort all pets by it.
+_PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT %s"
 _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
 
 
 class Found(NamedTuple):
-    """What a statement found: the key's id, whether the key is usable, and the rows if it is."""
+    """The result of a statement: the key's id, whether the key is usable, and the rows if it is."""
 
     key_id: int
     is_usable: bool

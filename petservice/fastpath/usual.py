@@ -1,4 +1,4 @@
-"""The decision which requests are usual. Whatever is not recognised here goes to Django, which has all the rules.
+"""The decision which requests are usual. A request that is not recognised here goes to Django, which has all the rules.
 
 So a mistake here makes a request slower, as long as no request is called usual that Django would read differently.
 """

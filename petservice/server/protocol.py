@@ -72,6 +72,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def _release_parser(self, _: object) -> None:
         # The parser has methods of this object, and Python's collector does not see into it: both would stay for ever.
         self._callback_parser = None
+        # It refers to this object. gunicorn keeps it if the client leaves before the end of the response.
+        self._body_receiver = None
 
     def data_received(self, data: bytes) -> None:
         if self.lingering_since is not None:

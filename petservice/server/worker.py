@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import uuid_utils
@@ -163,10 +164,10 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
 
 def _fast_path() -> "FastPath | None":
-    """Return the fast path, or None if it is turned off. With DEBUG, the API has pages for browsers."""
+    """Return the fast path, or None if it is turned off or removed. With DEBUG, the API has pages for browsers."""
     from django.conf import settings
 
-    if not settings.FAST_PATH or settings.DEBUG:
+    if not settings.FAST_PATH or settings.DEBUG or find_spec("petservice.fastpath") is None:
         return None
     from petservice.fastpath.application import FastPath
 

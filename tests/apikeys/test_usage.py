@@ -119,9 +119,9 @@ def test_the_last_use_is_the_latest_of_all_workers(key_usage: UsageRecorder) -> 
 
 def test_the_client_is_the_one_that_a_trusted_proxy_reports(key_usage: UsageRecorder, settings: LazySettings) -> None:
     api_key, _ = APIKey.objects.create_key(name="Acme")
-    meta = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9, 198.51.100.7"}
 
-    key_usage.count(api_key.pk, 200, meta, NOW.timestamp())
+    forwarded_for = "203.0.113.9, 198.51.100.7"
+    key_usage.count(api_key.pk, 200, NOW.timestamp(), peer="127.0.0.1", forwarded_for=forwarded_for)
     key_usage.write(NOW)
 
     assert last_use() == (NOW, "198.51.100.7")

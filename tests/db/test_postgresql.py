@@ -1,11 +1,11 @@
-"""The service opens few connections to PostgreSQL, limits its waits, and prepares its statements."""
+"""The service opens few connections to PostgreSQL, limits its waits, and plans its usual statements once."""
 
 import asyncio
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,14 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
-from django.db.backends.utils import CursorWrapper
-from django.test import Client as DjangoClient
-from petservice.server.greenlets import GreenletPool
+from django.db import OperationalError, connection, transaction
 
 from pets.models import Pet
+from petservice.api.pagination import Page
+from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.time_limit import time_limit
+from petservice.fastpath.postgresql import PostgreSQL
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
@@ -30,7 +30,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has none of this")
 
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
-CONNECTIONS = 10
+CONNECTIONS = 14
+LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 
 
 @pytest.fixture
@@ -45,7 +46,9 @@ def one_worker(tmp_path: Path, migrated_url: str) -> Iterator[Service]:
         yield service
 
 
-def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_worker: Service, migrated_url: str) -> None:
+def test_worker_opens_at_most_fourteen_lasting_connections_and_one_short_one(
+    one_worker: Service, migrated_url: str
+) -> None:
     key = one_worker.create_key()
     one_worker.create_staff("ada", "correct horse")
     with one_worker.client() as staff:
@@ -55,6 +58,7 @@ def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_work
     requests = [
         *[get("/v1/pets", f"X-API-Key: {key}".encode()), post(key, b'{"name":"Rex"}')] * 20,
         *idempotent,
+        *[get("/v1/pets?limit=0", f"X-API-Key: {key}".encode())] * 6,  # not on the fast path
         *[get("/admin/", f"Cookie: sessionid={staff.cookies['sessionid']}".encode())] * 6,
         *[get("/ready")] * 2,
     ]
@@ -92,33 +96,38 @@ def test_worker_opens_at_most_ten_lasting_connections_and_one_short_one(one_work
 
 
 def limits() -> list[str]:
-    """Return the timeouts of a new database connection of this thread or greenlet."""
-    names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    """Return the timeouts of a new database connection of this thread."""
     connection.close()  # a connection gets its limits when it is opened
     try:
         with connection.cursor() as cursor:
-            return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in names]
+            return [cursor.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS]
     finally:
         connection.close()
 
 
-def in_a_greenlet(function: Callable[[], list[str]]) -> list[str]:
-    own = connections[DEFAULT_DB_ALIAS]
-    try:
-        return asyncio.run(GreenletPool(1).call(function))
-    finally:
-        connections[DEFAULT_DB_ALIAS] = own
+@asynccontextmanager
+async def slot_of(database: PostgreSQL) -> AsyncIterator[Any]:
+    """Give the place of a connection for reads to the body, and close the connection at the end."""
+    async with database._reading.slot() as slot:
+        yield slot
+        await slot.connection.close()
+
+
+async def limits_on_the_fast_path() -> list[str]:
+    """Return the timeouts of a new database connection of the fast path."""
+    async with slot_of(PostgreSQL()) as slot:
+        return [(await slot.rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_have_timeouts_and_commands_have_none() -> None:
-    assert in_a_greenlet(limits) == ["5s", "3s", "30s"]
+    assert asyncio.run(limits_on_the_fast_path()) == ["5s", "3s", "30s"]
     assert together(limits) == [["20s", "5s", "1min"]]
     context = copy_context()
     context.run(time_limit.set, None)
     assert context.run(limits) == ["0", "0", "0"]
-    # In a process that was started as a command, greenlets and threads have timeouts as well.
-    assert context.run(in_a_greenlet, limits) == ["5s", "3s", "30s"]
+    # In a process that was started as a command, requests have timeouts as well.
+    assert context.run(asyncio.run, limits_on_the_fast_path()) == ["5s", "3s", "30s"]
     assert context.run(together, limits) == [["20s", "5s", "1min"]]
 
 
@@ -133,47 +142,39 @@ def test_a_page_stops_waiting_for_a_silent_server_and_reconnects() -> None:
     assert Pet.objects.count() == 0
 
 
-def test_frequent_statements_are_prepared(api: DjangoClient) -> None:
-    api.post("/v1/pets", {"name": "Rex"}, content_type="application/json")
-    api.get("/v1/pets")
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement FROM pg_prepared_statements")
-        prepared = [statement for (statement,) in cursor.fetchall()]
-    for beginning, table in [("SELECT", "apikeys_apikey"), ("SELECT", "pets_pet"), ("INSERT", "pets_pet")]:
-        assert any(statement.startswith(beginning) and table in statement for statement in prepared), (beginning, table)
-
-
 @pytest.mark.django_db(transaction=True)
-def test_statements_of_requests_are_planned_once_and_use_an_index_even_of_a_small_table(api: DjangoClient) -> None:
-    for name in ("Rex", "Kit"):  # with a single pet the server might use any index
-        created = api.post("/v1/pets", {"name": name}, content_type="application/json")
-    pet_id = created.json()["id"]
+def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a_small_table() -> None:
+    _, key = APIKey.objects.create_key(name="Acme")
+    first, _ = (Pet.objects.create(name=name) for name in ("Rex", "Kit"))  # the server might use any index for one pet
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # without statistics the server assumes several pages
 
-    def plans() -> list[str]:
-        paths = (f"/v1/pets/{pet_id}", "/v1/pets", f"/v1/pets?limit=7&after={pet_id}", "/v1/store/inventory")
-        try:
-            for path in paths * 2:
-                assert api.get(path).status_code == 200
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements")
-                prepared = cursor.fetchall()
-                assert {custom_plans for _, _, custom_plans in prepared} == {0}
-                return [_plan(cursor, name, parameters) for name, parameters, _ in prepared]
-        finally:
-            connection.close()
+    async def plans() -> list[str]:
+        database = PostgreSQL()
+        statements = database.statements
+        for statement in [
+            statements.pet(first.pk),
+            statements.page(Page(100, None)),
+            statements.page(Page(7, first.pk)),
+            statements.inventory(),
+        ] * 2:
+            assert await database.read(key, statement)
+        async with slot_of(database) as slot:
+            listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
+            # Without those of the driver and of this query.
+            prepared = await slot.rows(f"{listed} WHERE statement LIKE 'WITH%%'", ())
+            assert {custom_plans for _, _, custom_plans in prepared} == {0}
+            return [await _plan(slot, name, parameters) for name, parameters, _ in prepared]
 
-    found = in_a_greenlet(plans)
+    found = asyncio.run(plans())
 
-    assert len(found) == 5  # one for the key, and one for each path
+    assert len(found) == 4
     assert sum("Index Scan using pets_pet_pkey" in plan for plan in found) == 3
     # None is JIT-compiled, because that would take a hundred times as long as the statement. Servers before version 18
     # would compile some, so CI has such a server.
     assert [plan for plan in found if "JIT" in plan] == []
     # The query of the inventory may scan its table, because it reads all of the few rows.
-    assert [plan.count("Seq Scan") for plan in found if "store_" not in plan] == [0] * 4
+    assert [plan.count("Seq Scan") for plan in found if "store_" not in plan] == [0] * 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -188,10 +189,9 @@ def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
         assert cursor.fetchone() == (3,)
 
 
-def _plan(cursor: CursorWrapper, statement: str, parameters: int) -> str:
+async def _plan(slot: Any, statement: str, parameters: int) -> str:
     values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
-    cursor.execute(f"EXPLAIN EXECUTE {statement}{values}")
-    return "\n".join(line for (line,) in cursor.fetchall())
+    return "\n".join(line for (line,) in await slot.rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
 def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:

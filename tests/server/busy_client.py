@@ -11,7 +11,7 @@ from typing import cast
 
 
 class BusyConnection(asyncio.Protocol):
-    """A connection that sends its request again as soon as the response arrives, which is small enough for a packet."""
+    """A connection that sends its request again at each response, which is small enough for one packet."""
 
     def __init__(self, request: bytes, times: list[float], has_responded: asyncio.Future[None]) -> None:
         self._request = request
@@ -20,16 +20,15 @@ class BusyConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._send()
 
     def data_received(self, data: bytes) -> None:
         assert data.startswith(b"HTTP/1.1 200 "), data
         self._times.append(time.monotonic() - self._began)
         if not self._has_responded.done():
             self._has_responded.set_result(None)
-        self._send()
+        self.send()
 
-    def _send(self) -> None:
+    def send(self) -> None:
         self._began = time.monotonic()
         self._transport.write(self._request)
 
@@ -39,8 +38,11 @@ async def main(port: int, key: str, number: int) -> None:
     times: list[float] = []
     responded: list[asyncio.Future[None]] = [loop.create_future() for _ in range(number)]
     request = f"GET /v1/pets?limit=1 HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n".encode()
-    for future in responded:
-        await loop.create_connection(lambda future=future: BusyConnection(request, times, future), "127.0.0.1", port)
+    connections = [BusyConnection(request, times, future) for future in responded]
+    for connection in connections:
+        await loop.create_connection(lambda connection=connection: connection, "127.0.0.1", port)
+    for connection in connections:  # when all are accepted, because a busy service accepts them slowly
+        connection.send()
     await asyncio.gather(*responded)
     times.clear()
     print("All are connected.", flush=True)

@@ -1,8 +1,5 @@
 """Members of libraries that the service relies on, and its classes that override methods of libraries."""
 
-from petservice.server.greenlets import PooledGreenlet
-
-from petservice.api.viewsets import JSONRequest
 from petservice.db.postgresql import base as postgresql
 from petservice.db.sqlite import base as sqlite
 from petservice.handler import APIHandlerMixin, Handler
@@ -23,12 +20,11 @@ MEMBERS = {
         *("connection_lost", "connection_made", "data_received", "pause_writing", "resume_writing"),
     ],
     "gunicorn.asgi.protocol:BodyReceiver": ["signal_disconnect"],
-    "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes", "should_close"],
+    "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes"],
     "gunicorn.workers.gasgi:ASGIWorker": [
         *(
             "_quick_shutdown",
             "_serve",
-            "_setup_event_loop",
             "age",
             "alive",
             "asgi",
@@ -39,7 +35,7 @@ MEMBERS = {
             "ppid",
             "sockets",
         ),
-        *("handle_abort_signal", "handle_exit_signal", "handle_quit_signal"),
+        *("handle_exit_signal", "handle_quit_signal"),
         *("init_process", "init_signals", "load_wsgi", "notify"),
     ],
     "gunicorn.arbiter:Arbiter": [
@@ -58,22 +54,11 @@ MEMBERS = {
     "gunicorn.sock": ["_sock_type", "close_sockets", "ssl_context"],
     "gunicorn.workers.workertmp": ["WorkerTmp"],
     "_ssl": ["_test_decode_cert"],
-    "asyncio": ["_set_running_loop"],
     "asyncio.selector_events:_SelectorSocketTransport": ["_read_ready_cb"],
     "asyncio.sslproto:SSLProtocol": ["_transport"],
     "asyncio.sslproto:_SSLProtocolTransport": ["_ssl_protocol"],
-    "greenlet:greenlet": ["gr_context", "parent", "switch"],
-    "psycopg:Connection": ["_start_query", "close", "connect", "pgconn", "wait"],
-    "psycopg": ["adapters"],
-    "psycopg.abc": ["PQGen"],
-    "psycopg.adapt": ["AdaptersMap", "PyFormat", "Transformer"],
-    "psycopg.adapt:AdaptersMap": ["register_loader"],
-    "psycopg.adapt:Transformer": ["dump_sequence", "load_rows", "set_pgresult"],
-    "psycopg.errors": ["_WaitTimeout", "error_from_result"],
-    "psycopg.generators": ["execute"],
-    "psycopg.pq.abc:PGconn": ["send_prepare", "send_query_prepared", "socket"],
-    "psycopg.pq.abc:PGresult": ["ntuples", "status"],
-    "psycopg.types.string": ["TextLoader"],
+    "psycopg:Connection": ["close", "connect", "wait"],
+    "psycopg.errors": ["_WaitTimeout"],
     "django.core.handlers.asgi": ["ASGIRequest"],
     "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
     "django.core.handlers.exception": ["convert_exception_to_response"],
@@ -83,22 +68,10 @@ MEMBERS = {
     ],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
-        *("close_if_unusable_or_obsolete", "connection", "create_cursor", "ensure_connection", "execute_wrappers"),
-        *("get_new_connection", "in_atomic_block", "is_usable", "ops", "queries_logged", "settings_dict"),
-        *("validate_no_broken_transaction", "wrap_database_errors"),
+        *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),
+        *("get_new_connection", "in_atomic_block", "ops", "settings_dict", "wrap_database_errors"),
     ],
     "django.db.models:Model": ["_state"],
-    "django.db.models.base": ["ModelState"],
-    "django.db.models.base:ModelState": ["adding", "db"],
-    "django.db.models.sql": ["InsertQuery", "UpdateQuery"],
-    "django.db.models.sql:InsertQuery": ["get_compiler", "insert_values"],
-    "django.db.models.sql:UpdateQuery": ["add_update_values", "get_compiler"],
-    "django.db.models.sql:Query": ["chain", "get_compiler"],
-    "django.db.models.sql.compiler:SQLCompiler": ["apply_converters", "as_sql", "get_converters", "select"],
-    "django.db.utils:ConnectionHandler": ["create_connection"],
-    "rest_framework.request:Request": [
-        *("_authenticate", "_request", "content_type", "parser_context", "parsers"),
-    ],
 }
 
 # Classes that override methods which a library calls.
@@ -107,7 +80,6 @@ OVERRIDING: list[type] = [
     EventLoopWorker,
     ServiceLogger,
     run.WebServer,
-    PooledGreenlet,
     postgresql.Connection,
     postgresql.DatabaseWrapper,
     postgresql.DatabaseSchemaEditor,
@@ -115,9 +87,8 @@ OVERRIDING: list[type] = [
     APIHandlerMixin,
     Handler,
     Request,
-    JSONRequest,
 ]
 # Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
-OWN_CONSTRUCTORS = (Request, run.WebServer, PooledGreenlet)
+OWN_CONSTRUCTORS = (Request, run.WebServer)
 # Members that the documentation of named tuples, models and managers guarantees.
 DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace"}

@@ -16,11 +16,8 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.http import HttpRequest
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.config import Config
-from petservice.server.greenlets import PooledGreenlet
-from rest_framework.request import Request as RESTRequest
 
 import petservice
 from tests.server.private_members import DOCUMENTED, MEMBERS, OVERRIDING, OWN_CONSTRUCTORS
@@ -35,11 +32,8 @@ def instances() -> dict[str, Callable[[], object]]:
             SimpleNamespace(cfg=Config(), log=None, asgi=None, loop=None)
         ),
         "gunicorn.config:Config": Config,
-        "rest_framework.request:Request": lambda: RESTRequest(HttpRequest()),
-        "django.db.models.base:ModelState": lambda: importlib.import_module("django.db.models.base").ModelState(),
         "django.db.backends.base.schema:BaseDatabaseSchemaEditor": connection.schema_editor,
         "django.db.backends.base.base:BaseDatabaseWrapper": lambda: connection,
-        "greenlet:greenlet": lambda: PooledGreenlet.__mro__[1](),
     }
 
 

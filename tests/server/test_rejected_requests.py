@@ -127,9 +127,8 @@ def test_list_with_too_many_parameters_is_rejected_without_a_traceback(service: 
     assert b"too many parameters" in response.body
 
 
-@pytest.mark.parametrize("path", ["/admin/login/", "/docs"])
-def test_page_with_too_many_parameters_is_rejected(service: Service, path: str) -> None:
-    assert response_to(service, get(f"{path}?{'&' * 1001}")).status == 400
+def test_page_with_too_many_parameters_is_rejected(service: Service) -> None:
+    assert response_to(service, get(f"/admin/login/?{'&' * 1001}")).status == 400
 
 
 @pytest.mark.parametrize(
