@@ -1,5 +1,6 @@
 """The expiry of API keys, as staff set it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
-from tests.apikeys.forms import ADD, FORM, page_of
+from tests.apikeys.forms import ADD, FORM, page_of, status_with
 
 DAY = timedelta(days=1)
 
@@ -77,3 +78,13 @@ def test_an_expiry_that_stops_revives_or_keeps_a_key_for_ever_is_rejected(
 
     assert error in response.content.decode()
     assert APIKey.objects.get(pk=record.pk).expires_at == expires_at
+
+
+def test_a_key_does_not_work_at_the_moment_at_which_it_expires(
+    create_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = timezone.now()
+    plain = create_key(expires_at=moment)
+    monkeypatch.setattr(timezone, "now", lambda: moment)
+
+    assert status_with(plain) == 401

@@ -98,6 +98,12 @@ def test_limit_of_5000_digits_means_the_maximum(client_transport: ClientTranspor
     assert len(reply.json()) == 2
 
 
+def test_an_unknown_path_does_not_delete_the_session_of_a_page(transport: Transport) -> None:
+    reply = transport.send("GET", "/nowhere", [("Cookie", "sessionid=short")])
+
+    assert_failure(reply, 404)
+
+
 def test_head_has_the_content_length_of_get(transport: Transport) -> None:
     head, get = (
         transport.send(method, f"/v1/pets/{transport.seed['pet']}", filled(WRITE, transport.seed))

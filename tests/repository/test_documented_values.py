@@ -26,7 +26,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.api.pagination:DEFAULT_LIMIT", 100, "api", "The default is 100."),
         ("petservice.api.pagination:MAX_LIMIT", 1000, "api", "Values above 1000 are treated as 1000."),
         ("petservice.server.limits:MAX_REQUEST_LINE", 8190, "api", "request line | 8,190 bytes"),
-        ("petservice.server.limits:MAX_HEADERS", 64, "api", "headers | 64, each at most 8,190 bytes"),
+        ("petservice.server.limits:MAX_HEADERS", 64, "api", "headers | 64, each at most 8,188 bytes with its name"),
         ("petservice.api.parsers:MAX_BODY_BYTES", 64 * KIB, "api", "body | 64 KiB"),
         ("petservice.monitoring.redaction:_ECHO", 100, "api", "at most 100 characters of what you sent"),
         ("petservice.backoffice.dashboard:DAYS", 30, "admin", "the last 30 days; a new pet"),
