@@ -5,8 +5,6 @@ import json
 import os
 import signal
 import socket
-import ssl
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +19,10 @@ import pytest
 
 from tests.documents import block
 from tests.faults.conftest import Outcome
+from tests.faults.haproxy import HAProxy, running_haproxy
 from tests.faults.load import Load, all_pets, lost, running_load
 from tests.redis_server import RedisServer
-from tests.service import Service, free_port, make_certificate, running_service
+from tests.service import Service, free_port, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -37,13 +36,8 @@ PAUSE = 0.2
 class Balancer:
     """A running HAProxy in front of two instances."""
 
-    url: str
-    context: ssl.SSLContext
+    haproxy: HAProxy
     admin: Path
-
-    def client(self, key: str | None = None) -> httpx.Client:
-        headers = {"X-API-Key": key} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, verify=self.context, trust_env=False, timeout=30)
 
     def ready(self) -> list[str]:
         """Return the names of the instances that get requests."""
@@ -68,37 +62,20 @@ class Balancer:
             admin.sendall(b"show stat\n")
             response = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
         rows = csv.DictReader(response.removeprefix("# ").splitlines())
-        return [row for row in rows if row["pxname"] == "ready" and row["svname"] not in ("FRONTEND", "BACKEND")]
+        return [row for row in rows if row["pxname"] == "api-ready" and row["svname"] not in ("FRONTEND", "BACKEND")]
 
 
 @contextmanager
 def balancer(folder: Path, one: Service, two: Service) -> Iterator[Balancer]:
     """Start HAProxy with TLS in front of two instances, and stop it at the end."""
-    port = free_port()
-    certificate, key = make_certificate(folder, "IP:127.0.0.1")
-    both = folder / "pets.pem"
-    both.write_text(certificate.read_text() + key.read_text())
-    configuration = block("deployment.md", "haproxy")
-    for theirs, ours in {
-        "/run/haproxy/admin.sock": str(folder / "admin"),
-        "/etc/haproxy/pets.pem": str(both),
-        "bind :443": f"bind 127.0.0.1:{port}",
-        "10.0.0.11:8000": one.url.removeprefix("http://"),
-        "10.0.0.12:8000": two.url.removeprefix("http://"),
-    }.items():
-        assert theirs in configuration
-        configuration = configuration.replace(theirs, ours)
-    (folder / "haproxy.cfg").write_text(configuration)
-    with (folder / "haproxy.log").open("w") as log:
-        process = subprocess.Popen(["haproxy", "-db", "-f", folder / "haproxy.cfg"], stdout=log, stderr=log)
-    running = Balancer(f"https://127.0.0.1:{port}", ssl.create_default_context(cafile=certificate), folder / "admin")
-    try:
-        wait_until(running.admin.exists)
+    replaced = {"/run/haproxy/admin.sock": str(folder / "admin")}
+    for machine, instance in {"10.0.0.11": one, "10.0.0.12": two}.items():
+        # One process serves both the API and the pages.
+        replaced |= {f"{machine}:{port}": instance.url.removeprefix("http://") for port in (8000, 8001)}
+    with running_haproxy(folder, block("deployment.md", "haproxy"), replaced) as haproxy:
+        running = Balancer(haproxy, folder / "admin")
         wait_until(lambda: running.ready() == ["one", "two"])
         yield running
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
 
 
 @pytest.fixture
@@ -156,7 +133,7 @@ def test_rolling_restart_loses_no_request(
     key = one.create_key()
     one.execute("UPDATE apikeys_apikey SET requests_per_minute = 100000")
     with balancer(tmp_path, one, two) as entry:
-        load = Load(entry.url, key, reads=True, context=entry.context, pause=PAUSE)
+        load = Load(entry.haproxy.url, key, reads=True, context=entry.haproxy.context, pause=PAUSE)
         with running_load(load, 12, retrying=2, keeping=8):
             for name, instance in instances.items():
                 load.wait_for(100)
@@ -168,7 +145,7 @@ def test_rolling_restart_loses_no_request(
                 instance.start()
                 wait_until(lambda: entry.ready() == ["one", "two"])
             load.wait_for(100)
-        with entry.client(key) as client:
+        with entry.haproxy.client(key) as client:
             gone = lost(load, all_pets(client))
     failed = sum(number for response, number in load.saw.items() if response not in ("POST 201", "GET 200"))
     report(Outcome("rolling restart behind HAProxy", 2, load.summary(), failed + len(gone) + len(load.missing)))
@@ -191,7 +168,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
     key = one.service.create_key()
     clients = 12
     with balancer(tmp_path, one.service, two.service) as entry:
-        load = Load(entry.url, key, reads=True, context=entry.context)
+        load = Load(entry.haproxy.url, key, reads=True, context=entry.haproxy.context)
         with running_load(load, clients, retrying=4, keeping=8):
             load.wait_for(100)
             two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
@@ -213,7 +190,7 @@ def test_unavailable_instance_is_taken_out_and_put_back(
             # More than the requests that waited for this instance.
             wait_until(lambda: two.posts() > completed + clients)
             load.wait_for(50)
-        with entry.client(key) as client:
+        with entry.haproxy.client(key) as client:
             pets = all_pets(client)
     assert {response.result for response in alone} == {"POST 201", "GET 200"}
     failed = sum(number for response, number in load.saw.items() if response not in ("POST 201", "GET 200"))
@@ -229,7 +206,7 @@ def test_running_instances_still_respond_while_none_is_ready(
 ) -> None:
     one, two = (instance.service for instance in instances.values())
     key = one.create_key()
-    with balancer(tmp_path, one, two) as entry, entry.client(key) as client:
+    with balancer(tmp_path, one, two) as entry, entry.haproxy.client(key) as client:
         with psycopg.connect(postgresql_url, autocommit=True) as database:
             database.execute("UPDATE django_migrations SET name = 'away ' || name WHERE app = 'pets'")
             wait_until(lambda: entry.ready() == [])
@@ -244,7 +221,7 @@ def test_running_instances_still_respond_while_none_is_ready(
         wait_until(lambda: entry.ready() == ["one", "two"])
         wait_until(lambda: client.get("/v1/pets").status_code == 200)
         created = client.post("/v1/pets", json={"name": "Rex"})
-        assert created.headers["Location"].startswith(f"{entry.url}/v1/pets/"), (
+        assert created.headers["Location"].startswith(f"{entry.haproxy.url}/v1/pets/"), (
             "the service uses the scheme of the client's request"
         )
         found = client.get(f"/v1/pets/{created.json()['id']}").status_code == 200

@@ -45,26 +45,46 @@ FILE = block("deployment.md", "systemd-environment")
 ENVIRONMENT = dict(line.split("=", 1) for line in FILE.splitlines())
 
 
-def sections() -> configparser.ConfigParser:
+# What the unit of the pages has in place of lines of the unit.
+PAGES = block("deployment.md", "systemd-pages")
+
+
+def sections(text: str = UNIT) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # as configparser documents it
-    parser.read_string(UNIT)
+    parser.read_string(text)
     return parser
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    unit = tmp_path / "petservice.service"
+@pytest.mark.parametrize("name", ["petservice", "petservice-pages"])
+def test_systemd_accepts_the_unit(tmp_path: Path, name: str) -> None:
+    unit = tmp_path / f"{name}.service"
     unit.write_text(UNIT.replace(PYTHON, sys.executable))
+    if name == "petservice-pages":
+        (tmp_path / "petservice-pages.service.d").mkdir()
+        (tmp_path / "petservice-pages.service.d" / "pages.conf").write_text(PAGES.replace(PYTHON, sys.executable))
+    # The folder comes before those of the system.
+    environment = os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
 
-    ended = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60, env=environment
+    )
 
-    messages = [line for line in ended.stderr.splitlines() if "petservice" in line]
+    messages = [line for line in ended.stderr.splitlines() if "petservice" in line or str(tmp_path) in line]
     assert (ended.returncode, messages) == (0, [])
     # The exposure of the service, from 0 to 100. The network alone is about 10.
     confined = ["systemd-analyze", "security", "--offline=yes", "--threshold=20", "--no-pager", unit]
-    ended = subprocess.run(confined, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(confined, capture_output=True, text=True, timeout=60, env=environment)
     assert ended.returncode == 0, ended.stdout
+
+
+def test_unit_of_the_pages_runs_the_same_program_at_addresses_of_its_own() -> None:
+    environment, *command = shlex.split(sections(PAGES)["Service"]["ExecStart"].removeprefix("/usr/bin/env "))
+
+    assert command == shlex.split(sections()["Service"]["ExecStart"].replace(":8000", ":8001"))
+    name, address = environment.split("=")
+    assert address.rpartition(":")[2] != ENVIRONMENT[name].rpartition(":")[2]
 
 
 def test_restarts_end_if_the_service_cannot_start() -> None:

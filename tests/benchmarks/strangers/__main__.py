@@ -1,6 +1,6 @@
 """`python -m tests.benchmarks.strangers` measures what clients without a key cost, and how they affect others.
 
-It needs `wrk` and prints two tables:
+It needs `wrk` and prints these tables:
 
 - costs: The cost of one request or connection of each kind, sent in sequence on one connection. The columns are the
   CPU time of all processes of the service, and the memory that stays allocated. The last two are whether threads other
@@ -8,6 +8,8 @@ It needs `wrk` and prints two tables:
 - ratios: The p99 latency of others, without and with 200 hostile clients of each kind, which send requests without
   pause. The others are an API client with a key, a member of staff on an admin page, and probes of /ready. All keep
   their connections and pause between requests. The two measurements alternate.
+- apart: The same for the API client and pages, if one process serves both, and if the pages have a process of their own
+  with a niceness of 10. Both processes share one processor, and the latency is the elapsed time.
 
 The ratios show how requests wait for each other in the service, on one processor for all threads of its worker. They
 exclude how the kernel shares a processor between the service and its clients:
@@ -23,31 +25,46 @@ import argparse
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.benchmarks.databases import DATABASES, databases
+from petservice.paths import API
+from tests.benchmarks.databases import DATABASES, Seeded, databases
 from tests.benchmarks.processes import conditions
 from tests.benchmarks.strangers.costs import costs
 from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
 from tests.benchmarks.strangers.ratios import Other, ratios
 from tests.service import Service, log_in, make_certificate, running_service
 
+TABLES = ["costs", "ratios", "apart"]
 PETS = 10_000
 # Connections that request /ready in turn. Each pauses for about 0.25 seconds, so that it asks less often than a hostile
 # client, but more often than a load balancer.
 PROBES = 50
+# Gives the pages a tenth of the processor time of the API while both want all of it, as CPUWeight=10 does.
+NICENESS = 10
+PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 @contextmanager
 def on_processor(processor: int) -> Iterator[None]:
     """Bind the processes that this process starts to one of its processors."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {sorted(before)[processor]})
+    os.sched_setaffinity(0, {PROCESSORS[processor]})
     try:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def niceness(value: int) -> Iterator[None]:
+    """Give a niceness to the processes that this process starts."""
+    os.setpriority(os.PRIO_PROCESS, 0, value)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
 
 
 @contextmanager
@@ -64,13 +81,17 @@ def pinned_service(folder: Path, **variables: str) -> Iterator[Service]:
         manager.__exit__(None, None, None)
 
 
+def api_client(key: str, pet: str) -> Other:
+    return Other("API", f"/v1/pets/{pet}", (f"X-API-Key: {key}",), 0.01)
+
+
 def others(service: Service, key: str, pet: str) -> list[Other]:
     """Return the measured clients."""
     with client_of(service) as client:
         log_in(client, "staff", "a long one")
         session = f"Cookie: sessionid={client.cookies['sessionid']}"
     return [
-        Other("API", f"/v1/pets/{pet}", (f"X-API-Key: {key}",), 0.01),
+        api_client(key, pet),
         Other("admin page", "/admin/pets/pet/", (session,), 0.01),
         Other("/ready", "/ready", (), 0.01, PROBES),
     ]
@@ -90,6 +111,22 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
                     costs(service, chosen, folder, options.rounds)
                 if chosen and "ratios" in options.tables:
                     ratios(service, chosen, others(service, seeded.key, seeded.pet), folder, options.rounds)
+        if "apart" in options.tables:
+            apart(seeded, folder, options)
+
+
+def apart(seeded: Seeded, folder: Path, options: argparse.Namespace) -> None:
+    """Print how floods of pages affect the API, without and with a process for the pages."""
+    with ExitStack() as stack:
+        api = stack.enter_context(pinned_service(folder / "api", DATABASE_URL=seeded.url))
+        with niceness(NICENESS):
+            pages = stack.enter_context(pinned_service(folder / "pages", DATABASE_URL=seeded.url))
+        chosen = [kind for kind in kinds(pages) if kind.path and not kind.path.startswith(API)]
+        chosen = [kind for kind in chosen if not options.kinds or kind.name in options.kinds]
+        client = api_client(seeded.key, seeded.pet)
+        for title, target in (("one process for both", api), ("pages in a process of their own", pages)):
+            print(f"\n{title}, elapsed time:")
+            ratios(api, chosen, [client], folder, options.rounds, target=target)
 
 
 def _needs_tls(kind: Kind) -> bool:
@@ -98,7 +135,7 @@ def _needs_tls(kind: Kind) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=["costs", "ratios"], metavar="TABLE", help="costs, ratios")
+    parser.add_argument("tables", nargs="*", default=TABLES, metavar="TABLE", help="costs, ratios, apart")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
     parser.add_argument("--kinds", nargs="+", help="names of kinds, as in the tables")

@@ -49,8 +49,12 @@ def worker_of(service: Service) -> int:
     return worker.pid
 
 
-def measured(service: Service, other: Other) -> list[float]:
-    """Return the milliseconds of the worker's processor time from each request to its response."""
+def elapsed() -> float:
+    return time.perf_counter() * 1000
+
+
+def measured(service: Service, other: Other, *, is_elapsed: bool) -> list[float]:
+    """Return the milliseconds from each request to its response, elapsed or of the worker's processor time."""
     context = ssl._create_unverified_context() if service.url.startswith("https") else None
     request = get(other.path, *(header.encode() for header in other.headers))
     waits = []
@@ -60,13 +64,14 @@ def measured(service: Service, other: Other) -> list[float]:
         for client in clients:
             _send(client, request)  # the first request waits with those of strangers, and may start threads
         used = stack.enter_context(ProcessorTime(worker_of(service)))
+        milliseconds = elapsed if is_elapsed else used.milliseconds
         end = time.monotonic() + SECONDS
         for client in itertools.cycle(clients):
             if time.monotonic() > end:
                 break
-            began = used.milliseconds()
+            began = milliseconds()
             _send(client, request)
-            waits.append(used.milliseconds() - began)
+            waits.append(milliseconds() - began)
             time.sleep(random.uniform(0, other.pause))
     return waits
 
@@ -93,8 +98,20 @@ def p99(waits: Sequence[float]) -> float:
     return statistics.quantiles(waits, n=100, method="inclusive")[98]
 
 
-def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], folder: Path, rounds: int) -> None:
-    """Print a row for each kind with its throughput, the p99 of the others without and with it, and the ratio."""
+def ratios(
+    service: Service,
+    kinds: Sequence[Kind],
+    others: Sequence[Other],
+    folder: Path,
+    rounds: int,
+    *,
+    target: Service | None = None,
+) -> None:
+    """Print a row for each kind with its throughput, the p99 of the others without and with it, and the ratio.
+
+    With a `target`, hostile clients use that service, and the latencies are elapsed times.
+    """
+    is_elapsed, target = target is not None, target or service
     print(f"\n| hostile clients | requests per second | {' | '.join(f'{other.name}, p99 in ms' for other in others)} |")
     print("| --- |" + " ---: |" * (1 + len(others)))
     for kind in kinds:
@@ -102,11 +119,11 @@ def ratios(service: Service, kinds: Sequence[Kind], others: Sequence[Other], fol
         rates: list[float] = []
         for _ in range(rounds):
             for hostile in (False, True):
-                wait_until_idle(service)
+                wait_until_idle(target)
                 with ExitStack() as stack:
-                    rate = stack.enter_context(hostile_clients(service, kind, folder) if hostile else nullcontext([]))
+                    rate = stack.enter_context(hostile_clients(target, kind, folder) if hostile else nullcontext([]))
                     for other in others:
-                        seen[other.name][hostile] += measured(service, other)
+                        seen[other.name][hostile] += measured(service, other, is_elapsed=is_elapsed)
                 rates += rate
         cells = []
         for waits in seen.values():

@@ -1,0 +1,135 @@
+"""Two processes of the service behind HAProxy, one for the API and one for pages, with the shipped configurations."""
+
+import http.client
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.documents import block
+from tests.faults.conftest import Outcome
+from tests.faults.haproxy import HAProxy, running_haproxy
+from tests.faults.load import Load, all_pets, lost, running_load
+from tests.service import ROOT, free_port, running_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.faults
+
+CONNECTIONS = 50
+# Seconds between two pets of a client, so that the clients leave processor time to the flood.
+PAUSE = 0.1
+PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/petservice/docs.css", "/admin/login/", "/nowhere", "/v1"]
+OF_API = ["/v1/health", "/v1/pets", "/v1/store/inventory", "/v1/nowhere"]
+
+
+class Flood:
+    """Clients that each request the login page on a connection of their own, without a pause."""
+
+    def __init__(self, entry: HAProxy) -> None:
+        self._entry = entry
+        self._is_over = False
+        self.statuses: list[list[int]] = [[] for _ in range(CONNECTIONS)]
+
+    def repeat(self, statuses: list[int]) -> None:
+        """Request the page until the flood ends, and append the status of each response."""
+        connection = http.client.HTTPSConnection(urlsplit(self._entry.url).netloc, context=self._entry.context)
+        try:
+            while not self._is_over:
+                connection.request("GET", "/admin/login/")
+                response = connection.getresponse()
+                response.read()
+                statuses.append(response.status)
+        finally:
+            connection.close()
+
+    def stop(self) -> None:
+        """Let the clients end after their current request."""
+        self._is_over = True
+
+
+@contextmanager
+def running_flood(entry: HAProxy) -> Iterator[Flood]:
+    """Run a flood until the end of the block, which begins when each client has a page."""
+    flood = Flood(entry)
+    threads = [threading.Thread(target=flood.repeat, args=(own,), daemon=True) for own in flood.statuses]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_until(lambda: all(flood.statuses))
+        yield flood
+    finally:
+        flood.stop()
+        for thread in threads:
+            thread.join(timeout=60)
+
+
+def requests(log: Path) -> list[dict[str, Any]]:
+    """Return the access records in a log."""
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    return [line for line in lines if line["logger"] == "petservice.requests"]
+
+
+def configuration_of_containers(api: str, pages: str) -> tuple[str, dict[str, str]]:
+    text = (ROOT / "petservice" / "deploy" / "haproxy.cfg").read_text()
+    return text, {"8 api:8000": f"1 {api}", "8 pages:8000": f"1 {pages}"}
+
+
+def configuration_of_machines(api: str, pages: str) -> tuple[str, dict[str, str]]:
+    replaced = {"    stats socket /run/haproxy/admin.sock mode 660 level admin\n": ""}
+    for machine in ("10.0.0.11", "10.0.0.12"):
+        replaced |= {f"{machine}:8000": api, f"{machine}:8001": pages}
+    return block("deployment.md", "haproxy"), replaced
+
+
+@pytest.mark.parametrize(
+    ("database", "configuration"),
+    [("sqlite_url", configuration_of_containers), ("postgresql_url", configuration_of_machines)],
+    ids=["containers, SQLite", "machines, PostgreSQL"],
+)
+def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    database: str,
+    configuration: Callable[[str, str], tuple[str, dict[str, str]]],
+    report: Callable[[Outcome], None],
+) -> None:
+    variables = {"DATABASE_URL": request.getfixturevalue(database), "PETSERVICE_LOG_FORMAT": "json"}
+    with ExitStack() as of_api, ExitStack() as of_pages:
+        services = []
+        # On one machine, they share the folder of data. Each has its own metrics and port.
+        for stack, name in ((of_api, "api"), (of_pages, "pages")):
+            (tmp_path / name).mkdir()
+            variables |= {"METRICS_BIND": f"127.0.0.1:{free_port()}"}
+            services.append(stack.enter_context(running_service(tmp_path / name, **variables)))
+        api, pages = services
+        key = api.create_key()
+        addresses = [service.url.removeprefix("http://") for service in services]
+        entry = of_api.enter_context(running_haproxy(tmp_path, *configuration(*addresses)))
+        load = Load(entry.url, key, reads=True, context=entry.context, pause=PAUSE)
+        with running_load(load, 8):
+            with running_flood(entry) as flood:
+                load.wait_for(100)
+            with entry.client(key) as client:
+                sent = {client.get(path).headers["X-Request-ID"]: path for path in [*PAGES, *OF_API]}
+            of_pages.close()
+            load.wait_for(50)
+            with entry.client(key) as client:
+                assert client.get("/admin/login/").status_code == 503
+        with entry.client(key) as client:
+            gone = lost(load, all_pets(client))
+    assert set(load.saw) == {"POST 201", "GET 200"}
+    pages_seen = Counter(status for statuses in flood.statuses for status in statuses)
+    assert set(pages_seen) == {200}
+    by_api, by_pages = requests(api.log), requests(pages.log)
+    assert sum(line["method"] == "POST" for line in by_api) == load.saw["POST 201"]
+    assert sum(line["route"] == "/admin/login/" for line in by_pages) == pages_seen[200] + PAGES.count("/admin/login/")
+    assert [sent[line["request_id"]] for line in by_api if line["request_id"] in sent] == OF_API
+    assert [sent[line["request_id"]] for line in by_pages if line["request_id"] in sent] == PAGES
+    saw = f"{load.summary()}; {pages_seen[200]} pages"
+    report(Outcome("flood of pages, then their processes stop", 1, saw, len(gone) + len(load.missing)))
