@@ -40,7 +40,7 @@ class PetPages(SavedFilters, PetHistory, BulkActions, UnchangedForm, OrderedList
     formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
     readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, created_by_api, "history")
-    search_help_text = "A full ID, or the start of any words of a name or a tag."
+    search_help_text = "A full ID, or the start of any words."
     sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.once
 CELLS = st.text(st.sampled_from("'=+-@\t\r\n＝ a;,\""), max_size=6) | st.text()  # full-width on purpose
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", *"＝＋－＠"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t1", "\r1", "\n1", *"＝＋－＠"])
 def test_formulas_at_the_start_are_escaped(text: str) -> None:
     assert escape(text) == f"'{text}"
 
