@@ -164,6 +164,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_THROTTLE_CLASSES": ["petservice.apikeys.throttling.RequestsPerMinute"],
     "DEFAULT_RENDERER_CLASSES": ["petservice.api.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["petservice.api.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petservice.api.parsers.ContentNegotiation",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "petservice.api.errors.exception_handler",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is an unknown method

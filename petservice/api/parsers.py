@@ -1,4 +1,4 @@
-"""The parser of request bodies: a JSON object of limited size."""
+"""The parser of request bodies, a JSON object of limited size, and its choice by the Content-Type."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -6,9 +6,18 @@ from typing import IO, Any
 import orjson
 from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 MAX_BODY_BYTES = 64 * 1024
+
+
+class ContentNegotiation(DefaultContentNegotiation):
+    """REST framework's negotiation, which would take a Content-Type such as `*/*` for JSON."""
+
+    def select_parser(self, request: Request, parsers: Any) -> BaseParser | None:
+        return next((parser for parser in parsers if parser.media_type == request.content_type), None)
 
 
 class JSONParser(BaseParser):

@@ -15,7 +15,8 @@ class JSONRenderer(BaseRenderer):
     charset = None
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
-        return orjson.dumps(data)
+        is_for_a_page = "indent" in (renderer_context or {})
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2 if is_for_a_page else None)
 
 
 class BrowsableAPIRenderer(StandardBrowsableAPIRenderer):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
@@ -17,6 +18,11 @@ class APIViewSet(GenericViewSet[Any]):
     example_body: dict[str, Any] | None = None
     # No Allow header, because it would offer OPTIONS, and no response of the API is a 405.
     default_response_headers: dict[str, str] = {}
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        # Without parameters, which say nothing here. REST framework fails at some encoded ones (RFC 2231).
+        request.META["CONTENT_TYPE"] = request.content_type or ""
+        return super().initialize_request(request, *args, **kwargs)
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         # A client that accepts no JSON gets JSON.

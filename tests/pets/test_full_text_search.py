@@ -46,7 +46,7 @@ def insert_many(name: str, count: int) -> None:
 def test_every_writer_is_followed_at_once(admin_user: User) -> None:
     key, _ = APIKey.objects.create_key(name="Acme")
     create_pet(name="New York", tag="Guinea pig")
-    create_pet_once(api_key_id=key.pk, idempotency_key="1", name="Old York")
+    create_pet_once(api_key=key, idempotency_key="1", name="Old York")
     Pet.objects.bulk_create(Pet(name=f"Sir Max {number}", tag="кот") for number in range(3))
     insert_many("Lady #", 2)
     assert found("york") == ["New York", "Old York"]
