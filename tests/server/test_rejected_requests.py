@@ -144,9 +144,9 @@ def test_page_with_too_many_parameters_is_rejected(service: Service) -> None:
 def test_rejected_head_gets_no_body(service: Service, parts: tuple[bytes, bytes]) -> None:
     with Client(service) as client:
         client.send(get("/v1/health", b"X-Request-ID: mine-5", method="HEAD")[:-2], *parts)
-        client.socket.shutdown(socket.SHUT_WR)
 
         response = client.response(to_head=True)
+        client.socket.shutdown(socket.SHUT_WR)
 
         assert response.status == 400
         assert int(response.headers["content-length"]) > 0
