@@ -5,10 +5,11 @@ than one.
 """
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -86,32 +87,34 @@ class SQLite:
     # The following runs on the thread.
 
     def _write_forever(self) -> None:
-        connection = _connect()
+        connection: Any = None
         while True:
             creations = [self._creations.get()]
             time.sleep(_GATHERING_INTERVAL)
-            while len(creations) < _MAX_CREATIONS:
-                try:
-                    creations.append(self._creations.get_nowait())
-                except Empty:
-                    break
-            outcomes = self._write(connection, creations)
-            loop = creations[0].is_done.get_loop()
-            loop.call_soon_threadsafe(_report, creations, outcomes)
+            while len(creations) < _MAX_CREATIONS and not self._creations.empty():
+                creations.append(self._creations.get())
+            outcomes: Sequence[bool | Exception]
+            try:
+                connection = connection or _connect()
+                outcomes = self._write(connection, creations)
+            except Exception as error:  # the thread must go on, and each request must get a response
+                outcomes, connection = [error] * len(creations), None
+            creations[0].is_done.get_loop().call_soon_threadsafe(_report, creations, outcomes)
 
     def _write(self, connection: Any, creations: Sequence[_Creation]) -> Sequence[bool | Exception]:
         """Create pets in one transaction, and return for each whether it was created, or the error."""
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except Exception as error:
-            return [error] * len(creations)
+        connection.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [self._create(connection, creation) for creation in creations]
             connection.execute("COMMIT")
-        except Exception as error:
+        except sqlite3.IntegrityError as error:
+            connection.execute("ROLLBACK")
+            # One of them violates a constraint. Written by itself, it fails alone.
+            return [error] if len(creations) == 1 else [self._write(connection, [one])[0] for one in creations]
+        except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            return [error] * len(creations)
+            raise
         return outcomes
 
     def _create(self, connection: Any, creation: _Creation) -> bool:
