@@ -1,6 +1,5 @@
 """Some requests go to Django although they are usual, because Django does work for later requests."""
 
-from datetime import timedelta
 from pathlib import Path
 
 from django.utils import timezone
