@@ -96,7 +96,7 @@ class FastPath:
         scope[REQUEST_ID] = request.id
         if record is not None:
             record.client_is(request.id, request.peer, request.forwarded_for)
-            record.status, record.route = answer.status, self._routes[request.operation]
+            record.route = self._routes[request.operation]
             record.key_prefix = None if answer.key_id is None else keys.prefix(request.key or "")
         if answer.key_id is not None:
             usage.recorder.count(

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for requests near the border of *usual*: some are usual, and some miss it by one part."""
+"""Hypothesis strategies for requests near the border of *usual*: some are usual, and some miss it by a part or two."""
 
 import json
 from typing import NamedTuple
@@ -55,28 +55,22 @@ KEYS = st.one_of(
     st.tuples(KEY, KEY).map(lambda keys: [("X-API-Key", keys[0]), ("X-API-Key", keys[1])]),
     KEY.map(lambda key: [("X_API_Key", key)]),
 )
-OTHER_HEADERS = st.lists(
-    st.sampled_from(
-        [
-            *(("X-Request-ID", "a.b"), ("X-Request-ID", "a b"), ("X-Request-ID", ""), ("Accept", "text/html")),
-            *(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "unknown"), ("X-Forwarded-Proto", "https")),
-            *(("Cookie", "sessionid=x"), ("Accept-Encoding", "gzip"), ("Range", "bytes=0-1"), ("If-None-Match", "*")),
-            *(("Host", "example.com"), ("Host", "localhost"), ("Host", "127.0.0.1:1"), ("Host", "LOCALHOST.")),
-            *(("Idempotency-Key", "{new}"), ("Idempotency-Key", "{new}"), ("Idempotency-Key", "used")),
-            *(("Idempotency-Key", ""), ("Idempotency-Key", "é"), ("Idempotency-Key", "x" * 256)),
-            *(("Content-Encoding", "gzip"), ("Expect", "100-continue"), ("Connection", "keep-alive")),
-            *(("X-HTTP-Method-Override", "DELETE"), ("Content-Type", "text/plain; charset=utf-16")),
-        ]
-    ),
-    max_size=2,
+OTHERS: tuple[tuple[str, str], ...] = (
+    *(("X-Request-ID", "a.b"), ("X-Request-ID", "a b"), ("X-Request-ID", ""), ("Accept", "text/html")),
+    *(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "unknown"), ("X-Forwarded-Proto", "https")),
+    *(("Cookie", "sessionid=x"), ("Accept-Encoding", "gzip"), ("Range", "bytes=0-1"), ("If-None-Match", "*")),
+    *(("Host", "example.com"), ("Host", "localhost"), ("Host", "127.0.0.1:1"), ("Host", "LOCALHOST.")),
+    *(("Idempotency-Key", "{new}"), ("Idempotency-Key", "{new}"), ("Idempotency-Key", "used")),
+    *(("Idempotency-Key", ""), ("Idempotency-Key", "é"), ("Idempotency-Key", "x" * 256)),
+    *(("Content-Encoding", "gzip"), ("Expect", "100-continue"), ("Connection", "keep-alive")),
+    *(("X-HTTP-Method-Override", "DELETE"), ("Content-Type", "text/plain; charset=utf-16")),
 )
-TYPE = st.sampled_from(
-    [
-        *["application/json"] * 6,
-        *("application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=latin-1", "text/json"),
-        *("application/json, application/json", "application/x-www-form-urlencoded", "", "application/json;"),
-    ]
+OTHER_HEADERS = st.lists(st.sampled_from(OTHERS), max_size=2)
+TYPES = (
+    *("application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=latin-1"),
+    *("application/json, application/json", "application/x-www-form-urlencoded", "", "application/json;", "text/json"),
 )
+TYPE = st.sampled_from(TYPES)
 TEXT = st.one_of(
     st.sampled_from(["Rex", " Rex ", "", " ", "\x00", "x" * 255, "x" * 256, "\ud800", "\u0085", "é" * 255, "😀" * 255]),
     st.text(max_size=8),
@@ -105,21 +99,51 @@ BODY = st.one_of(
 )
 
 
+# The parts of a request that may make it unusual.
+PARTS = ("method", "target", "keys", "headers", "type", "body", "framing")
+WRITE = ("X-API-Key", "{write}")
+USUAL_TARGETS = ("/v1/pets", "/v1/pets?limit=1", "/v1/pets/{pet}", f"/v1/pets/{UNKNOWN_ID}", "/v1/store/inventory")
+
+
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """Draw a request, in most cases one that misses *usual* by at most one part."""
-    headers = [*draw(KEYS), *draw(OTHER_HEADERS)]
-    method = draw(st.sampled_from([*["GET"] * 6, *["POST"] * 6, "HEAD", "PUT", "DELETE", "OPTIONS", "get"]))
-    if method == "POST":
-        target, body = draw(st.sampled_from([*["/v1/pets"] * 8, "/v1/pets?x", "/v1/store/inventory"])), draw(BODY)
-        headers.append(("Content-Type", draw(TYPE)))
-    else:
-        target, query, body = draw(PATH), draw(QUERY), draw(st.sampled_from([b"", b"", b"", b"{}"]))
-        target += f"?{query}" if query else ""
-    if draw(st.integers(0, 9)) == 0:
+    """Draw a request that is usual but for at most two parts."""
+    odd = draw(st.sets(st.sampled_from(PARTS), max_size=2))
+    creates = draw(st.booleans())
+    headers = [*(draw(KEYS) if "keys" in odd else [WRITE]), *(draw(OTHER_HEADERS) if "headers" in odd else [])]
+    target, body = (
+        ("/v1/pets", b'{"name": "Rex", "tag": "dog"}') if creates else (draw(st.sampled_from(USUAL_TARGETS)), b"")
+    )
+    if "target" in odd:
+        query = draw(QUERY)
+        target = draw(PATH) + (f"?{query}" if query else "")
+    if "body" in odd:
+        body = draw(BODY)
+    if creates or "type" in odd:
+        headers.append(("Content-Type", draw(TYPE) if "type" in odd else "application/json"))
+    chunked = "framing" in odd and draw(st.booleans())
+    if chunked:
         headers.append(("Transfer-Encoding", "chunked"))
         body = (b"%x\r\n%s\r\n" % (len(body), body) if body else b"") + b"0\r\n\r\n"
-    elif body or draw(st.booleans()):
+    elif body or "framing" in odd:
         headers.append(("Content-Length", str(len(body))))
-    cuts = draw(st.lists(st.integers(1, 400), max_size=2).map(sorted)) if draw(st.integers(0, 4)) == 0 else []
+    method = "POST" if creates else "GET"
+    if "method" in odd:
+        method = draw(st.sampled_from(["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "get"]))
+    cuts = draw(st.lists(st.integers(1, 400), max_size=2).map(sorted)) if "framing" in odd else []
     return Request(method, target, tuple(draw(st.permutations(headers))), body, tuple(cuts))
+
+
+def each_part() -> list[Request]:
+    """Return usual requests with a key of each kind, and requests with each other header and each type of a body."""
+    content = b'{"name": "Rex"}'
+    length = ("Content-Length", str(len(content)))
+    json_type = ("Content-Type", "application/json")
+    keys = [("X-API-Key", f"{{{kind}}}") for kind in KINDS]
+    return [
+        *(Request("GET", target, (key,), b"", ()) for target in USUAL_TARGETS for key in keys),
+        *(Request("POST", "/v1/pets", (key, json_type, length), content, ()) for key in keys),
+        *(Request("POST", "/v1/pets", (WRITE, ("Content-Type", one), length), content, ()) for one in TYPES),
+        *(Request("POST", "/v1/pets", (WRITE, json_type, length, one), content, ()) for one in OTHERS),
+        *(Request("GET", "/v1/pets/{pet}", (WRITE, one), b"", ()) for one in OTHERS),
+    ]

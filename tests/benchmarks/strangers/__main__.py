@@ -6,8 +6,9 @@ It needs `wrk` and prints these tables:
   CPU time of all processes of the service, and the memory that stays allocated. The last two are whether threads other
   than the event loop's work, and the time.
 - ratios: The p99 latency of others, without and with 200 hostile clients of each kind, which send requests without
-  pause. The others are an API client with a key, a member of staff on an admin page, and probes of /ready. All keep
-  their connections and pause between requests. The two measurements alternate.
+  pause. The row of the valid key shows what as many ordinary clients do. The others are an API client with a key, a
+  member of staff on an admin page, and probes of /ready. All keep their connections and pause between requests. The
+  two measurements alternate.
 - apart: The same for the API client and pages, if one process serves both, and if the pages have a process of their own
   with a niceness of 10. Both processes share one processor, and the latency is the elapsed time.
 

@@ -1,4 +1,4 @@
-"""The kinds of request that need no key and no session."""
+"""The kinds of request that need no key and no session, and those of clients with a key, for comparison."""
 
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ def kinds(service: Service) -> list[Kind]:
         Kind("unknown path", "/nowhere"),
         Kind("unknown path of the API", "/v1/nowhere"),
         Kind("no key", "/v1/pets"),
+        Kind("valid key", "/v1/pets?limit=1", (f"X-API-Key: {service.create_key()}",)),
         Kind("malformed key", "/v1/pets", ("X-API-Key: pets_test_guess",)),
         Kind("unknown key", "/v1/pets", (f"X-API-Key: {unknown}",)),
         Kind("TLS handshake"),
