@@ -18,7 +18,7 @@ from tests.concurrent_write import only_on_postgresql, without_waiting
 def make_expired_rows(owner: User, now: datetime) -> None:
     old, pet = now - timedelta(days=31), Pet(name="Rex")
     key, _ = APIKey.objects.create_key(name="Acme")
-    services.create_pet_once(api_key_id=key.pk, idempotency_key="key", name="Rex", now=old)
+    services.create_pet_once(api_key=key, idempotency_key="key", name="Rex", now=old)
     with transaction.atomic():
         undo.record(
             kind=ChangeSet.Kind.DELETED,
