@@ -99,10 +99,11 @@ def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
     configuration: Callable[[str, str], tuple[str, dict[str, str]]],
     report: Callable[[Outcome], None],
 ) -> None:
-    variables = {"DATABASE_URL": request.getfixturevalue(database), "PETSERVICE_LOG_FORMAT": "json"}
+    # On one machine, both have the same folder of data. Each has its own port, and its own address of metrics.
+    variables = {"DATABASE_URL": request.getfixturevalue(database), "PETSERVICE_DATA_DIR": str(tmp_path)}
+    variables |= {"PETSERVICE_LOG_FORMAT": "json"}
     with ExitStack() as of_api, ExitStack() as of_pages:
         services = []
-        # On one machine, they share the folder of data. Each has its own metrics and port.
         for stack, name in ((of_api, "api"), (of_pages, "pages")):
             (tmp_path / name).mkdir()
             variables |= {"METRICS_BIND": f"127.0.0.1:{free_port()}"}
