@@ -4,7 +4,8 @@ import re
 import unicodedata
 from typing import Any
 
-from django.db.models import BooleanField, F, Func, Q
+from django.db import connection
+from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q
 
 from pets.case_insensitive import full_width
 from pets.models import Pet
@@ -32,6 +33,38 @@ def _words(text: str) -> list[str]:
     return sorted(set(spaced.split()))
 
 
+def _match(text: str) -> str:
+    """Return the condition of FTS5 for the words of a text."""
+    # FTS5 does not know that some characters are forms of others, such as full-width letters.
+    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in _words(fold(text))]
+    as_typed = [f'"{word}"*' for word in _words(text) if not text.isascii()]
+    return " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
+
+
+def _finds_many(match: str) -> bool:
+    with connection.cursor() as cursor:
+        found = "SELECT rowid FROM pets_search WHERE pets_search MATCH %s LIMIT %s"
+        cursor.execute(f"SELECT count(*) FROM ({found})", [match, _MANY + 1])  # noqa: S608
+        (count,) = cursor.fetchone()
+    return bool(count > _MANY)
+
+
+class Tested(ExpressionWrapper):
+    """A condition for which SQLite uses no index, unless a search that is given finds many pets.
+
+    SQLite does not know how many pets a condition finds. PostgreSQL does, and takes this as any condition.
+    """
+
+    def __init__(self, condition: Q, unless_many: str = "") -> None:
+        super().__init__(condition, output_field=BooleanField())
+        self.text = unless_many
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        sql, parameters = self.as_sql(compiler, connection, **context)
+        has_index = self.text and _finds_many(_match(self.text))
+        return f"({sql})" if has_index else f"+({sql})", parameters
+
+
 class _HasWords(Func):
     """The condition that a pet has all words of a text, by the index that triggers write (pets/migrations/0010)."""
 
@@ -44,18 +77,17 @@ class _HasWords(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         column, _ = compiler.compile(self.source_expressions[0])
-        # FTS5 does not know that some characters are forms of others, such as full-width letters.
-        usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in _words(fold(self.text))]
-        as_typed = [f'"{word}"*' for word in _words(self.text) if not self.text.isascii()]
-        match = " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
+        match = _match(self.text)
         found = "SELECT rowid FROM pets_search WHERE pets_search MATCH %s"
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM ({found} LIMIT {_MANY + 1})", [match])  # noqa: S608
-            (count,) = cursor.fetchone()
-        if count > _MANY:
+        some = f"{column} IN (SELECT pet_id FROM pets_searchedpet WHERE id IN ({{}}))"  # noqa: S608  # a column
+        query = compiler.query
+        if query.is_sliced and not query.order_by and len(query.where) == 1:
+            # Any pets will do, so no more of them are found than the query counts.
+            return some.format(f"{found} LIMIT {query.high_mark}"), [match]
+        if _finds_many(match):
             number = f"SELECT id FROM pets_searchedpet WHERE pet_id = {column}"  # noqa: S608  # a column
             return f"({number}) IN ({found})", [match]
-        return f"{column} IN (SELECT pet_id FROM pets_searchedpet WHERE id IN ({found}))", [match]  # noqa: S608
+        return some.format(found), [match]
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         column, _ = compiler.compile(self.source_expressions[0])
