@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from select import POLLIN, poll
 from typing import Any
 
 import psycopg
@@ -105,6 +106,9 @@ class _Slot:
 
     async def rows(self, sql: str, values: Sequence[Any]) -> Rows:
         """Run a statement and return its rows. Raises psycopg's errors; after some there is no connection."""
+        if self.connection is not None and _has_ended(self.connection):
+            await self.connection.close()
+            self.connection = None
         if self.connection is None:
             self.connection = await _connect()
         connection = self.connection
@@ -139,6 +143,13 @@ class _Pool:
             yield slot
         finally:
             self._free.put_nowait(slot)
+
+
+def _has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Return whether an unused connection has ended with its server, which sends something only then."""
+    unread = poll()
+    unread.register(connection.fileno(), POLLIN)
+    return bool(unread.poll(0))
 
 
 def _cut(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -9,7 +9,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -43,7 +44,8 @@ class SQLite:
         self.statements = Statements(connections[DEFAULT_DB_ALIAS])
         self._pet = Insert(Pet, connections[DEFAULT_DB_ALIAS])
         self._record = Insert(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])
-        self._creations: SimpleQueue[_Creation] = SimpleQueue()
+        # None is the end.
+        self._creations: SimpleQueue[_Creation | None] = SimpleQueue()
         self._writer: threading.Thread | None = None
 
     async def read(self, key: str, statement: Statement) -> Found | None:
@@ -81,25 +83,45 @@ class SQLite:
         return await creation.is_done
 
     def close(self) -> None:
-        """Close the connection that reads. No request may follow."""
+        """Close both connections, after the last creation. No request may follow.
+
+        SQLite removes its journal when the last connection is closed, so that the database is one file.
+        """
+        if self._writer is not None:
+            self._creations.put(None)
+            self._writer.join()
         self._connection.close()
 
     # The following runs on the thread.
 
     def _write_forever(self) -> None:
         connection: Any = None
-        while True:
-            creations = [self._creations.get()]
-            time.sleep(_GATHERING_INTERVAL)
-            while len(creations) < _MAX_CREATIONS and not self._creations.empty():
-                creations.append(self._creations.get())
+        while creations := self._next_creations():
             outcomes: Sequence[bool | Exception]
             try:
                 connection = connection or _connect()
                 outcomes = self._write(connection, creations)
             except Exception as error:  # the thread must go on, and each request must get a response
                 outcomes, connection = [error] * len(creations), None
-            creations[0].is_done.get_loop().call_soon_threadsafe(_report, creations, outcomes)
+            loop = creations[0].is_done.get_loop()
+            loop.call_soon_threadsafe(_report, creations, outcomes)
+        if connection is not None:
+            connection.close()
+
+    def _next_creations(self) -> list[_Creation]:
+        """Wait for creations, and return those that share a transaction, or none at the end."""
+        creations: list[_Creation] = []
+        with suppress(Empty):
+            while len(creations) < _MAX_CREATIONS:
+                creation = self._creations.get(block=not creations)
+                if creation is None:
+                    if creations:
+                        self._creations.put(None)  # for the next call
+                    break
+                if not creations:
+                    time.sleep(_GATHERING_INTERVAL)
+                creations.append(creation)
+        return creations
 
     def _write(self, connection: Any, creations: Sequence[_Creation]) -> Sequence[bool | Exception]:
         """Create pets in one transaction, and return for each whether it was created, or the error."""
