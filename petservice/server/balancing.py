@@ -25,6 +25,9 @@ MAX_DEFERRAL = 0.02
 # Seconds for which it then accepts all connections.
 NO_DEFERRAL = 0.2
 
+# Maximum number of connections that a worker accepts in one turn of its event loop.
+ACCEPTED_AT_ONCE = 8
+
 # The number of connections of each worker, in memory that all worker processes share. A worker that accepts no
 # connections has 0, and any other worker has 1 more than its connections.
 _counts = memoryview(mmap.mmap(-1, SLOTS * 8)).cast("Q")
@@ -103,24 +106,29 @@ class Acceptor:
                     self._worker.loop.remove_reader(listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        if self._defers():
-            return
+        # Few at a time, because a worker that accepted all at the same time would get too many. Not one, because
+        # between two turns of the event loop, all requests that have arrived on busy connections are handled.
+        for _ in range(ACCEPTED_AT_ONCE):
+            if not self._is_watching or self._defers() or not self._accept_one(listener):
+                return
+
+    def _accept_one(self, listener: socket.socket) -> bool:
+        """Accept a connection, and return False if there is none."""
         try:
-            # One at a time, because a worker that accepted all at the same time would get too many.
             accepted, peer = listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
+            return False
         except OSError as error:  # for example too many open files; the worker tries again within a second
             self._worker.log.error("No connection could be accepted: %s", error)
             self._worker.slot.note(None)
             self._watch(False)
-            return
+            return False
         peer = peer[0] if isinstance(peer, tuple) else None  # a unix socket has no address
         address = None if peer is None else parse_address(peer)
         address = None if address is None else network_of(address)
         if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(peer):
             accepted.close()
-            return
+            return True
         self._addresses[accepted.fileno()] = address
         self._of_address[address] += 1
         accepted.setblocking(False)
@@ -129,6 +137,7 @@ class Acceptor:
         handshake = self._worker.loop.create_task(self._begin(accepted))
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
+        return True
 
     def _defers(self) -> bool:
         """Return whether to leave the next connection to a worker that has fewer, for MAX_DEFERRAL at most."""
