@@ -12,9 +12,9 @@ from pets.models import Pet
 from petservice.api.validators import is_id
 from petservice.folding import fold
 
-# Number of pets above which SQLite reads a list in its order, and compares each pet with those that a search finds.
-# Below it, reading these pets and sorting them is faster.
-_MANY = 10_000
+# Number of found pets above which SQLite reads a list in its order, and compares each pet with those that are found.
+# Below it, reading these pets and sorting them is faster: it takes 3 µs for each, wherever they are in the order.
+_MANY = 50_000
 
 
 def search(text: str) -> Q:

@@ -131,6 +131,15 @@ def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admi
     assert len(found) == 2  # the page and the count
 
 
+def test_a_list_without_pets_is_read_once(admin_client: Client) -> None:
+    create_pet(name="Rex", tag="dog")
+
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?status__exact=sold&tag=dog")
+
+    assert [query for query in queries if "COUNT(" in query]
+    assert [query for query in queries if "ORDER BY" in query and "sold" in query] == []
+
+
 def test_lists_count_no_more_pets_than_they_display(plans: Plans) -> None:
     lists = {url: found for url, found in plans.items() if url != reverse("admin:index")}  # the dashboard counts days
     queries = about("pets_pet", lists)
@@ -160,3 +169,36 @@ def test_the_history_of_a_pet_uses_the_index_of_records(admin_client: Client) ->
     assert queries
     for query in queries:
         assert "petservice_history_of_record" in plan_of(query)
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("q=york&creator=staff&status__exact=available", "sqlite_autoindex_pets_pet_1"),
+        ("status__exact=available&tag=city", "pets_pet_tag"),
+        ("creator=unknown&no_tag=1", "pets_pet_tag"),
+    ],
+)
+def test_a_list_with_several_conditions_looks_up_the_one_that_few_pets_fit(
+    admin_client: Client, query: str, index: str
+) -> None:
+    create_pet(name="New York", tag="city")
+
+    queries = [query for query in queries_about("pets_pet", admin_client, f"{PETS}?{query}") if "AND" in query]
+
+    plans = [plan_of(query) for query in queries if "WHERE (" in query and "RECURSIVE" not in query]
+    assert plans
+    assert [plan for plan in plans if f"SEARCH pets_pet USING INDEX {index} " not in plan] == []
+
+
+@sqlite_only
+def test_a_list_that_many_pets_fit_is_read_in_its_order(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pets.admin.search._MANY", 5000)  # so that 10,001 pets are enough
+    Pet.objects.bulk_create((Pet(name="Rex") for _ in range(MAX_COUNTED + 1)), batch_size=1000)
+
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?q=rex&status__exact=available&o=name")
+
+    (plan,) = [plan_of(query) for query in queries if "ORDER BY" in query]
+    assert "SCAN pets_pet USING INDEX pets_pet_name" in plan
+    assert "TEMP B-TREE" not in plan
