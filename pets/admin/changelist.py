@@ -78,7 +78,9 @@ class PetChangeList(OrderedChangeList):
     def _conditions(self, many_fit: bool) -> Iterator[Any]:
         """Yield the filters. Without help, SQLite would take the index of one that most pets fit."""
         for names, condition in self.filters.items():
-            if many_fit or (names in (("status__exact",), ("creator",)) and ("tag", "no_tag") in self.filters):
+            if many_fit and names == (f"{self.order.field}__exact",):
+                yield condition  # its index has the pets in this order
+            elif many_fit or (names in (("status__exact",), ("creator",)) and ("tag", "no_tag") in self.filters):
                 yield Tested(condition)
             elif self.query:
                 yield Tested(condition, unless_many=self.query)
