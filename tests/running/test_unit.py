@@ -27,10 +27,17 @@ PYTHON = "/opt/petservice/.venv/bin/python"
 # Where the confined service has its folder.
 FOLDER = "/mnt"
 # Runs a command as the unit does, as far as that needs no systemd. The file system is read-only except the folder of
-# the service and an empty /tmp, and there are no capabilities.
+# the service and a /tmp that has at most the program, and there are no capabilities.
 CONFINED = f"""
 mount --bind "$1" {FOLDER}
+mount -t tmpfs none /srv
+for kept in {sys.prefix} {ROOT}; do
+    if [[ $kept == /tmp/* ]]; then mkdir -p /srv$kept && mount --bind $kept /srv$kept; fi
+done
 mount -t tmpfs none /tmp
+for kept in {sys.prefix} {ROOT}; do
+    if [[ $kept == /tmp/* ]]; then mkdir -p $kept && mount --bind /srv$kept $kept; fi
+done
 for folder in / /var/tmp; do
     if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
 done
