@@ -1,7 +1,6 @@
 """Restores of a SQLite database, and what they leave in its folder."""
 
 import os
-import re
 import signal
 import sqlite3
 import subprocess
@@ -105,9 +104,20 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def records(database: Path) -> list[str]:
-    """Return all tables and rows as SQL, without the audit, to which a restore adds an entry."""
+    """Return the schema and all rows, without the audit, to which a restore adds an entry.
+
+    The full-text index cannot be read itself, but its tables are among the others.
+    """
+    left_out = ("audit_auditentry", "sqlite_sequence")
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
-        return [line for line in file.iterdump() if not re.search("audit_auditentry|sqlite_sequence", line)]
+        schema = file.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        tables = [
+            name
+            for kind, name, sql in schema
+            if kind == "table" and name not in left_out and not sql.startswith("CREATE VIRTUAL TABLE")
+        ]
+        rows = [f"{name}: {row}" for name in tables for row in file.execute(f'SELECT * FROM "{name}"')]
+        return [str(one) for one in schema if one[1] not in left_out] + rows
 
 
 def restores_in_audit(database: Path) -> list[str]:

@@ -81,7 +81,8 @@ def tables(url: str) -> dict[str, list[Any]]:
     connection: Any
     if url.startswith("sqlite"):
         connection = sqlite3.connect(url.removeprefix("sqlite:///"))
-        names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        # The full-text index cannot be read itself, but its tables are among the others.
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL TABLE%'"
     else:
         connection = psycopg.connect(url)
         names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
