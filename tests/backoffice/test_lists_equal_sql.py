@@ -103,6 +103,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
     return present
 
 
+@pytest.mark.long
 def test_every_combination_lists_the_right_keys(admin_user: User, now: datetime) -> None:
     keys = {key.pk: key for key in unkind_records.create_keys(now)}
     # The columns of the list that can be sorted, by their numbers.
@@ -148,6 +149,7 @@ def test_every_combination_lists_the_right_keys(admin_user: User, now: datetime)
     assert not lines, "\n".join(lines)
 
 
+@pytest.mark.long
 def test_every_combination_lists_the_right_accounts(admin_user: User) -> None:
     now = timezone.now()
     accounts = {account.pk: account for account in unkind_records.create_accounts(now)}
@@ -216,6 +218,7 @@ def entries_that_fit(entries: list[AuditEntry], query: Query) -> list[int]:
     ]
 
 
+@pytest.mark.long
 def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_client: Client, settings: Any) -> None:
     settings.STORE_TIME_ZONE = zone(ZONE)
     # More than the list counts.
@@ -235,6 +238,7 @@ def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_cli
     assert not lines, "\n".join(lines)
 
 
+@pytest.mark.long
 def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: Client, settings: Any) -> None:
     settings.STORE_TIME_ZONE = zone(ZONE)
     entries = newest_first(unkind_records.create_entries(500))
@@ -250,6 +254,7 @@ def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: C
         assert [row for row in rows if row in {*ids.values()}] == before, query
 
 
+@pytest.mark.long
 def test_each_figure_of_the_dashboard_equals_the_list_that_it_links_to(
     admin_client: Client, settings: Any, now: datetime
 ) -> None:

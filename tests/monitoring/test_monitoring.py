@@ -168,6 +168,7 @@ def _shown(address: str, expression: str) -> list[float]:
 PATHS = ("/v1/pets", "/v1/store/inventory", "/v1/health", "/ready", "/", "/admin/login/")
 
 
+@pytest.mark.long
 def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path: Path) -> None:
     """A real Prometheus evaluates every alert and every panel of the dashboard in both states."""
     certificate, key = make_certificate(tmp_path / "good", "IP:127.0.0.1", days=30)

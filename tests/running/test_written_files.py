@@ -24,6 +24,7 @@ for name in ("pets.csv", "pets.jsonl"):
 """
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_only_their_owner_may_read_the_files_that_commands_write(tmp_path: Path) -> None:
     (tmp_path / "pets.csv").touch(mode=0o644)  # replaced

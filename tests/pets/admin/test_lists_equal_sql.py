@@ -160,6 +160,7 @@ def test_every_combination_of_search_filters_order_and_page_lists_the_right_pets
     assert not wrong, "\n".join([f"{len(wrong)} lists", *wrong])
 
 
+@pytest.mark.long
 def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> None:
     wrong = []
     queries = [{"tag": " cat "}, *some_queries(model, 6, MAX_DELETED)]
@@ -245,6 +246,7 @@ def act_on_all(client: Client, action: str, query: Query, fields: dict[str, str]
         confirm(client, response, url, **fields)
 
 
+@pytest.mark.long
 def test_an_action_on_all_pets_of_a_list_changes_exactly_these(model: ListModel, staff: Client) -> None:
     before = values()
     wrong = []

@@ -54,6 +54,7 @@ def shell(database: Shell) -> Shell:
 
 
 @pytest.mark.once
+@pytest.mark.long
 def test_pets_are_imported_and_exported_through_pipes(shell: Shell) -> None:
     content = b'{"name": "\xe7\x8b\x97 \\n=1"}\n{"name": "Rex"}\n'
     imported = shell.run("import_pets", "-", "--format", "jsonl", input=content)
