@@ -31,7 +31,6 @@ def create_pet(*, name: str, created_by: str | None = None, **optional: Unpack[O
     return Pet.objects.create(name=name, created_by=created_by, **optional)
 
 
-@transaction.atomic
 def create_pet_once(
     *,
     api_key: APIKey,
@@ -47,20 +46,32 @@ def create_pet_once(
     """
     now = now or timezone.now()
     texts: dict[str, Any] = {"name": name} | {field: optional.get(field) for field in OPTIONAL_TEXTS}
-    # Not a lock of the record, because a new one has no row yet that could be locked.
-    if not backend().try_lock(lock_name(idempotency_key), api_key.pk):
-        raise IdempotencyKeyInUseError
-    _delete_expired_records(now)
+    # First without a transaction, because a repeated request writes nothing, and SQLite has one writer at a time.
+    pet = _recorded_pet(api_key, idempotency_key, texts, now)
+    if pet is not None:
+        return pet, False
+    with transaction.atomic():
+        # Not a lock of the record, because a new one has no row yet that could be locked.
+        if not backend().try_lock(lock_name(idempotency_key), api_key.pk):
+            raise IdempotencyKeyInUseError
+        _delete_expired_records(now)
+        pet = _recorded_pet(api_key, idempotency_key, texts, now)
+        if pet is not None:
+            return pet, False
+        IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).delete()
+        pet = create_pet(**texts, created_by=creator.of_key(api_key.prefix, api_key.name))
+        IdempotencyRecord.objects.create(api_key=api_key, key=idempotency_key, pet_id=pet.pk, created_at=now, **texts)
+        return pet, True
+
+
+def _recorded_pet(api_key: APIKey, idempotency_key: str, texts: dict[str, Any], now: datetime) -> Pet | None:
+    """Return the pet that an earlier request created, or None. Raises IdempotencyKeyReusedError if its texts differ."""
     record = IdempotencyRecord.objects.filter(api_key=api_key, key=idempotency_key).first()
-    if record is not None and record.created_at > now - IDEMPOTENCY_PERIOD:
-        if any(getattr(record, field) != text for field, text in texts.items()):
-            raise IdempotencyKeyReusedError
-        return Pet(id=record.pet_id, **texts), False
-    if record is not None:
-        record.delete()
-    pet = create_pet(**texts, created_by=creator.of_key(api_key.prefix, api_key.name))
-    IdempotencyRecord.objects.create(api_key=api_key, key=idempotency_key, pet_id=pet.pk, created_at=now, **texts)
-    return pet, True
+    if record is None or record.created_at <= now - IDEMPOTENCY_PERIOD:
+        return None
+    if any(getattr(record, field) != text for field, text in texts.items()):
+        raise IdempotencyKeyReusedError
+    return Pet(id=record.pet_id, **texts)
 
 
 def lock_name(idempotency_key: str) -> str:
