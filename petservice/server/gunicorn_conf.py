@@ -23,7 +23,7 @@ preload_app = True
 worker_connections = limits.MAX_CONNECTIONS
 # The C parser gunicorn_h1c. The parser in Python would take more CPU than the rest of gunicorn.
 http_parser = "fast"
-# asyncio also where uvloop is installed, because uvloop had no measurable advantage.
+# asyncio also where uvloop is installed, because petservice.server.protocol knows its transports.
 asgi_loop = "asyncio"
 # Django does not handle ASGI's lifespan messages.
 asgi_lifespan = "off"
