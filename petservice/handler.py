@@ -1,7 +1,7 @@
 """Django's request handler, with a separate and shorter list of middleware for the API.
 
-Requests to the API go through settings.API_MIDDLEWARE. On the event loop they send none of Django's request signals.
-Sessions, forms and those signals serve pages only, and would cost more than the rest of a small API request.
+Requests to the API go through settings.API_MIDDLEWARE, because sessions and forms serve pages only, and would cost more
+than the rest of a small API request.
 """
 
 import socket

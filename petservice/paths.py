@@ -6,7 +6,6 @@ LOGIN = "/admin/login/"
 STATIC = "/static/"
 HEALTH = "/v1/health"
 READINESS = "/ready"
-DOCUMENT = "/openapi.json"
 # Load balancers request these by IP address, without a host name, and often without TLS.
 PROBES = (HEALTH, READINESS)
 # Pages for people, which may respond in HTML. All other paths respond in JSON.

@@ -13,7 +13,6 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
 from django.contrib.auth.forms import UsernameField
 from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -79,16 +78,6 @@ def counted_address(request: HttpRequest) -> str:
         request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
     )
     return str(network_of(address)) if address else UNKNOWN_ADDRESS
-
-
-def has_session(request: HttpRequest) -> bool:
-    """Return whether a session with the key in the request's cookie exists, which may have ended."""
-    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-    try:
-        # Keys are alphanumeric, and PostgreSQL refuses to compare some other texts.
-        return key.isalnum() and Session.objects.filter(session_key=key).exists()
-    finally:
-        connection.close_if_unusable_or_obsolete()
 
 
 def staff_account(request: HttpRequest) -> int | None:
