@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +64,8 @@ class Server:
     def _signal(self, number: signal.Signals) -> None:
         postmaster = int((self.folder / "postmaster.pid").read_text().split()[0])
         for pid in [postmaster, *_children(postmaster)]:
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):  # a connection's process has just ended
+                os.kill(pid, number)
 
     def promote(self) -> None:
         """Let a replica accept writes."""
