@@ -6,7 +6,6 @@ from django.contrib import admin, messages
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
 from petservice.accounts import django_pages, names, services, sessions  # noqa: F401  # registers Django's pages
@@ -64,8 +63,7 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
     @admin.display(description="password link")
     def link(self, account: Account) -> str:
         """Describe the last link of the account."""
-        link = PasswordLink.objects.filter(account=account).select_related("created_by").order_by("-pk").first()
-        return "none" if link is None else link.description(timezone.now())
+        return str(PasswordLink.newest(account) or "none")
 
     @admin.display(description="set by hand")
     def given_by_hand(self, account: Account) -> str:

@@ -16,6 +16,7 @@ from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
 from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
+from petservice.accounts.password_links import url_of_newest_link
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
 from petservice.admin_pages.staff_page import staff_page
 from petservice.time_zone import moment
@@ -74,7 +75,9 @@ class LifeCycleViews(CreatedOnce, AccountHistory, AdministratorsOnly):
         if request.method != "POST" or (action is LINK and not form.is_valid()):
             return self._confirmation(request, account, action)
         if action is LINK:
-            return self._new_link(request, account, form.cleaned_data["form_token"])
+            link = _create_link(request, account, form.cleaned_data["form_token"])
+            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
+            return self._show_link(request, account)
         if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
             text = f"All sessions of {account} were ended after your page was opened. Nothing was changed."
             return self.back_to(request, account, text)
@@ -121,35 +124,27 @@ class LifeCycleViews(CreatedOnce, AccountHistory, AdministratorsOnly):
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            self._create(request, obj, form.cleaned_data["form_token"])
+            _create_link(request, obj, form.cleaned_data["form_token"])
 
     def response_add(self, request: HttpRequest, obj: Account, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_once(request, obj)
+        return self._show_link(request, obj)
 
-    def _new_link(self, request: HttpRequest, account: Account, form_token: UUID) -> HttpResponse:
-        link = self._create(request, account, form_token)
-        self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
-        return self._show_once(request, account)
-
-    def _create(self, request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
-        link, token = PasswordLink.create(account, created_by=request.user, form_token=form_token)
-        # For the response to this request. Django's messages would store the token in a readable cookie.
-        request.password_link, request.password_token = link, token  # type: ignore[attr-defined]  # our own attributes
-        return link
-
-    @sensitive_variables("token", "url")
-    def _show_once(self, request: HttpRequest, account: Account) -> HttpResponse:
+    @sensitive_variables("context")
+    def _show_link(self, request: HttpRequest, account: Account) -> HttpResponse:
         """Return the only page that shows the link. It has no URL of its own and is not cached."""
-        link: PasswordLink = request.password_link  # type: ignore[attr-defined]  # set by _create
-        token: str = request.password_token  # type: ignore[attr-defined]  # set by _create
         context = {
             "opts": self.opts,
             "account": account,
-            "link": link,
-            "url": request.build_absolute_uri(reverse("password-link", args=[token])),
+            "link": PasswordLink.newest(account),
+            "url": url_of_newest_link(request, account),
         }
         title = f"Password link for {account}"
         return staff_page(request, "admin/accounts/account/link_created.html", title, context)
+
+
+def _create_link(request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
+    actor: Any = request.user
+    return PasswordLink.objects.create(account=account, created_by=actor, form_token=form_token)
 
 
 def _version_of(account: Account) -> str:

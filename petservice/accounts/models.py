@@ -1,11 +1,7 @@
 """The models of staff accounts: an account with its role and state, the version of its sessions, and password links."""
 
-import hashlib
-import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -16,8 +12,6 @@ from django.utils import timezone
 from petservice.accounts.groups import GROUPS, PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
 from petservice.time_zone import moment
 
-# The log recognises tokens by this prefix, and removes them.
-TOKEN_PREFIX = "pets_link_"  # noqa: S105  # not a secret
 # Django marks a password that no login matches by this character.
 UNUSABLE_PASSWORD = Q(password="") | Q(password__startswith="!")  # noqa: S106  # not a password
 
@@ -92,66 +86,29 @@ class SessionVersion(models.Model):
 
 
 class PasswordLink(models.Model):
-    """A link with which a person sets the password of an account, once. Only a digest of its token is stored."""
-
-    class State(models.TextChoices):
-        """A state of a link, with its label before a time. Only an open link can set a password."""
-
-        OPEN = "open", "works until"
-        USED = "used", "used at"
-        WITHDRAWN = "withdrawn", "withdrawn at"
-        EXPIRED = "expired", "expired at"
-
-    LIFETIME = timedelta(days=3)
+    """A link that an administrator has created for an account. Only the newest one works, and no token is stored."""
 
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="password_links")
-    digest = models.CharField(max_length=64, unique=True)
-    # The form that created the link, so that sending a form twice creates one link.
+    # The form that created the link, so that sending a form twice creates one link. It is also a part of the signature.
     form_token = models.UUIDField(unique=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="created_password_links"
     )
     created_at = models.DateTimeField(default=timezone.now)
-    expires_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True)
-    # When a newer link replaced this one, or when the account was deactivated.
-    withdrawn_at = models.DateTimeField(null=True)
 
     class Meta:
         default_permissions = ()
 
-    @staticmethod
-    def digest_of(token: str) -> str:
-        return hashlib.sha256(token.encode()).hexdigest()
+    def __str__(self) -> str:
+        by, at = self.created_by or "a deleted account", self.expires_at
+        if at <= timezone.now():
+            return f"created by {by}, expired at {moment(at)}"
+        return f"created by {by}, works until a password is set, at most until {moment(at)}"
 
     @classmethod
-    def create(cls, account: User, *, created_by: Any, form_token: UUID) -> tuple["PasswordLink", str]:
-        """Create a link that replaces the account's open links, and return it with its token."""
-        token = TOKEN_PREFIX + secrets.token_hex(24)
-        cls.withdraw(account)
-        link = cls.objects.create(
-            account=account,
-            digest=cls.digest_of(token),
-            form_token=form_token,
-            created_by=created_by,
-            expires_at=timezone.now() + cls.LIFETIME,
-        )
-        return link, token
+    def newest(cls, account: User) -> "PasswordLink | None":
+        return cls.objects.filter(account=account).order_by("-pk").first()
 
-    @classmethod
-    def withdraw(cls, account: User) -> None:
-        """Make the open links of an account useless."""
-        cls.objects.filter(account=account, used_at=None, withdrawn_at=None).update(withdrawn_at=timezone.now())
-
-    def state(self, now: datetime) -> "PasswordLink.State":
-        if self.used_at is not None:
-            return self.State.USED
-        if self.withdrawn_at is not None:
-            return self.State.WITHDRAWN
-        return self.State.OPEN if now < self.expires_at else self.State.EXPIRED
-
-    def description(self, now: datetime) -> str:
-        """Return in words who created the link, and whether it still works."""
-        state = self.state(now)
-        at = {self.State.USED: self.used_at, self.State.WITHDRAWN: self.withdrawn_at}.get(state) or self.expires_at
-        return f"Created by {self.created_by or 'a deleted account'}, {state.label} {moment(at)}"
+    @property
+    def expires_at(self) -> datetime:
+        return self.created_at + timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)

@@ -54,11 +54,11 @@ def assign_role(account: Account, role: Role) -> None:
 
 
 def deactivate(account: Account) -> None:
-    """Prevent logins of an account, end its sessions, and withdraw its links."""
+    """Prevent logins of an account, end its sessions, and delete its links."""
     account.is_active = False
     account.save(update_fields=["is_active"])
     sessions.end_all(account)
-    PasswordLink.withdraw(account)
+    PasswordLink.objects.filter(account=account).delete()
 
 
 def reactivate(account: Account) -> None:

@@ -1,9 +1,6 @@
 from django.urls import path
 
-from petservice.accounts.password_views import open_link, set_password
+from petservice.accounts.password_links import SetPasswordView
 
-# Under the path of the admin, so that they have its sessions, security tokens and error pages.
-urlpatterns = [
-    path("admin/set-password/", set_password, name="set-password"),
-    path("admin/set-password/<str:token>/", open_link, name="password-link"),
-]
+# Under the path of the admin, so that it has its sessions, security tokens and error pages.
+urlpatterns = [path("admin/set-password/<uidb64>/<token>/", SetPasswordView.as_view(), name="password-link")]

@@ -67,6 +67,7 @@ def test_api_key_does_not_appear_in_the_log(observed: Observed) -> None:
 
 
 def test_the_token_of_a_link_does_not_appear_in_the_log() -> None:
-    line = without_keys('Internal Server Error: "/admin/set-password/pets_link_0123abc/" of pets_link_4567')
+    token = f"dif0dp-{'0123456789abcdef' * 2}"
+    line = without_keys(f'Internal Server Error: "/admin/set-password/MQ/{token}/" of {token}')
 
-    assert line == 'Internal Server Error: "/admin/set-password/pets_link_…/" of pets_link_…'
+    assert line == 'Internal Server Error: "/admin/set-password/MQ/dif0dp-…/" of dif0dp-…'

@@ -43,7 +43,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.audit.admin:MAX_EXPORTED", 100_000, "admin", "downloads up to 100,000 entries"),
         ("petservice.audit.logins:PERIOD", 15 * MINUTE, "operations", "in a quarter of an hour"),
         ("petservice.audit.logins:MAX_ENTRIES", 500, "operations", "at most 500 entries"),
-        ("petservice.accounts.models:PasswordLink.LIFETIME", 3 * DAY, "admin", "A link works once, for three days"),
+        ("petservice.settings:PASSWORD_RESET_TIMEOUT", 3 * 24 * 3600, "admin", "A link works once, for three days"),
         ("petservice.sign_in.factors:PAUSE", 15 * MINUTE, "admin", "for 15 minutes, and only recovery codes work"),
         ("petservice.sign_in.factors:MAX_WRONG_CODES", 100, "admin", "After 100 wrong codes in a row"),
         ("petservice.sign_in.factors:RECOVERY_CODES", 10, "admin", "Save the ten recovery codes"),

@@ -1,5 +1,6 @@
 """Members of libraries that the service relies on, and its classes that override methods of libraries."""
 
+from petservice.accounts.password_links import _Tokens
 from petservice.db.postgresql import base as postgresql
 from petservice.db.sqlite import base as sqlite
 from petservice.handler import APIHandlerMixin, Handler
@@ -62,6 +63,8 @@ MEMBERS = {
     "django.core.handlers.asgi": ["ASGIRequest"],
     "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
     "django.core.handlers.exception": ["convert_exception_to_response"],
+    "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
+    "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.middleware.csrf": [
         *("CSRF_ALLOWED_CHARS", "CSRF_SECRET_LENGTH", "CSRF_TOKEN_LENGTH", "_unmask_cipher_token"),
         "invalid_token_chars_re",
@@ -76,6 +79,7 @@ MEMBERS = {
 
 # Classes that override methods which a library calls.
 OVERRIDING: list[type] = [
+    _Tokens,
     Connection,
     EventLoopWorker,
     ServiceLogger,

@@ -55,12 +55,8 @@ class Migration(migrations.Migration):
             name="PasswordLink",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("digest", models.CharField(max_length=64, unique=True)),
                 ("form_token", models.UUIDField(unique=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("expires_at", models.DateTimeField()),
-                ("used_at", models.DateTimeField(null=True)),
-                ("withdrawn_at", models.DateTimeField(null=True)),
                 (
                     "account",
                     models.ForeignKey(
