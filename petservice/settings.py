@@ -17,6 +17,7 @@ INSTALLED_APPS = [
     "petservice.apikeys",
     "petservice.sign_in",
     "petservice.audit",
+    "petservice.transfer",
     "pets",
     "store",
     "petservice.backoffice.apps.AdminConfig",  # django.contrib.admin with our dashboard

@@ -1,1 +1,1 @@
-"""Commands of the service as a whole: `serve` and `backup_database`."""
+"""The command `serve`."""

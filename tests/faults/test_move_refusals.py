@@ -15,7 +15,7 @@ from django.db import connections
 
 from petservice.db.sqlite.service_lock import exclude_services
 from petservice.db.time_limit import time_limit
-from petservice.management.commands.move_database import _TARGET as TARGET
+from petservice.transfer.management.commands.move_database import _TARGET as TARGET
 from tests.faults.restores import call
 from tests.faults.servers import pgbouncer, primary
 

@@ -11,10 +11,10 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.models import Model, Sum
 from tqdm import tqdm
 
-from petservice.db import moving
 from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand, require_account_of
 from petservice.db.url import database_settings
+from petservice.transfer import copying
 from store.models import InventoryCounter
 
 _SOURCE, _TARGET = DEFAULT_DB_ALIAS, "move_database"
@@ -45,10 +45,10 @@ class Command(DatabaseCommand):
         _end_as_on_interrupt()
         with ExitStack() as services:
             try:
-                self._move(moving.moved_models(computed=InventoryCounter), services)
-            except moving.NotEmptyError as error:
+                self._move(copying.moved_models(computed=InventoryCounter), services)
+            except copying.NotEmptyError as error:
                 raise CommandError(f"The target has {error}. Nothing was moved: name an empty database.") from None
-            except moving.UnusableValueError as error:
+            except copying.UnusableValueError as error:
                 raise CommandError(f"The database has {error}. Nothing was moved: correct it.") from None
             except FileExistsError as error:
                 raise CommandError(f"{error.filename} exists. Nothing was moved: name a file that does not.") from None
@@ -90,22 +90,22 @@ class Command(DatabaseCommand):
             connections[_TARGET].ensure_connection()
             backend(_TARGET).begin_service()  # refuses a connection pooler, as the service would
         with backend(_TARGET).filled_at_once():
-            moving.prepare(_TARGET, models)
-            total = moving.count(_SOURCE, models)
+            copying.prepare(_TARGET, models)
+            total = copying.count(_SOURCE, models)
             with (
-                moving.writers_locked_out(_SOURCE, models),
-                moving.writers_locked_out(_TARGET, models),
+                copying.writers_locked_out(_SOURCE, models),
+                copying.writers_locked_out(_TARGET, models),
                 tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
             ):
                 _require_only_move()
-                copied = moving.copy(_SOURCE, _TARGET, models, bar.update)
+                copied = copying.copy(_SOURCE, _TARGET, models, bar.update)
                 bar.set_description("Comparing")
                 bar.reset()
-                self._compare(copied, moving.summarise(_TARGET, models, bar.update))
+                self._compare(copied, copying.summarise(_TARGET, models, bar.update))
                 bar.close()
                 self._wait_for_the_services(services)
 
-    def _compare(self, copied: list[moving.Summary], found: list[moving.Summary]) -> None:
+    def _compare(self, copied: list[copying.Summary], found: list[copying.Summary]) -> None:
         """Print a line for each table. Raises CommandError if the copy differs."""
         for one, other in zip(copied, found, strict=True):
             _require_equal(one.table, one, other)

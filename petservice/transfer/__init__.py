@@ -1,0 +1,1 @@
+"""Backup, restore, and the move of all data to another database."""
