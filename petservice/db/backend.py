@@ -45,18 +45,8 @@ class Backend(Protocol):
 
     # The rest is for move_database.
 
-    def filled_at_once(self) -> AbstractContextManager[None]:
-        """Return a context in which a new database is filled, in which no service uses it, and after which it exists.
-
-        After an error it does not exist. On a server the database exists before, and the transaction does this.
-        Raises FileExistsError if the file exists, and BlockingIOError if another process uses it.
-        """
-
     def exclude_services(self) -> AbstractContextManager[None]:
         """Return a context that raises BlockingIOError if a service uses this database."""
-
-    def retire(self) -> str:
-        """Rename the file of a database whose data has moved, and return its name, or "" if there is no file."""
 
     def last_number(self, table: str, column: str) -> int:
         """Return the last number that the database gave to a row of the table, or 0."""

@@ -1,7 +1,4 @@
-"""The base class of the management commands that use the database, and the check of their account."""
-
-import os
-from pathlib import Path
+"""The base class of the management commands that use the database."""
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
@@ -22,17 +19,3 @@ class DatabaseCommand(BaseCommand):
             raise CommandError(f"The database does not answer: {error}") from error
         if missing:
             raise CommandError(pending_migrations_message(missing))
-
-
-def require_account_of(folder: Path) -> None:
-    """Raise CommandError if root would leave files that the account of the service cannot use."""
-    if os.geteuid() != 0 or not folder.exists() or folder.stat().st_uid == 0:
-        return
-    try:
-        account = folder.owner()
-    except KeyError:  # an account of a container, for example
-        account = str(folder.stat().st_uid)
-    raise CommandError(
-        f"You are root, but {folder} belongs to {account}: run this command as that account, "
-        f"for example with runuser -u {account} -- …"
-    )

@@ -1,7 +1,7 @@
 """Django's PostgreSQL backend, extended by the interface of petservice.db.backend."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from time import sleep
 from typing import Any
@@ -134,10 +134,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
 
-    def filled_at_once(self) -> AbstractContextManager[None]:
-        # Others see the rows when the transaction of the move ends.
-        return nullcontext()
-
     @contextmanager
     def exclude_services(self) -> Iterator[None]:
         with self.cursor() as cursor:
@@ -146,9 +142,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if cursor.fetchone() != (0,):
                 raise BlockingIOError
         yield
-
-    def retire(self) -> str:
-        return ""
 
     def last_number(self, table: str, column: str) -> int:
         with self.cursor() as cursor:

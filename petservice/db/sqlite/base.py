@@ -9,7 +9,7 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 
 from petservice.db.backend import Backend
-from petservice.db.sqlite import new_file, service_lock
+from petservice.db.sqlite import file, service_lock
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
 
 
@@ -22,9 +22,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
-        new_file.require_not_moved(path)
+        file.require_not_moved(path)
         with suppress(OSError):  # SQLite reports it
-            new_file.create_for_owner(path)
+            file.create_for_owner(path)
         return super().get_new_connection(conn_params)
 
     def copy_rows(
@@ -61,13 +61,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def migration_lock(self) -> Iterator[None]:
         # A lock file, because SQLite's own lock would block the migrations' transactions.
         path = Path(f"{self.settings_dict['NAME']}.lock")
-        new_file.create_for_owner(path)
+        file.create_for_owner(path)
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-    filled_at_once = new_file.filled_at_once
-    retire = new_file.retire
 
     def exclude_services(self) -> AbstractContextManager[None]:
         return service_lock.exclude_services(Path(self.settings_dict["NAME"]))

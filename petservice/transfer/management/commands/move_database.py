@@ -1,7 +1,7 @@
 import signal
 import time
 from argparse import ArgumentParser
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ from django.db.models import Model, Sum
 from tqdm import tqdm
 
 from petservice.db.backend import backend
-from petservice.db.commands import DatabaseCommand, require_account_of
+from petservice.db.commands import DatabaseCommand
 from petservice.db.url import database_settings
-from petservice.transfer import copying
+from petservice.transfer import copying, sqlite_file
 from store.models import InventoryCounter
 
 _SOURCE, _TARGET = DEFAULT_DB_ALIAS, "move_database"
@@ -41,7 +41,7 @@ class Command(DatabaseCommand):
         self._connect(to)
         for alias in (_SOURCE, _TARGET):
             if backend(alias).is_embedded:
-                require_account_of(Path(connections[alias].settings_dict["NAME"]).resolve().parent)
+                sqlite_file.require_account_of(Path(connections[alias].settings_dict["NAME"]).resolve().parent)
         _end_as_on_interrupt()
         with ExitStack() as services:
             try:
@@ -75,21 +75,24 @@ class Command(DatabaseCommand):
 
     def _retire(self) -> None:
         """Rename the file of the old database. If this fails, the data has moved all the same."""
+        if not backend(_SOURCE).is_embedded:
+            return
         try:
-            retired = backend(_SOURCE).retire()
+            retired = sqlite_file.retire(connections[_SOURCE])
+            self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
         except (DatabaseError, OSError) as error:
             name = connections[_SOURCE].settings_dict["NAME"]
             self.stderr.write(f"{name} cannot be renamed ({error}). Start no service on it: its data has moved.")
-        else:
-            if retired:
-                self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
 
     def _move(self, models: list[type[Model]], services: ExitStack) -> None:
         """Copy all rows, and enter a context into `services` that keeps them from the source."""
-        if not backend(_TARGET).is_embedded:
+        if backend(_TARGET).is_embedded:
+            appearing: AbstractContextManager[None] = sqlite_file.filled_at_once(connections[_TARGET])
+        else:  # others see the rows when the transaction ends
+            appearing = nullcontext()
             connections[_TARGET].ensure_connection()
             backend(_TARGET).begin_service()  # refuses a connection pooler, as the service would
-        with backend(_TARGET).filled_at_once():
+        with appearing:
             copying.prepare(_TARGET, models)
             total = copying.count(_SOURCE, models)
             with (

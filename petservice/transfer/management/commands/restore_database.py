@@ -19,9 +19,9 @@ from petservice.apikeys.models import APIKey
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
-from petservice.db.commands import require_account_of
-from petservice.db.sqlite.new_file import LOGS, create_for_owner, synchronize
+from petservice.db.sqlite.file import create_for_owner
 from petservice.db.sqlite.service_lock import exclude_services
+from petservice.transfer.sqlite_file import LOGS, require_account_of, synchronize
 
 # A database of this service has this table and this migration.
 _MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"

@@ -1,4 +1,4 @@
-"""The file of a SQLite database that appears when it is complete, and the file of one whose data has moved."""
+"""The files of the commands: a SQLite database that appears when it is complete, and one whose data has moved."""
 
 import os
 from collections.abc import Iterator
@@ -6,14 +6,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from django.db import OperationalError
+from django.core.management.base import CommandError
 
+from petservice.db.sqlite.file import MOVED, create_for_owner
 from petservice.db.sqlite.service_lock import exclude_services
 
 # SQLite's files next to a database that it has not closed.
 LOGS = ("-wal", "-shm", "-journal")
-# The suffix of the file of a database whose data has moved.
-_MOVED = ".moved"
 
 
 @contextmanager
@@ -48,24 +47,7 @@ def retire(database: Any) -> str:
         cursor.execute("PRAGMA journal_mode = DELETE")
     database.close()
     path = Path(database.settings_dict["NAME"]).resolve()
-    return str(path.rename(f"{path}{_MOVED}"))
-
-
-def create_for_owner(path: Path) -> None:
-    """Create a missing file that only its owner may read, because it gets digests and secrets of second factors."""
-    with suppress(FileExistsError):
-        # O_EXCL opens no existing file: closing one would release the locks that SQLite has on it in this process.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
-
-
-def require_not_moved(path: Path) -> None:
-    """Raise OperationalError if SQLite would make an empty file in the place of a database whose data has moved."""
-    moved = Path(f"{path.resolve()}{_MOVED}")
-    if moved.exists() and not path.exists():
-        raise OperationalError(
-            f"the data of {path} has moved to another database. Set DATABASE_URL to that one, "
-            f"or move {moved} away to begin with an empty database"
-        )
+    return str(path.rename(f"{path}{MOVED}"))
 
 
 def _require_missing(target: Path) -> None:
@@ -87,3 +69,17 @@ def synchronize(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def require_account_of(folder: Path) -> None:
+    """Raise CommandError if root would leave files that the account of the service cannot use."""
+    if os.geteuid() != 0 or not folder.exists() or folder.stat().st_uid == 0:
+        return
+    try:
+        account = folder.owner()
+    except KeyError:  # an account of a container, for example
+        account = str(folder.stat().st_uid)
+    raise CommandError(
+        f"You are root, but {folder} belongs to {account}: run this command as that account, "
+        f"for example with runuser -u {account} -- …"
+    )
