@@ -62,4 +62,4 @@ def redis_used_by(settings: Any, url: str) -> Iterator[None]:
     """Let the service in this process use the Redis server at `url`, and disconnect at the end."""
     settings.REDIS_URL = url
     yield
-    request_counter._counter(url)._script.registered_client.close()
+    request_counter.counter(url).redis.close()

@@ -65,47 +65,41 @@ def client(url: str) -> Redis:
     return redis
 
 
-def seconds_to_wait(url: str, name: str, limit: int) -> int:
-    """Count a request of a key, and return 0 if it is allowed, otherwise the seconds to wait, rounded up.
-
-    The request is allowed if Redis is unavailable.
-    """
-    return _counter(url).seconds_to_wait(name, limit)
-
-
-@cache
-def _counter(url: str) -> "_Counter":
-    return _Counter(url)
-
-
-class _Counter:
+class RequestCounter:
     """A counter of one process, which asks Redis only now and then while Redis is unavailable."""
 
     def __init__(self, url: str) -> None:
-        self._script: Any = client(url).register_script(_SCRIPT)
-        self._is_unavailable = False
-        self._paused_until = -math.inf
-        self._logged_at = -math.inf
+        self.redis = client(url)
+        self._script: Any = self.redis.register_script(_SCRIPT)
+        # On the monotonic clock: when Redis is asked again, or 0 while it is available; and when a line may be logged.
+        self._paused_until = self._silent_until = 0.0
 
     def seconds_to_wait(self, name: str, limit: int) -> int:
+        """Count a request of a key, and return 0 if it is allowed, otherwise the seconds to wait, rounded up.
+
+        The request is allowed if Redis is unavailable.
+        """
         now = time.monotonic()
         if now < self._paused_until:
             return 0
-        if self._is_unavailable:  # only this request probes Redis, and the others do not wait
+        was_unavailable = self._paused_until > 0
+        if was_unavailable:  # only this request probes Redis, and the others do not wait
             self._paused_until = now + RESPONSE_TIMEOUT + RETRY_INTERVAL
         try:
             microseconds: int = self._script(keys=[f"petservice:requests:{name}"], args=[limit])
         except (RedisError, OSError) as error:
-            self._record_failure(error)
+            self._paused_until = time.monotonic() + RETRY_INTERVAL
+            if now >= self._silent_until:
+                self._silent_until = now + LOG_INTERVAL
+                logger.warning("Redis is unavailable; rate limits are not enforced: %s", error)
             return 0
-        if self._is_unavailable:
-            self._is_unavailable, self._paused_until = False, -math.inf
+        if was_unavailable:
+            self._paused_until = 0.0
             logger.warning("Redis is available again; rate limits are enforced again.")
         return math.ceil(microseconds / 1_000_000)
 
-    def _record_failure(self, error: Exception) -> None:
-        now = time.monotonic()
-        self._is_unavailable, self._paused_until = True, now + RETRY_INTERVAL
-        if now >= self._logged_at + LOG_INTERVAL:
-            self._logged_at = now
-            logger.warning("Redis is unavailable; rate limits are not enforced: %s", error)
+
+@cache
+def counter(url: str) -> RequestCounter:
+    """Return the counter of this process for a Redis."""
+    return RequestCounter(url)

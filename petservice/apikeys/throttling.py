@@ -23,12 +23,12 @@ class RequestsPerMinute(BaseThrottle):
             _log_missing_redis()
         elif limit is not None:
             # Imported only here, because many services have no Redis and need no Redis client.
-            from petservice.apikeys.request_counter import seconds_to_wait
+            from petservice.apikeys.request_counter import counter
 
             client = request.auth
             # The prefix makes the name unique, because another service may use the same Redis.
-            wait = seconds_to_wait(settings.REDIS_URL, f"{client.prefix}:{client.id}", limit)  # type: ignore[union-attr]  # the stubs know tokens only
-            if wait:
+            name = f"{client.prefix}:{client.id}"  # type: ignore[union-attr]  # the stubs know tokens only
+            if wait := counter(settings.REDIS_URL).seconds_to_wait(name, limit):
                 raise RequestError(
                     429,
                     f"Rate limit of {limit} requests per minute exceeded. Retry after the number of seconds in the "
