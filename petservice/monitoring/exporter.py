@@ -5,7 +5,6 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,20 +24,23 @@ def reserve_space() -> None:
 
     prometheus_client reserves none, and a process that writes to a file without space is killed (SIGBUS).
     """
-    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
-    files = {folder / f"{name}_{os.getpid()}.db": size for name, size in _FILES.items()}
+    folder, pid = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]), os.getpid()
+    # The collector finds them under their names only when they are complete.
+    parts = {folder / f"{name}_{pid}.part": size for name, size in _FILES.items()}
     try:
-        for file, size in files.items():
-            with file.open("xb") as created:
+        for part, size in parts.items():
+            with part.open("xb") as created:
                 os.posix_fallocate(created.fileno(), 0, size)
     except OSError:
-        for file in files:
-            file.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
         raise
+    for part in parts:
+        part.rename(part.with_suffix(".db"))
 
 
 class Exporter:
-    """A server of the metrics on its own address, with prometheus_client's own HTTP server, and their collector."""
+    """A server of the metrics on its own address, with prometheus_client's HTTP server and collector."""
 
     def __init__(self, host: str, port: int, certificate_days: Callable[[], float] | None) -> None:
         """Start to serve. Raises OSError if the address cannot be bound.
@@ -52,11 +54,13 @@ class Exporter:
         # prometheus_client reads this variable when it is imported, so nothing may import it earlier.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(self._folder)
         from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client.multiprocess import MultiProcessCollector
 
         # Workers are forks of this process and inherit any lock that a scrape's thread holds at that moment. So this
         # thread must not take a lock that workers use. A separate registry with a collector of files takes none.
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        registry.register(self)  # for the metrics of the master
         try:
             self._server, _ = start_http_server(port, host, registry)
         except OSError:
@@ -83,26 +87,15 @@ class Exporter:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def collect(self) -> "Iterable[Metric]":
-        """Yield the sums over all workers, and the metrics of the master, as a collector of prometheus_client."""
+        """Yield the metrics of the master, as a collector of prometheus_client."""
         from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
-        from prometheus_client.multiprocess import MultiProcessCollector
 
-        yield from MultiProcessCollector.merge(self._files())  # type: ignore[no-untyped-call]
         versions = {name: version(name) for name in ("django", "gunicorn")}
         build = {"version": __version__, "python": platform.python_version(), **versions}
         yield InfoMetricFamily("petservice_build", "What runs.", build)
         if self._certificate_days is not None:
             help_text = "Days until the TLS certificate expires."
             yield GaugeMetricFamily("petservice_certificate_days_left", help_text, self._certificate_days())
-
-    def _files(self) -> list[str]:
-        """Return the files that have content. A worker that is killed while it creates its file leaves it empty."""
-        files = []
-        for file in self._folder.glob("*.db"):
-            with suppress(FileNotFoundError):  # its worker has just ended
-                if file.stat().st_size:
-                    files.append(str(file))
-        return files
 
 
 def _memory() -> Path:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from petservice import __version__
+from petservice.monitoring.exporter import reserve_space
 from petservice.server import limits
-from tests.monitoring.observed import Observed, folders_of
+from tests.monitoring.observed import Observed
 from tests.monitoring.requests import KINDS, send
 from tests.server.connections import Client, get, response_to
 from tests.server.services import service_with_test_endpoints
@@ -90,11 +91,23 @@ def test_counts_of_a_killed_worker_are_kept(observed: Observed) -> None:
     wait_until(lambda: observed.counted() - before == sent)
 
 
-def test_empty_file_of_a_killed_worker_is_ignored(observed: Observed) -> None:
-    (folder,) = folders_of(observed.metrics_url)
-    (folder / "counter_1.db").touch()
+def test_files_are_collected_only_when_they_have_all_their_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    collected: list[Path] = []
+    allocate = os.posix_fallocate
 
-    assert observed.sample("petservice_workers") == 2
+    def allocate_later(*arguments: int) -> None:
+        collected.extend(tmp_path.glob("*.db"))
+        allocate(*arguments)
+
+    monkeypatch.setattr("os.posix_fallocate", allocate_later)
+
+    reserve_space()
+
+    assert collected == []
+    assert len([file for file in tmp_path.iterdir() if file.suffix == ".db" and file.stat().st_size]) == 4
 
 
 @pytest.mark.long
