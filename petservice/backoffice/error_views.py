@@ -6,7 +6,6 @@ from django.urls import reverse
 from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import standard_error_response
 from petservice.monitoring.logs import request_id
-from petservice.sign_in import kept_forms
 
 
 def _is_admin_page(request: HttpRequest) -> bool:
@@ -73,9 +72,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
             "A proxy replaces the header Referrer-Policy, for example by no-referrer. Or it does not pass the Host "
             "header. Or CSRF_TRUSTED_ORIGINS lacks the address in the browser, with its scheme and its port.",
         )
-    form = kept_forms.form_from_before_login(request)
-    if form is not None:
-        return kept_forms.offer(request, form)
     return failure_page(
         403,
         "This form was not accepted",

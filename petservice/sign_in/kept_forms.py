@@ -1,18 +1,19 @@
 """Forms that were sent after the session had ended, or before a second factor that has become required was set up.
 
 The pages of the login and of the set-up carry the form, signed, and offer it afterwards. The service stores nothing.
-Files and passwords are left out.
+Files and passwords are left out. A form belongs to the account that its browser was last logged in to, as a signed cookie
+says. The middleware has checked that the form comes from a page of this service in this browser.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
-from petservice import paths
 from petservice.admin_pages.staff_page import staff_page
-from petservice.sign_in import form_tokens
 
 # The field that carries a kept form, in the forms of the login and of the set-up.
 FIELD = "kept_form"
@@ -22,14 +23,15 @@ MAX_LENGTH = 48 * 1024
 # Seconds after which a kept form is not offered any more.
 _MAX_AGE = 24 * 3600
 _TOKEN = "csrfmiddlewaretoken"  # noqa: S105  # the name of a field
+_COOKIE = "last_account"
 
 
 @dataclass(frozen=True)
 class KeptForm:
-    """The fields of a form, in their order, the URL to which it belongs, and the token that names its account."""
+    """The fields of a form, in their order, with the URL and the account to which it belongs."""
 
     url: str
-    token: str
+    account: int | None
     fields: list[list[str]]
     is_complete: bool
 
@@ -37,7 +39,9 @@ class KeptForm:
     def of(cls, request: HttpRequest) -> "KeptForm":
         """Return the form that a request has sent."""
         is_complete = not (request.FILES or any(map(_is_password, request.POST)))
-        return cls(request.get_full_path(), request.POST.get(_TOKEN, ""), without_secrets(request), is_complete)
+        return cls(
+            request.get_full_path(), request.user.pk or last_account(request), without_secrets(request), is_complete
+        )
 
     @property
     def shown_fields(self) -> list[list[str]]:
@@ -47,7 +51,7 @@ class KeptForm:
 
     def signed(self) -> str | None:
         """Return the form as text for a hidden field, or None if it is too long."""
-        parts = [self.url, self.token, self.fields, self.is_complete]
+        parts = [self.url, self.account, self.fields, self.is_complete]
         text = signing.dumps(parts, salt=__name__, compress=True)
         return text if len(text) <= MAX_LENGTH else None
 
@@ -72,23 +76,29 @@ def read(text: str, user: Any) -> KeptForm | None:
         form = KeptForm(*signing.loads(text, salt=__name__, max_age=_MAX_AGE))
     except signing.BadSignature:
         return None
-    return form if form_tokens.belongs_to(user, form.token) else None
+    return form if form.account == user.pk else None
 
 
-def form_from_before_login(request: HttpRequest) -> KeptForm | None:
-    """Return a form whose CSRF token was replaced by a later login of the same account, or None for any other.
+def last_account(request: HttpRequest) -> int | None:
+    """Return the account that the browser was last logged in to, or None."""
+    value = request.get_signed_cookie(_COOKIE, None, salt=__name__)
+    return None if value is None else int(value)
 
-    The token proves that the service has shown the form to this account, so no other website has made it.
-    """
-    user: Any = request.user
-    if not user.is_authenticated:
-        return None
-    if request.path_info == paths.LOGIN:  # the page of a login with a kept form was reloaded
-        return read(request.POST.get(FIELD, ""), user)
-    form = KeptForm.of(request)
-    return form if form_tokens.belongs_to(user, form.token) else None
+
+def set_last_account(response: HttpResponse, account: int) -> None:
+    """Let the browser remember an account, as long as the security tokens of its forms."""
+    response.set_signed_cookie(
+        _COOKIE,
+        str(account),
+        salt=__name__,
+        max_age=settings.CSRF_COOKIE_AGE,
+        path=reverse("admin:index"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
 
 
 def offer(request: HttpRequest, form: KeptForm) -> HttpResponse:
-    """Return a page that shows a form and sends it again with one click, with a new CSRF token."""
+    """Return a page that shows a form and sends it again with one click."""
     return staff_page(request, "sign_in/kept_form.html", "Send your form?", {"form": form})

@@ -38,6 +38,8 @@ class TwoStepLoginView(LoginView):
         self.kept_form = request.POST.get(kept_forms.FIELD, "")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated and (offer := self._offer_form(request.user)):
+            return offer  # the page after the login was reloaded
         if "password_checked" in request.POST:
             return self._check_code(request, request.POST["password_checked"], request.POST.get("code", ""))
         return super().post(request, *args, **kwargs)
@@ -69,12 +71,22 @@ class TwoStepLoginView(LoginView):
         return self._log_in(user, is_shared)
 
     def _log_in(self, user: Any, is_shared: bool) -> HttpResponse:
+        token = self.request.META.get("CSRF_COOKIE")
         login(self.request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+        if token and kept_forms.last_account(self.request) == user.pk:
+            # Django has made a new token. The one before is that of this account's open forms in other windows.
+            self.request.META["CSRF_COOKIE"] = token
         if is_shared:
             sessions.end_when_idle(self.request.session)
+        response = self._offer_form(user) or self._continue()
+        kept_forms.set_last_account(response, user.pk)
+        return response
+
+    def _offer_form(self, user: Any) -> HttpResponse | None:
         form = kept_forms.read(self.kept_form, user)
-        if form is not None:
-            return kept_forms.offer(self.request, form)
+        return kept_forms.offer(self.request, form) if form else None
+
+    def _continue(self) -> HttpResponse:
         if self.kept_form:
             message = "The form from before the login was not sent: it is another account's, or older than a day."
             messages.warning(self.request, message)
@@ -92,13 +104,6 @@ class TwoStepLoginView(LoginView):
             "reason": self.reason,
             "is_continued": bool(self.get_redirect_url()),
         }
-
-
-def is_continued(request: HttpRequest) -> bool:
-    """Return whether a login leads back to the page that required it, as its URL says."""
-    view = TwoStepLoginView()
-    view.setup(request)
-    return bool(view.get_redirect_url())
 
 
 def _read(password_checked: str) -> tuple[Any, bool]:

@@ -93,8 +93,6 @@ def staff_account(request: HttpRequest) -> int | None:
 def reject_login(request: HttpRequest) -> None:
     """Mark a login to be rejected without checking the password, because too many logins are in progress."""
     request.META[_REJECTED] = True
-    # The page is the same without a valid form token, so that the server needs to make it only once.
-    request.csrf_processing_done = True  # type: ignore[attr-defined]  # left out by the type stubs
 
 
 def too_many_logins(request: HttpRequest) -> HttpResponse | None:

@@ -33,7 +33,7 @@ def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_
         assert attempts == [(HERE, "ada", LIMIT)]
         accepted = _log_in(service, PASSWORD, forwarded_for=f"{HERE}, {ELSEWHERE}")
         assert accepted.status_code == 302
-        assert_guarded(accepted.headers.get_list("Set-Cookie"), {"sessionid", "csrftoken"}, secure=True)
+        assert_guarded(accepted.headers.get_list("Set-Cookie"), {"sessionid", "csrftoken", "last_account"}, secure=True)
         assert accepted.headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
@@ -67,7 +67,7 @@ def test_scripts_and_other_sites_cannot_use_the_cookies() -> None:
     response = client.post(LOGIN, {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": token})
 
     cookies = [morsel.OutputString() for morsel in response.cookies.values()]
-    assert_guarded(cookies, {"sessionid", "csrftoken"}, secure=False)
+    assert_guarded(cookies, {"sessionid", "csrftoken", "last_account"}, secure=False)
     assert "Cross-Origin-Opener-Policy" not in response
 
 

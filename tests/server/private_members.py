@@ -65,10 +65,6 @@ MEMBERS = {
     "django.core.handlers.exception": ["convert_exception_to_response"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
-    "django.middleware.csrf": [
-        *("CSRF_ALLOWED_CHARS", "CSRF_SECRET_LENGTH", "CSRF_TOKEN_LENGTH", "_unmask_cipher_token"),
-        "invalid_token_chars_re",
-    ],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
         *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),
