@@ -100,7 +100,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = reverse_lazy("admin:login")
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
-    "petservice.accounts.sessions.AccountBackend",
+    "petservice.accounts.session_versions.AccountBackend",
 ]
 # Failed logins are counted per account and client address. So a stranger who guesses passwords locks out neither the
 # account's owner at another address, nor other accounts at the same address.
@@ -109,9 +109,9 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_CLIENT_IP_CALLABLE = "petservice.sign_in.logins.counted_address"
-AXES_LOCKOUT_CALLABLE = "petservice.sign_in.logins.locked_out"
-AXES_HANDLER = "petservice.sign_in.logins.LoginAttempts"
+AXES_CLIENT_IP_CALLABLE = "petservice.sign_in.login_limits.counted_address"
+AXES_LOCKOUT_CALLABLE = "petservice.sign_in.login_limits.locked_out"
+AXES_HANDLER = "petservice.sign_in.login_limits.LoginAttempts"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False

@@ -7,9 +7,9 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.http import HttpRequest
 
-from petservice.accounts import services, sessions
+from petservice.accounts import services, session_versions
 from petservice.accounts.models import Account
-from petservice.sign_in import factors, logins
+from petservice.sign_in import factors, login_limits
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ UNLOCK = Action(
     "Unlock",
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
-    lambda account: logins.is_locked(account.get_username()),
+    lambda account: login_limits.is_locked(account.get_username()),
     "The account {account} is not locked. Nothing was changed.",
-    lambda request, account: logins.unlock(account.get_username()),
+    lambda request, account: login_limits.unlock(account.get_username()),
     "Unlocked.",
     "The account {account} is unlocked and can log in again.",
 )
@@ -61,7 +61,7 @@ END_SESSIONS = Action(
     "saved is lost.",
     lambda account: account.is_active,
     "The account {account} is deactivated and has no sessions. Nothing was changed.",
-    lambda request, account: sessions.end_all(account),
+    lambda request, account: session_versions.end_all(account),
     "All sessions ended.",
     "All sessions of {account} have ended.",
 )

@@ -8,19 +8,19 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from petservice.accounts import django_pages, names, services, sessions  # noqa: F401  # registers Django's pages
+from petservice.accounts import django_pages, names, services, session_versions  # noqa: F401  # registers Django's pages
+from petservice.accounts.action_views import AccountActionViews
 from petservice.accounts.forms import AccountForm, NewAccountForm
-from petservice.accounts.life_cycle_views import LifeCycleViews
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.sign_in import logins
-from petservice.sign_in.confirmation import ConfirmedChanges
+from petservice.sign_in import login_limits
+from petservice.sign_in.reauthentication import ReauthenticatedChanges
 from petservice.time_zone import moment
 
 
 @admin.register(Account)
-class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews):
+class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountActionViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.
@@ -43,7 +43,7 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
         state = Case(
             When(is_active=False, then=Value(State.DEACTIVATED)),
             When(is_staff=False, then=Value(State.NOT_STAFF)),
-            When(Exists(logins.lockouts().filter(username=OuterRef("username"))), then=Value(State.LOCKED)),
+            When(Exists(login_limits.lockouts().filter(username=OuterRef("username"))), then=Value(State.LOCKED)),
             When(UNUSABLE_PASSWORD, then=Value(State.INVITED)),
             default=Value(State.ACTIVE),
         )
@@ -86,7 +86,8 @@ class AccountAdmin(BoundedSearch, ShownStates, ConfirmedChanges, LifeCycleViews)
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
         request.change_texts = form.change_texts() if change else []  # type: ignore[attr-defined]  # our own attribute
         if change and not obj.is_staff:
-            sessions.end_all(obj)  # otherwise the sessions from before the loss of the staff status would begin again
+            # Otherwise the sessions from before the loss of the staff status would begin again.
+            session_versions.end_all(obj)
         obj.is_staff = True
         if not change:
             obj.set_unusable_password()

@@ -14,7 +14,7 @@ from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
 from petservice.audit.model_admin import RecordedChanges
-from petservice.sign_in.confirmation import ConfirmedChanges
+from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 admin.site.unregister([User, Group])
 
@@ -22,7 +22,7 @@ _KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keep
 
 
 @admin.register(User)
-class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsOnly):
+class UserPages(BoundedSearch, ReauthenticatedChanges, AccountHistory, AdministratorsOnly):
     """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
 
     list_filter = ("groups",)
@@ -50,7 +50,7 @@ class UserPages(BoundedSearch, ConfirmedChanges, AccountHistory, AdministratorsO
 
 
 @admin.register(Group)
-class GroupPages(BoundedSearch, RecordedChanges, ConfirmedChanges, AdministratorsOnly, GroupAdmin):
+class GroupPages(BoundedSearch, RecordedChanges, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
     actions = ("delete_selected",)

@@ -19,7 +19,7 @@ from petservice.admin_pages.failure_page import failure_page
 from petservice.admin_pages.staff_page import staff_page
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.sign_in import logins
+from petservice.sign_in import login_limits
 
 
 class _Tokens(PasswordResetTokenGenerator):
@@ -58,7 +58,7 @@ class SetPasswordView(PasswordResetConfirmView):
             if not _tokens.check_token(account, self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)):
                 return _failure()  # another request has just used or replaced the link
             user.save(update_fields=["password"])
-            logins.unlock(account.get_username())
+            login_limits.unlock(account.get_username())
             text = "Password set with a link."
             LogEntry.objects.log_actions(account.pk, [account], CHANGE, text, single_object=True)
             record(self.request, AuditEntry.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)

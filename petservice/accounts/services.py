@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.db.models import Q, QuerySet
 
-from petservice.accounts import sessions
+from petservice.accounts import session_versions
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
 
 
@@ -57,7 +57,7 @@ def deactivate(account: Account) -> None:
     """Prevent logins of an account, end its sessions, and delete its links."""
     account.is_active = False
     account.save(update_fields=["is_active"])
-    sessions.end_all(account)
+    session_versions.end_all(account)
     PasswordLink.objects.filter(account=account).delete()
 
 
@@ -66,4 +66,4 @@ def reactivate(account: Account) -> None:
     account.is_active = True
     account.save(update_fields=["is_active"])
     # A login that was in progress during the deactivation may have begun a session since.
-    sessions.end_all(account)
+    session_versions.end_all(account)

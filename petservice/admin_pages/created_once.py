@@ -26,7 +26,7 @@ class CreatedOnce(admin.ModelAdmin):
 
     # The lookup of the record for which a form has created something, by the token of the form.
     form_lookup: str
-    # The message for a form that is sent again. It contains {record}.
+    # The message for a form that is sent again. It contains {created}.
     already_created: str
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -38,22 +38,22 @@ class CreatedOnce(admin.ModelAdmin):
     def create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
         """Return the response of `create`, or redirect to the record if this form was already sent."""
         create = transaction.atomic(create)
-        record = self._record_of_form(request)
-        if record is None:
+        created = self._created_by_form(request)
+        if created is None:
             try:
                 return create()
             except IntegrityError:  # another request has saved the same form, or a record with the same name
-                record = self._record_of_form(request)
-                if record is None:
+                created = self._created_by_form(request)
+                if created is None:
                     return create()  # the form now finds the record with the same name
-        return self.back_to(request, record, self.already_created.format(record=record))
+        return self.back_to(request, created, self.already_created.format(created=created))
 
     def back_to(self, request: HttpRequest, record: Any, message: str, level: int = messages.WARNING) -> HttpResponse:
         """Redirect to the page of a record, which shows the message."""
         self.message_user(request, message, level)
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", record.pk)
 
-    def _record_of_form(self, request: HttpRequest) -> Any:
+    def _created_by_form(self, request: HttpRequest) -> Any:
         try:
             form_token = UUID(request.POST.get("form_token", "").strip())
         except ValueError:

@@ -17,9 +17,9 @@ from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
-from petservice.apikeys.life_cycle_views import LifeCycleViews
+from petservice.apikeys.key_views import KeyViews
 from petservice.apikeys.models import APIKey
-from petservice.sign_in.confirmation import ConfirmedChanges
+from petservice.sign_in.reauthentication import ReauthenticatedChanges
 from petservice.time_zone import day_of
 
 
@@ -28,7 +28,7 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ShownStates, ConfirmedChanges, UnchangedForm, LifeCycleViews):
+class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedForm, KeyViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")

@@ -10,7 +10,7 @@ from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.time_zone import moment
 
 
-def read(api_key: APIKey, today: date) -> dict[str, Any]:
+def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
     """Return the use of a key on the last days up to today, oldest first, as numbers and as a chart, for a template."""
     first = today - timedelta(days=USAGE_DAYS - 1)
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}

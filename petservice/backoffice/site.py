@@ -13,9 +13,9 @@ from django.urls import path, reverse
 from petservice import guides
 from petservice.backoffice import dashboard
 from petservice.backoffice.javascript_catalog import Catalog
-from petservice.sign_in import entrance, pages, password_change
+from petservice.sign_in import entrance, password_change, second_factor_view
+from petservice.sign_in.login_limits import too_many_logins
 from petservice.sign_in.login_view import TwoStepLoginView
-from petservice.sign_in.logins import too_many_logins
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
 _MENU = ("pets", "store", "apikeys")
@@ -75,7 +75,7 @@ class PetServiceAdminSite(admin.AdminSite):
     def get_urls(self) -> list[Any]:
         return [
             path("help/", self.admin_view(self.help), name="help"),
-            path("second-factor/", self.admin_view(pages.second_factor), name="second_factor"),
+            path("second-factor/", self.admin_view(second_factor_view.second_factor), name="second_factor"),
             *super().get_urls(),
         ]
 

@@ -51,7 +51,7 @@ from petservice.server.messages import (
     whole,
 )
 from petservice.server.threads import ThreadPool
-from petservice.sign_in.logins import counted_address, reject_login, staff_account
+from petservice.sign_in.login_limits import counted_address, reject_login, staff_account
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath

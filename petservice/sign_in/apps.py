@@ -9,8 +9,10 @@ class SignInConfig(AppConfig):
     name = "petservice.sign_in"
 
     def ready(self) -> None:
-        from petservice.sign_in import confirmation, logins, sessions
+        from petservice.sign_in import login_limits, reauthentication, sessions
 
-        pre_save.connect(logins.clear_form_data, sender="axes.AccessAttempt", dispatch_uid="petservice.clear_form_data")
+        pre_save.connect(
+            login_limits.clear_form_data, sender="axes.AccessAttempt", dispatch_uid="petservice.clear_form_data"
+        )
         user_logged_in.connect(sessions.begin, dispatch_uid="petservice.set_end_of_session")
-        user_logged_in.connect(confirmation.note_confirmation, dispatch_uid="petservice.note_confirmation")
+        user_logged_in.connect(reauthentication.note_authentication, dispatch_uid="petservice.note_authentication")

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
-from petservice.sign_in.logins import counted_address
+from petservice.sign_in.login_limits import counted_address
 
 
 def is_locked_out(request: HttpRequest, user: Any) -> bool:
@@ -25,7 +25,7 @@ def count_failed_login(request: HttpRequest, user: Any) -> None:
     user_login_failed.send(sender=__name__, credentials=_credentials(user), request=request)
 
 
-def count_failed_confirmation(
+def count_failed_reauthentication(
     request: HttpRequest, user: Any, message: str = "Wrong code or password when asked to confirm."
 ) -> None:
     """Count a wrong code or password of someone who is logged in."""

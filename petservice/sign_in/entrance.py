@@ -7,7 +7,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from petservice.sign_in import confirmation, factors, pages, sessions
+from petservice.sign_in import factors, reauthentication, second_factor_view, sessions
 from petservice.sign_in.login_view import login_page_with_form
 
 _SET_UP = "second_factor"
@@ -28,10 +28,10 @@ def page_before(request: HttpRequest) -> HttpResponse | None:
     if name in _OPEN or user.is_verified():
         return None
     if factors.is_set_up(user):  # since this session began, in another one
-        return confirmation.ask(request)
+        return reauthentication.ask(request)
     if factors.is_required(user) and name != _SET_UP:
         if _has_form(request):
-            return pages.set_up_first(request)
+            return second_factor_view.set_up_first(request)
         continue_at = request.get_full_path() if request.method == "GET" else reverse("admin:index")
         return redirect_to_login(continue_at, reverse(f"admin:{_SET_UP}"))
     return None

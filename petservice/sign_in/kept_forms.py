@@ -1,8 +1,8 @@
 """Forms that were sent after the session had ended, or before a second factor that has become required was set up.
 
 The pages of the login and of the set-up carry the form, signed, and offer it afterwards. The service stores nothing.
-Files and passwords are left out. A form belongs to the account that its browser was last logged in to, as a signed cookie
-says. The middleware has checked that the form comes from a page of this service in this browser.
+Files and passwords are left out. A form belongs to the account that its browser was last logged in to, as a signed
+cookie says. The middleware has checked that the form comes from a page of this service in this browser.
 """
 
 from dataclasses import dataclass
@@ -49,6 +49,15 @@ class KeptForm:
         hidden = ("_", "initial", "form_token")
         return [[name, value] for name, value in self.fields if value and not name.startswith(hidden)]
 
+    @classmethod
+    def from_signed(cls, text: str, user: Any) -> "KeptForm | None":
+        """Return a form that `signed` has written, or None if it is invalid, old, or that of another account."""
+        try:
+            form = cls(*signing.loads(text, salt=__name__, max_age=_MAX_AGE))
+        except signing.BadSignature:
+            return None
+        return form if form.account == user.pk else None
+
     def signed(self) -> str | None:
         """Return the form as text for a hidden field, or None if it is too long."""
         parts = [self.url, self.account, self.fields, self.is_complete]
@@ -68,15 +77,6 @@ def without_secrets(request: HttpRequest) -> list[list[str]]:
 
 def _is_password(name: str) -> bool:
     return "password" in name.lower()
-
-
-def read(text: str, user: Any) -> KeptForm | None:
-    """Return a form that `signed` has written, or None if it is invalid, old, or that of another account."""
-    try:
-        form = KeptForm(*signing.loads(text, salt=__name__, max_age=_MAX_AGE))
-    except signing.BadSignature:
-        return None
-    return form if form.account == user.pk else None
 
 
 def last_account(request: HttpRequest) -> int | None:

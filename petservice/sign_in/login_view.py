@@ -15,7 +15,7 @@ from django.urls import reverse
 from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import attempts, factors, kept_forms, sessions
 from petservice.sign_in.kept_forms import KeptForm
-from petservice.sign_in.logins import LoginForm
+from petservice.sign_in.login_limits import LoginForm
 
 # Seconds for entering the code after the password.
 _CODE_MAX_AGE = 600
@@ -83,7 +83,7 @@ class TwoStepLoginView(LoginView):
         return response
 
     def _offer_form(self, user: Any) -> HttpResponse | None:
-        form = kept_forms.read(self.kept_form, user)
+        form = KeptForm.from_signed(self.kept_form, user)
         return kept_forms.offer(self.request, form) if form else None
 
     def _continue(self) -> HttpResponse:

@@ -28,7 +28,7 @@ def limited(request: HttpRequest, view: Callable[[], HttpResponseBase]) -> HttpR
     if form is None:  # a redirect, because the password was changed
         _record(request)
     elif form.has_error("old_password", "password_incorrect"):
-        attempts.count_failed_confirmation(request, request.user, _WRONG)
+        attempts.count_failed_reauthentication(request, request.user, _WRONG)
     return response
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from petservice.accounts import sessions
+from petservice.accounts import session_versions
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from tests.accounts.pages import page_of
 from tests.backoffice.login import LOGIN, PASSWORD
@@ -23,7 +23,7 @@ def log_in(name: str = "ada") -> Client:
 
 
 def test_a_person_stays_logged_in_who_changes_the_own_password_after_sessions_were_ended(ada: User) -> None:
-    sessions.end_all(ada)
+    session_versions.end_all(ada)
     client, other = log_in(), log_in()
     new = "another long one"
 
@@ -35,7 +35,7 @@ def test_a_person_stays_logged_in_who_changes_the_own_password_after_sessions_we
 
 
 def test_the_session_of_a_request_costs_one_query_for_the_account(ada: User, django_assert_num_queries: Any) -> None:
-    sessions.end_all(ada)
+    session_versions.end_all(ada)
     client = log_in()
 
     with django_assert_num_queries(3) as queries:  # the session, the account with its version, and the second factor
@@ -46,13 +46,13 @@ def test_the_session_of_a_request_costs_one_query_for_the_account(ada: User, dja
 
 
 def test_a_secret_key_can_be_replaced_after_sessions_were_ended(ada: User, settings: Any) -> None:
-    sessions.end_all(ada)
+    session_versions.end_all(ada)
     settings.SECRET_KEY = "the first" * 5
     client = log_in()
 
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "the second" * 5
     assert is_logged_in(client)
-    sessions.end_all(ada)
+    session_versions.end_all(ada)
     assert not is_logged_in(client)
 
 

@@ -47,7 +47,7 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
     KeyDay.objects.create(api_key=api_key, day=today, requests=100, client_errors=20, server_errors=5)
     KeyDay.objects.create(api_key=api_key, day=today - DAY, requests=50)
 
-    usage = usage_display.read(api_key, today)
+    usage = usage_display.last_days(api_key, today)
 
     bars = [(bar["height"], bar["part_height"], bar["part_y"]) for bar in usage["bars"][-3:]]
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]

@@ -47,7 +47,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.sign_in.factors:PAUSE", 15 * MINUTE, "admin", "for 15 minutes, and only recovery codes work"),
         ("petservice.sign_in.factors:MAX_WRONG_CODES", 100, "admin", "After 100 wrong codes in a row"),
         ("petservice.sign_in.factors:RECOVERY_CODES", 10, "admin", "Save the ten recovery codes"),
-        ("petservice.sign_in.confirmation:MAX_AGE", 15 * 60, "admin", "entered your code in the last 15 minutes"),
+        ("petservice.sign_in.reauthentication:MAX_AGE", 15 * 60, "admin", "entered your code in the last 15 minutes"),
         ("petservice.sign_in.sessions:LIFETIME", 12 * HOUR, "admin", "A session ends 12 hours after the login"),
         ("petservice.sign_in.sessions:IDLE_LIFETIME", 30 * MINUTE, "admin", "30 minutes without use"),
         ("petservice.server.limits:MAX_UPLOAD_BYTES", 128 * MIB, "configuration", "a staff account | 128 MiB"),

@@ -21,7 +21,7 @@ from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
 from petservice.server import asgi, balancing, protocol, worker
-from petservice.sign_in import logins
+from petservice.sign_in import login_limits
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
@@ -53,7 +53,7 @@ class EndpointsHandler(Handler):
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
                 return _json("{}")
-            case "/admin/login/" if request.method == "POST" and logins._REJECTED not in request.META:
+            case "/admin/login/" if request.method == "POST" and login_limits._REJECTED not in request.META:
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
             case "/begun":
@@ -117,7 +117,7 @@ def _breaking() -> Iterator[bytes]:
 
 def _meta(request: HttpRequest) -> str:
     strings: dict[str, Any] = {name: value for name, value in request.META.items() if isinstance(value, str)}
-    own = {"scheme": request.scheme, "client": logins.counted_address(request), "body": len(request.read())}
+    own = {"scheme": request.scheme, "client": login_limits.counted_address(request), "body": len(request.read())}
     return json.dumps(strings | own)
 
 

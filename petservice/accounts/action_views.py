@@ -22,12 +22,12 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.time_zone import moment
 
 
-class LifeCycleViews(CreatedOnce, AccountHistory, AdministratorsOnly):
+class AccountActionViews(CreatedOnce, AccountHistory, AdministratorsOnly):
     """A part of the pages of staff accounts, which performs actions on one account after a confirmation."""
 
     form_lookup = "password_links__form_token"
     already_created = (
-        "This form was already submitted and created a password link for {record}. A link is shown only once. If you "
+        "This form was already submitted and created a password link for {created}. A link is shown only once. If you "
         "did not copy it, create a new password link."
     )
 

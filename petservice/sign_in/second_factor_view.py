@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.sign_in import confirmation, factors, kept_forms
+from petservice.sign_in import factors, kept_forms, reauthentication
 from petservice.sign_in.kept_forms import KeptForm
 
 # Seconds for which the secret on the page can be confirmed with a code.
@@ -22,7 +22,7 @@ _SECRET_MAX_AGE = 3600
 
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Show the state of the person's second factor, and set it up, renew its recovery codes, or remove it."""
-    asked = confirmation.ask(request) if request.method == "POST" or not factors.is_set_up(request.user) else None
+    asked = reauthentication.ask(request) if request.method == "POST" or not factors.is_set_up(request.user) else None
     if asked is not None:
         return asked
     if not factors.is_set_up(request.user):
@@ -53,7 +53,7 @@ def set_up_first(request: HttpRequest) -> HttpResponse:
 
 
 def _offer_form(request: HttpRequest) -> HttpResponse:
-    form = kept_forms.read(request.POST[kept_forms.FIELD], request.user)
+    form = KeptForm.from_signed(request.POST[kept_forms.FIELD], request.user)
     if form is not None:
         return kept_forms.offer(request, form)
     messages.warning(request, "The form from before the set-up was not sent, because it is older than a day.")

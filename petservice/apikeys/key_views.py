@@ -31,12 +31,12 @@ def _count_of_keys(number: int) -> str:
     return "1 API key" if number == 1 else f"{number:,} API keys"
 
 
-class LifeCycleViews(CreatedOnce):
+class KeyViews(CreatedOnce):
     """A part of the admin of API keys, which creates keys once and shows them once, and revokes and rotates them."""
 
     form_lookup = "form_token"
     already_created = (
-        "This form was already submitted and created the API key {record}. A key is shown only once. "
+        "This form was already submitted and created the API key {created}. A key is shown only once. "
         "If you did not copy it, rotate the key."
     )
 
@@ -127,7 +127,7 @@ class LifeCycleViews(CreatedOnce):
             context["can_rotate"] = may_add and obj.reason_against_rotation(now) is None
             if may_add and self.has_change_permission(request) and obj.can_get_replacement(now):
                 context["replacement_url"] = f"{reverse('admin:apikeys_apikey_add')}?replaces={obj.pk}"
-            context["usage"] = usage_display.read(obj, now.date())
+            context["usage"] = usage_display.last_days(obj, now.date())
             context["last_use"] = usage_display.last_use(obj, now)
         return super().render_change_form(request, context, *args, **kwargs)
 

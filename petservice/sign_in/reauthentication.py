@@ -30,12 +30,12 @@ _METHOD = "confirmed_method"
 View = Callable[..., HttpResponseBase]
 
 
-def note_confirmation(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
+def note_authentication(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     """Record in the session that the person has just entered a code or a password."""
     request.session[_CONFIRMED_AT] = time.time()
 
 
-def recently_confirmed(view: View) -> View:
+def recently_authenticated(view: View) -> View:
     """Decorate a view of the admin so that its POST requests need a confirmation from the last 15 minutes."""
 
     @wraps(view)
@@ -46,40 +46,40 @@ def recently_confirmed(view: View) -> View:
     return confirmed_view
 
 
-class ConfirmedChanges(admin.ModelAdmin):
+class ReauthenticatedChanges(admin.ModelAdmin):
     """An admin of which every change needs a recent confirmation: its forms, its actions and its own views."""
 
     @property
     def urls(self) -> list[URLPattern]:
         patterns = self.get_urls()
         for pattern in patterns:
-            pattern.callback = recently_confirmed(pattern.callback)
+            pattern.callback = recently_authenticated(pattern.callback)
         return patterns
 
 
 def ask(request: HttpRequest) -> HttpResponse | None:
     """Return the page that asks for a code or the password, or None if the request may continue."""
     entered, method = _taken_fields(request)
-    if not _is_confirmed(request):
+    if not _is_recent(request):
         if entered is None:
             return _page(request, method)
         if attempts.is_locked_out(request, request.user):
             return HttpResponse(status=429)  # replaced by the lockout page
         if not _is_correct(request, entered):
-            attempts.count_failed_confirmation(request, request.user)
+            attempts.count_failed_reauthentication(request, request.user)
             wrong = "This is wrong, or the code was used before. Try again."
             return _page(request, method, error=factors.PAUSED if factors.is_paused(request.user) else wrong)
         attempts.forget_failures(request, request.user)
-        note_confirmation(None, request)
+        note_authentication(None, request)
     # The page stood in for a page that is read, and not for a form that is sent.
     return HttpResponseRedirect(request.get_full_path()) if method == "GET" and request.method == "POST" else None
 
 
-def _is_confirmed(request: HttpRequest) -> bool:
+def _is_recent(request: HttpRequest) -> bool:
     user: Any = request.user
-    is_recent = 0 <= time.time() - request.session.get(_CONFIRMED_AT, 0) < MAX_AGE
+    entered_lately = 0 <= time.time() - request.session.get(_CONFIRMED_AT, 0) < MAX_AGE
     # A password does not count any more once a factor is set up, even if that happened in another session.
-    return is_recent and (user.is_verified() or not factors.is_set_up(user))
+    return entered_lately and (user.is_verified() or not factors.is_set_up(user))
 
 
 def _taken_fields(request: HttpRequest) -> tuple[str | None, str]:
@@ -108,4 +108,4 @@ def _page(request: HttpRequest, method: str, *, error: str = "") -> HttpResponse
         "has_factor": factors.is_set_up(request.user),
         "has_files": bool(request.FILES),
     }
-    return staff_page(request, "sign_in/confirmation.html", "Confirm that it is you", context)
+    return staff_page(request, "sign_in/reauthentication.html", "Confirm that it is you", context)
