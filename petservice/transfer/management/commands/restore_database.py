@@ -1,5 +1,3 @@
-import os
-import shutil
 import sqlite3
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
 from petservice.db.sqlite.file import create_for_owner
 from petservice.db.sqlite.service_lock import exclude_services
-from petservice.transfer.sqlite_file import LOGS, require_account_of, synchronize
+from petservice.transfer.sqlite_file import LOGS, require_account_of
 
 # A database of this service has this table and this migration.
 _MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"
@@ -43,17 +41,15 @@ class Command(BaseCommand):
                 'pg_restore --exit-on-error --no-owner --dbname="$DATABASE_URL" FILE, into an empty database'
             )
         target = Path(connection.settings_dict["NAME"]).resolve()
-        part = Path(f"{target}.restoring")
         try:
             if not file.is_file():
                 raise CommandError(f"There is no file {file}: name one that backup_database has written.")
             require_account_of(target.parent)
-            with exclude_services(target), _locked(target) as database:
-                try:
-                    counts = _copy_checked(file, part)
-                    _replace(target, part, database)
-                finally:
-                    part.unlink(missing_ok=True)
+            with exclude_services(target), _checked(file) as (backup, counts):
+                create_for_owner(target)
+                target.chmod(0o600)
+                with _locked(target) as database:
+                    backup.backup(database)  # one transaction, which a crash undoes
                 self._record(target, counts)
         except BlockingIOError as error:
             raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
@@ -89,12 +85,9 @@ def _add_audit_entry(target: Path, message: str) -> None:
 
 
 @contextmanager
-def _locked(target: Path) -> Iterator[sqlite3.Connection | None]:
-    """Keep all other processes from an existing database. Raises CommandError unless it is empty and unused."""
-    if not target.exists():
-        yield None
-        return
-    with closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)) as database:
+def _locked(target: Path) -> Iterator[sqlite3.Connection]:
+    """Keep all other processes from a database. Raises CommandError unless it is empty and unused."""
+    with closing(_opened(target, "mode=rw")) as database:
         try:
             database.execute("PRAGMA busy_timeout = 0")
             database.execute("PRAGMA locking_mode = EXCLUSIVE")  # keeps the lock until the connection is closed
@@ -116,48 +109,38 @@ def _locked(target: Path) -> Iterator[sqlite3.Connection | None]:
         yield database
 
 
-def _copy_checked(file: Path, part: Path) -> "_Counts":
-    """Copy a backup to `part`, safely on the disk, and count what it has. Raises CommandError if it is no backup."""
+@contextmanager
+def _checked(file: Path) -> Iterator[tuple[sqlite3.Connection, "_Counts"]]:
+    """Open a backup, and count what it has. Raises CommandError if it is no backup."""
     if logs := [log for log in LOGS if Path(f"{file}{log}").exists() and Path(f"{file}{log}").stat().st_size]:
         raise CommandError(f"{file} is a database in use, not a backup, because it has a {logs[0]}: use a backup.")
-    create_for_owner(part)
-    with file.open("rb") as source, part.open("wb") as copy:
-        shutil.copyfileobj(source, copy)
-        copy.flush()
-        os.fsync(copy.fileno())
-    try:
-        # Immutable: SQLite takes no lock, and makes no file next to this one.
-        with closing(sqlite3.connect(f"{part.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-            (verdict,) = database.execute("PRAGMA integrity_check").fetchone()
+    # Immutable: SQLite takes no lock, and makes no file next to this one.
+    with closing(_opened(file, "mode=ro&immutable=1")) as backup:
+        try:
+            (verdict,) = backup.execute("PRAGMA integrity_check").fetchone()
             if verdict != "ok":
                 raise CommandError(f"{file} is damaged: {verdict}. Use another backup.")
-            counts = _Counts(database)
+            counts = _Counts(backup)
             if not counts.is_ours:
                 raise CommandError(
                     f"{file} is a database of another program: name one that backup_database has written."
                 )
-            applied = database.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
-    except sqlite3.DatabaseError as error:
-        raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
-    loader = MigrationLoader(None)
-    # The migrations of an app that is no longer installed count for nothing.
-    known = [migration for migration in applied if migration[0] in loader.migrated_apps]
-    if later := [f"{app}.{name}" for app, name in known if (app, name) not in loader.disk_migrations]:
-        raise CommandError(
-            f"{file} comes from a later version of the service, because it has the migration {later[-1]}: "
-            "install that version first."
-        )
-    return counts
+            applied = backup.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
+        except sqlite3.DatabaseError as error:
+            raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
+        loader = MigrationLoader(None)
+        # The migrations of an app that is no longer installed count for nothing.
+        known = [migration for migration in applied if migration[0] in loader.migrated_apps]
+        if later := [f"{app}.{name}" for app, name in known if (app, name) not in loader.disk_migrations]:
+            raise CommandError(
+                f"{file} comes from a later version of the service, because it has the migration {later[-1]}: "
+                "install that version first."
+            )
+        yield backup, counts
 
 
-def _replace(target: Path, part: Path, old: sqlite3.Connection | None) -> None:
-    """Replace the database in one step that survives a power cut."""
-    if old is not None:
-        old.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the old file, and removes the log
-    for log in LOGS:  # SQLite would apply a log that remains to the new file
-        Path(f"{target}{log}").unlink(missing_ok=True)
-    part.replace(target)
-    synchronize(target.parent)
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
 
 
 class _Counts:
