@@ -192,19 +192,6 @@ def test_a_form_that_is_sent_twice_creates_one_account_and_one_link(admin_client
     assert use(link_in(first)).status_code == 200
 
 
-@only_on_postgresql
-@pytest.mark.django_db(transaction=True)
-def test_a_form_that_is_sent_twice_at_the_same_time_creates_one_link(admin_client: Client, ada: User) -> None:
-    url = page_of(ada, "link")
-    fields, other = read(admin_client, url, "account-action"), logged_in(User.objects.get(username="admin"))
-
-    with write_before("FOR UPDATE", lambda: other.post(url, fields)):
-        response = admin_client.post(url, fields, follow=True)
-
-    assert "already submitted and created a password link for ada" in messages(response)[-1]
-    assert PasswordLink.objects.count() == 1
-
-
 def test_a_form_without_its_token_creates_no_link(admin_client: Client, ada: User) -> None:
     for forged in ({}, {"form_token": "forged"}):
         response = admin_client.post(page_of(ada, "link"), forged)

@@ -16,7 +16,7 @@ from petservice.sign_in import factors, login_view
 from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, PASSWORD, fail, log_in
 from tests.backoffice.pages import fields_of
 from tests.backoffice.staff import logged_in
-from tests.concurrent_write import only_on_postgresql, together, write_before
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.sign_in.authenticator import Authenticator, set_up, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -116,15 +116,6 @@ def test_two_factors_of_an_account_cannot_be_set_up_at_the_same_time(ada: User, 
         assert set_up_a_factor()
 
     assert TOTPDevice.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_code_that_is_sent_several_times_at_once_works_once(ada: User, rf: RequestFactory) -> None:
-    code = with_factor(ada).code()
-
-    devices = together(*[lambda: factors.accepting_device(rf.get(LOGIN), ada, code)] * 4)
-
-    assert sorted(map(str, devices)) == ["None", "None", "None", "app (ada)"]
 
 
 # The end of the second step.
