@@ -16,7 +16,7 @@ from petservice.admin_pages.change_message import change_message
 from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.apikeys import keys
-from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, UnlinkedKeyForm
+from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
 from petservice.apikeys.key_views import KeyViews
 from petservice.apikeys.models import APIKey
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
@@ -48,7 +48,6 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedF
         "expires_at",
         "requests_per_minute",
         "form_token",
-        "replaces",
     )
     form = KeyForm
     formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
@@ -105,8 +104,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedF
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
-            may_link = self.has_change_permission(request)
-            return [name for name in self.add_fields if may_link or name != "replaces"]
+            return self.add_fields
         replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
         fixed, dates = self.readonly_fields[:4], self.readonly_fields[4:]
         return ["name", *fixed, *replacements, "expires_at", "requests_per_minute", *dates]
@@ -116,20 +114,12 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedF
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is None:
-            kwargs.setdefault("form", NewKeyForm if self.has_change_permission(request) else UnlinkedKeyForm)
+            kwargs.setdefault("form", NewKeyForm)
         return super().get_form(request, obj, change, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        # The URL sets no other field than the replaced key.
-        return {"environment": settings.ENVIRONMENT, "access": APIKey.Access.READ_ONLY} | self._replaced(request)
-
-    def _replaced(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the settings of the key that the new key is to replace, if the user may change it."""
-        pk = request.GET.get("replaces", "")
-        old_key: APIKey | None = self.get_object(request, pk) if pk else None
-        if old_key and self.has_change_permission(request) and old_key.can_get_replacement(timezone.now()):
-            return old_key.copied_settings | {"replaces": old_key.pk}
-        return {}
+        # The URL sets no field.
+        return {"environment": settings.ENVIRONMENT, "access": APIKey.Access.READ_ONLY}
 
     # Searching by a pasted key.
 

@@ -127,9 +127,6 @@ class ExpiryChoice(forms.Form):
 class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
     """A form for a new API key."""
 
-    # A revoked or expired key that the new key replaces.
-    replaces = forms.ModelChoiceField(APIKey.objects.all(), required=False, widget=forms.HiddenInput)
-
     class Meta:
         labels = {"expires_at": "Day of expiry"}
         help_texts = {
@@ -141,32 +138,8 @@ class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
         super().__init__(*args, **kwargs)
         self.offer_lifetimes(timezone.now())
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        if "replaces" in self.errors:
-            self.add_error(None, "The key that the new key is to replace does not exist. No key was created.")
-        elif cleaned.get("replaces") is not None:
-            cleaned["replaces"] = self._locked(cleaned["replaces"])
-        return cleaned
-
-    def _locked(self, replaced: APIKey) -> APIKey:
-        """Lock the replaced key, so that no other form replaces it at the same time."""
-        old_key = APIKey.objects.select_for_update().get(pk=replaced.pk)
-        # The errors belong to no field, because that of the replaced key is hidden.
-        if old_key.replaced_by is not None:
-            self.add_error(None, f"{old_key} was already replaced by {old_key.replaced_by}. No key was created.")
-        elif not old_key.can_get_replacement(self.now):
-            self.add_error(None, f"{old_key} still works. Rotate it instead. No key was created.")
-        return old_key
-
     def validate_unique(self) -> None:
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
-
-
-class UnlinkedKeyForm(NewKeyForm):
-    """A form for a new API key that replaces no other, for staff who may not change keys."""
-
-    replaces = None  # type: ignore[assignment]  # this is how a subclass removes a field of Django's forms
 
 
 def _length(lifetime: timedelta) -> str:
@@ -205,6 +178,8 @@ class RotateForm(FormOnce, ExpiryChoice):
         super().__init__(data)
         self.offer_lifetimes(now, api_key.lifetime)
         self.fields["lifetime"].initial = NEVER if api_key.lifetime is None else "same"
+        if not api_key.works(now):
+            del self.fields["grace_period"]
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]

@@ -1,5 +1,6 @@
 """The admin views of the life of an API key: it is created once and shown once, rotated and revoked."""
 
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -58,12 +59,6 @@ class KeyViews(CreatedOnce):
                 record(request, AuditEntry.Kind.KEY_CHANGED, target=obj, message=change_message(form))
             return
         record(request, AuditEntry.Kind.KEY_CREATED, target=obj, message=obj.summary())
-        old_key: APIKey | None = form.cleaned_data.get("replaces")
-        if old_key is not None:
-            old_key.replaced_by = obj
-            old_key.save(update_fields=["replaced_by"])
-            self.log_change(request, old_key, f"Replaced by {obj}.")
-            record(request, AuditEntry.Kind.KEY_CHANGED, target=old_key, message=f"Replaced by {obj}.")
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
@@ -78,7 +73,7 @@ class KeyViews(CreatedOnce):
             "plain": plain,
             "environment": settings.ENVIRONMENT,
             "old_key": old_key,
-            "old_key_works": old_key is not None and not (old_key.is_revoked or old_key.is_expired(timezone.now())),
+            "old_key_works": old_key is not None and old_key.works(timezone.now()),
             "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
         }
         return staff_page(request, "admin/apikeys/apikey/created.html", "API key created", context)
@@ -123,10 +118,9 @@ class KeyViews(CreatedOnce):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         obj: APIKey | None = context.get("original")
         if obj is not None:
-            now, may_add = timezone.now(), self.has_add_permission(request)
-            context["can_rotate"] = may_add and obj.reason_against_rotation(now) is None
-            if may_add and self.has_change_permission(request) and obj.can_get_replacement(now):
-                context["replacement_url"] = f"{reverse('admin:apikeys_apikey_add')}?replaces={obj.pk}"
+            now = timezone.now()
+            if self._may_rotate(request) and obj.reason_against_rotation() is None:
+                context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
             context["usage"] = usage_display.last_days(obj, now.date())
             context["last_use"] = usage_display.last_use(obj, now)
         return super().render_change_form(request, context, *args, **kwargs)
@@ -144,30 +138,42 @@ class KeyViews(CreatedOnce):
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
-        api_key = self._changeable(request, pk)
-        if not self.has_add_permission(request):
+        api_key: APIKey | None = self.get_object(request, str(pk))
+        if not self._may_rotate(request):
             raise PermissionDenied
         if api_key is None:
+            self.message_user(request, "This API key does not exist.", messages.WARNING)
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
         now = timezone.now()
-        if request.method != "POST" and (reason := api_key.reason_against_rotation(now)):
+        if request.method != "POST" and (reason := api_key.reason_against_rotation()):
             return self.back_to(request, api_key, f"{reason} Nothing was changed.")
         form = RotateForm(api_key, now, request.POST or None)
         if request.method == "POST" and form.is_valid():
             return self.create_once(request, lambda: self._rotate(request, api_key, form))
-        return self._confirmation(request, [api_key], "rotate", form=form)
+        return self._rotate_page(request, api_key, form)
+
+    def _may_rotate(self, request: HttpRequest) -> bool:
+        # Also a revoked key, which nobody may change otherwise.
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def _rotate_page(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
+        verb = "rotate" if api_key.works(form.now) else "replace"
+        return self._confirmation(request, [api_key], verb, form=form)
 
     def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
         try:
-            names = ("grace_period", "expires_at", "form_token")
-            chosen = {name: form.cleaned_data[name] for name in names}
-            replacement, plain = api_key.rotate(**chosen, created_by=request.user, now=form.now)
+            chosen = {name: form.cleaned_data[name] for name in ("expires_at", "form_token")}
+            grace_period = form.cleaned_data.get("grace_period", timedelta(0))
+            replacement, plain = api_key.rotate(
+                **chosen, grace_period=grace_period, created_by=request.user, now=form.now
+            )
         except ValueError as error:
             form.add_error(None, str(error))
-            return self._confirmation(request, [api_key], "rotate", form=form)
+            return self._rotate_page(request, api_key, form)
         self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
         self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
-        end = f"The old key works until {moment(api_key.expires_at)}."  # type: ignore[arg-type]  # it has a grace period
+        works, until = api_key.works(form.now), api_key.expires_at
+        end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
         message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
         record(request, AuditEntry.Kind.KEY_ROTATED, target=api_key, message=message)
         return self._show_once(request, replacement, plain)

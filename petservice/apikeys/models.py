@@ -121,17 +121,14 @@ class APIKey(models.Model):
     def is_expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
 
-    def reason_against_rotation(self, now: datetime) -> str | None:
-        """Return why the key cannot be rotated, or None if it can."""
-        if self.is_revoked or self.is_expired(now):
-            return "A revoked or expired key cannot be rotated. Use “Create a replacement” instead."
+    def works(self, now: datetime) -> bool:
+        return not (self.is_revoked or self.is_expired(now))
+
+    def reason_against_rotation(self) -> str | None:
+        """Return why no other key can replace this one, or None if one can."""
         if self.replaced_by is not None:
             return f"This key was already replaced by {self.replaced_by}. Rotate that key instead."
         return None
-
-    def can_get_replacement(self, now: datetime) -> bool:
-        """Return whether the key does not work any more, and no other key has replaced it."""
-        return self.replaced_by_id is None and (self.is_revoked or self.is_expired(now))
 
     def summary(self) -> str:
         """Return the settings of the key in words."""
@@ -193,13 +190,13 @@ class APIKey(models.Model):
     ) -> tuple["APIKey", str]:
         """Create a replacement with the same settings, and return its record and its plain key.
 
-        The old key expires after the grace period, or earlier if its own expiry is earlier.
-        Raises ValueError if the old key is revoked, expired or already replaced.
+        An old key that works expires after the grace period, or earlier if its own expiry is earlier.
+        Raises ValueError if the old key is already replaced.
         """
         now = now or timezone.now()
-        # The key may have been revoked after it was read. The lock prevents that until the replacement exists.
+        # Others may have replaced or revoked the key since it was read, and cannot from now on.
         self.refresh_from_db(from_queryset=APIKey.objects.select_for_update())
-        if reason := self.reason_against_rotation(now):
+        if reason := self.reason_against_rotation():
             raise ValueError(reason)
         replacement, plain = APIKey.objects.create_key(
             **self.copied_settings,
@@ -208,8 +205,9 @@ class APIKey(models.Model):
             created_by=created_by,
             form_token=form_token,
         )
-        end = now + grace_period
-        self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
+        if self.works(now):
+            end = now + grace_period
+            self.expires_at = end if self.expires_at is None else min(end, self.expires_at)
         self.replaced_by = replacement
         self.save(update_fields=["expires_at", "replaced_by"])
         return replacement, plain

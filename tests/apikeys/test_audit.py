@@ -65,15 +65,15 @@ def test_a_key_that_another_page_revokes_at_the_same_time_is_recorded_once(
     assert f"{key} was already revoked." in response.content.decode()
 
 
-def test_a_replacement_is_recorded_for_both_keys(admin_client: Client) -> None:
+def test_a_replacement_of_a_key_that_does_not_work_is_recorded(admin_client: Client) -> None:
     old, _ = APIKey.objects.create_key(name="Old")
     old.revoke()
 
-    admin_client.post(ADD, FORM | {"replaces": old.pk})
+    admin_client.post(page_of(old, "rotate"), ROTATE)
 
     new = APIKey.objects.get(replaces=old)
-    assert message() == f"Replaced by {new}."
-    assert entries() == [(Kind.KEY_CREATED, "admin", str(new), 1), (Kind.KEY_CHANGED, "admin", str(old), 1)]
+    assert message().startswith(f"Replaced by {new}. The old key does not work any more. New key: ")
+    assert entries() == [(Kind.KEY_ROTATED, "admin", str(old), 1)]
 
 
 def test_revoking_in_bulk_is_one_entry(admin_client: Client) -> None:

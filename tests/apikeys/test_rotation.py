@@ -1,7 +1,7 @@
 """Revoking and rotating API keys in the admin."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -12,6 +12,8 @@ from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import LIST, ROTATE, page_of, shown_key, status_with
 from tests.backoffice.pages import messages
 from tests.backoffice.staff import granted
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -108,43 +110,68 @@ def test_the_list_shows_and_finds_a_replaced_key(admin_client: Client, grace_per
     assert '<span class="badge badge-replaced">Replaced</span>' in changelist.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("state", "reason"),
-    [
-        ("active", None),
-        ("expired", "A revoked or expired key cannot be rotated. Use “Create a replacement”"),
-        ("revoked", "This API key does not exist or is already revoked."),
-        ("replaced", "This key was already replaced by "),
-    ],
-)
-def test_only_a_key_that_can_be_rotated_has_a_button_for_it(
-    admin_client: Client, state: str, reason: str | None
+@pytest.mark.parametrize("fields", [{"revoked_at": PAST}, {"expires_at": PAST}], ids=["revoked", "expired"])
+def test_a_key_that_does_not_work_gets_a_replacement_with_its_settings(
+    admin_client: Client, fields: dict[str, datetime]
 ) -> None:
-    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() if state == "expired" else None)
-    if state == "revoked":
-        record.revoke()
-    elif state == "replaced":
-        record.rotate(grace_period=timedelta(days=1), expires_at=None)
-    count = APIKey.objects.count()
+    old, plain = APIKey.objects.create_key(name="Acme", access="read", requests_per_minute=60, **fields)
+    url = page_of(old, "rotate")
+    assert f'<a href="{url}">Create a replacement</a>' in admin_client.get(page_of(old)).content.decode()
+    assert "grace_period" not in admin_client.get(url).content.decode()
 
-    page = admin_client.get(page_of(record)).content.decode()
+    response = admin_client.post(url, ROTATE)
 
+    new = APIKey.objects.get(replaces=old)
+    assert (new.name, new.environment, new.access, new.requests_per_minute) == ("Acme", "test", "read", 60)
+    assert [status_with(plain), status_with(shown_key(response))] == [401, 200]
+    assert APIKey.objects.filter(pk=old.pk, **fields).exists(), "the end of the old key has changed"
+    assert f"It replaces {old}, which does not work any more." in response.content.decode()
+    page = admin_client.get(page_of(old)).content.decode()
+    assert f'<a href="{page_of(new)}">{new}</a>' in page
+    assert "Create a replacement" not in page
+    state = "revoked" if "revoked_at" in fields else "replaced"
+    assert old in admin_client.get(LIST, {"state": state}).context["cl"].result_list
+
+
+def test_a_replaced_key_has_no_button_and_gets_no_other_replacement(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme")
+    record.rotate(grace_period=timedelta(days=1), expires_at=None)
     url = page_of(record, "rotate")
-    assert (url in page) == (reason is None)
-    if reason:  # the page can still be open from before, or its URL can be a bookmark
-        for response in (admin_client.get(url, follow=True), admin_client.post(url, ROTATE, follow=True)):
-            assert reason in response.content.decode()
-        assert APIKey.objects.count() == count
+
+    assert url not in admin_client.get(page_of(record)).content.decode()
+    # The page can still be open from before, or its URL can be a bookmark.
+    for response in (admin_client.get(url, follow=True), admin_client.post(url, ROTATE, follow=True)):
+        assert "This key was already replaced by " in response.content.decode()
+    assert APIKey.objects.count() == 2
+
+
+def test_a_replacement_expires_on_a_day_of_choice(admin_client: Client) -> None:
+    old, _ = APIKey.objects.create_key(name="Acme")
+    url = page_of(old, "rotate")
+    assert admin_client.get(url).context["form"]["lifetime"].initial == "never"
+    for fields, error in (
+        ({}, "Choose the day on which the key expires."),
+        ({"expires_at_0": "2020-01-01"}, "This time is in the past."),
+        ({"lifetime": "never", "expires_at_0": "2099-12-24"}, "You also entered a day."),
+    ):
+        response = admin_client.post(url, ROTATE | {"lifetime": "own"} | fields)
+        assert error in response.content.decode()
+    assert APIKey.objects.count() == 1
+
+    admin_client.post(url, ROTATE | {"lifetime": "own", "expires_at_0": "2099-12-24"})
+
+    assert APIKey.objects.get(replaces=old).expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
 
 
 @pytest.mark.django_db
-def test_staff_who_may_not_add_keys_cannot_rotate_one_and_get_no_button() -> None:
-    client = granted("view_apikey", "change_apikey")
+@pytest.mark.parametrize("permission", ["add_apikey", "change_apikey"])
+def test_staff_need_both_permissions_to_rotate_a_key(permission: str) -> None:
+    client = granted("view_apikey", permission)
     record, _ = APIKey.objects.create_key(name="Acme")
 
     page = client.get(page_of(record)).content.decode()
 
-    assert "Revoke</a>" in page
+    assert ("Revoke</a>" in page) == (permission == "change_apikey")
     assert "Rotate</a>" not in page
     assert client.post(page_of(record, "rotate"), ROTATE).status_code == 403
     assert list(APIKey.objects.all()) == [record]
