@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping
 
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE
+from django.contrib.auth import get_permission_codename
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from pets import history, undo
 from pets.admin import selection as selections
 from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import ConfirmedActions
 from pets.admin.selection import Selection
-from pets.admin.undoable import UndoableChanges
+from pets.admin.undoable import Change, Kind, record_change, with_undo_link
 from pets.models import ChangeSet, Pet
 from petservice.db.lookups import Among
 
@@ -21,7 +20,7 @@ from petservice.db.lookups import Among
 MAX_UNCONFIRMED = 20
 
 
-class BulkChanges(ConfirmedActions, UndoableChanges):
+class BulkChanges(ConfirmedActions):
     """A mixin for actions on many pets: the comparison, the change and the messages."""
 
     def action_checkbox(self, obj: Pet) -> SafeString:
@@ -47,26 +46,25 @@ class BulkChanges(ConfirmedActions, UndoableChanges):
                 pet for pet in comparison.unchanged if pet.pk in wanted and getattr(pet, field) != wanted[pet.pk]
             ]
             done = summary(count_of_pets(len(changed)))
-            if changed:
-                self._change(request, field, wanted, changed, done)
+            change_set = self._change(request, field, wanted, changed, done) if changed else None
         self.warn(request, comparison, "changed")
-        if changed:
-            self.message_user(request, done, messages.SUCCESS)
+        if change_set:
+            self.message_user(request, with_undo_link(done, change_set), messages.SUCCESS)
         elif nothing_changed:
             self.message_user(request, nothing_changed, messages.INFO)
 
     def _change(
         self, request: HttpRequest, field: str, wanted: Mapping[str, str | None], pets: list[Pet], summary: str
-    ) -> None:
+    ) -> ChangeSet:
         for value in sorted({wanted[pet.pk] for pet in pets}, key=str):
             ids = [pet.pk for pet in pets if wanted[pet.pk] == value]
             Pet.objects.filter(Among("pk", ids)).update(**{field: value})
-        changes = [undo.Change(pet.pk, {field: getattr(pet, field)}, {field: wanted[pet.pk]}) for pet in pets]
-        sentences = (history.change(field, getattr(pet, field), wanted[pet.pk]) for pet in pets)
-        entries = [history.Entry(pet, CHANGE, sentence) for pet, sentence in zip(pets, sentences, strict=True)]
-        history.write(request.user.pk, entries)
-        pet = pets[0] if len(pets) == 1 else None
-        self.record_change(request, ChangeSet.Kind.CHANGED, summary, changes, pet=pet)
+        changes = [Change(pet, {field: getattr(pet, field)}, {field: wanted[pet.pk]}) for pet in pets]
+        return record_change(request, Kind.CHANGED, summary, changes, self.permission("change"))
+
+    def permission(self, verb: str) -> str:
+        """Return the full name of a permission for these pages."""
+        return f"{self.opts.app_label}.{get_permission_codename(verb, self.opts)}"
 
     def warn(self, request: HttpRequest, comparison: selections.Comparison, verb: str) -> None:
         """Add messages about the pets that were left alone."""

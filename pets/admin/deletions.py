@@ -3,27 +3,22 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import DELETION, LogEntry
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.urls import reverse
 
-from pets import history, trash, undo
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import BulkChanges
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
-from pets.admin.selection import Comparison, Selection
-from pets.fields import EDITABLE
-from pets.models import ChangeSet, Pet
+from pets.admin.selection import Selection
+from pets.admin.undoable import delete, with_undo_link
+from pets.models import Pet
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
-
-
-class _StaleError(Exception):
-    """The pet has changed since the page was shown, as a comparison says."""
 
 
 class Deletions(BulkChanges):
@@ -53,28 +48,17 @@ class Deletions(BulkChanges):
             pets=pets,
         )
 
-    def _delete_pets(self, request: HttpRequest, selection: Selection) -> None:
+    def _delete_pets(self, request: HttpRequest, selection: Selection) -> bool:
+        """Delete the selected pets that are as shown, and say so. Return whether one or more were deleted."""
         with transaction.atomic():
             comparison = selections.compare(selection, lock=True)
             pets = comparison.unchanged
-            if pets:
-                self.log_deletions(request, pets)
-                self._move_to_trash(request, pets)
+            done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
+            change_set = delete(request, pets, done, self.permission("delete")) if pets else None
         self.warn(request, comparison, "deleted")
-        if pets:
-            self.message_user(request, f"{count_of_pets(len(pets))} deleted.", messages.SUCCESS)
-
-    def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
-        """Record the deletions in the history of the pets, which the trash shows."""
-        history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted.") for pet in queryset))
-        return []
-
-    def _move_to_trash(self, request: HttpRequest, pets: list[Pet]) -> None:
-        now = timezone.now()
-        trash.move(pets, deleted_by=request.user.get_username(), now=now)
-        pet = pets[0] if len(pets) == 1 else None
-        summary = f"“{pet}” deleted." if pet else f"{count_of_pets(len(pets))} deleted."
-        self.record_change(request, ChangeSet.Kind.DELETED, summary, [*map(undo.deletion, pets)], pet=pet, now=now)
+        if change_set:
+            self.message_user(request, with_undo_link(done, change_set), messages.SUCCESS)
+        return bool(pets)
 
     # The page that deletes one pet.
 
@@ -84,17 +68,12 @@ class Deletions(BulkChanges):
         return response
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        try:
+        """Show the page that asks, and move the pet into the trash when its form is sent, if it is as shown."""
+        if request.method != "POST" or not Pet.objects.filter(pk=object_id).exists():
             return super().delete_view(request, object_id, extra_context)
-        except _StaleError as error:
-            self.warn(request, error.args[0], "deleted")
-            self.message_user(request, "Check the pet, and then confirm again.", messages.WARNING)
-            return HttpResponseRedirect(request.get_full_path())
-
-    def delete_model(self, request: HttpRequest, obj: Pet) -> None:
-        """Move the pet into the trash, or raise an exception if the page showed other values."""
-        shown = selections.from_text(request.POST.get("shown", ""))
-        changed = selections.differences(obj, shown)
-        if changed:
-            raise _StaleError(Comparison(EDITABLE, [], {obj: changed}, 0))
-        self._move_to_trash(request, [obj])
+        if not self.has_delete_permission(request):
+            raise PermissionDenied
+        if self._delete_pets(request, {object_id: selections.from_text(request.POST.get("shown", ""))}):
+            return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+        self.message_user(request, "Check the pet, and then confirm again.", messages.WARNING)
+        return HttpResponseRedirect(request.get_full_path())

@@ -32,17 +32,16 @@ from import_export.forms import ExportForm
 from pets import creator
 from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words
+from pets.admin.undoable import Change, Kind, record_change, record_export, with_undo_link
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS_BY_SUFFIX, Line, Row
 from pets.files.writing import write
-from pets.models import ImportedFile, Pet, Upload
+from pets.models import ChangeSet, ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
@@ -164,7 +163,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
             return HttpResponseRedirect(reverse("admin:pets_pet_import"))
         upload = _uploaded(request)
         if upload is None:
-            return self._back_to_the_list(request, None)
+            return _not_valid(request)
         lines = _lines(request, upload)
         digest = sha256(upload.content).hexdigest()
         try:
@@ -174,28 +173,19 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 if is_first and ImportedFile.last(digest, since=upload.created_at):
                     raise StaleError(_ALREADY_IMPORTED)
                 if not is_first:
-                    return self._back_to_the_list(request, None)
-                done = import_diff.apply(lines, digest=upload.digest, user_id=request.user.pk)
-                self.record_import(request, done.changes)
+                    return _not_valid(request)
+                done = import_diff.apply(lines, digest=upload.digest)
+                change_set = _record(request, done)
                 count = sum(change.kind != "skip" for change in done.changes)
                 ImportedFile.objects.create(digest=digest, imported_by=request.user.get_username(), count=count)
         except StaleError as error:
             messages.warning(request, f"Nothing was imported, because {error}")
             return self._preview(request, upload, lines)
-        return self._back_to_the_list(request, done)
-
-    def _back_to_the_list(self, request: HttpRequest, done: ImportPreview | None) -> HttpResponse:
-        if done:
-            totals = _totals(done)
-            text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
-            self.message_user(request, f"Imported: {text}.", messages.SUCCESS)
-        else:
-            messages.warning(
-                request,
-                "This preview is no longer valid: the file was already imported, you opened a newer preview, or this "
-                "one has expired. Check the list of pets before you upload it again.",
-            )
-        return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+        totals = _totals(done)
+        text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
+        message = f"Imported: {text}."
+        messages.success(request, with_undo_link(message, change_set) if change_set else message)
+        return _to_the_list()
 
     def _page(self, request: HttpRequest, **context: Any) -> HttpResponse:
         context |= self.admin_site.each_context(request) | {
@@ -232,10 +222,41 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         rows = (Row(*row) for row in values)
         message = f"Exported as {file_format.get_title().upper()}. Filter: {filters_in_words(request.GET) or 'none'}."
         # If the audit cannot be written, nothing is exported.
-        record(request, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=len(values))
+        record_export(request, message, len(values))
         if isinstance(file_format, base_formats.CSV):
             return BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED))
         return _json(rows)
+
+
+def _record(request: HttpRequest, done: ImportPreview) -> ChangeSet | None:
+    """Record an import, unless it has changed nothing."""
+    changes = [
+        Change(
+            change.after,
+            {name: getattr(change.before, name) for name in change.changed_fields} if change.before else None,
+            {name: getattr(change.after, name) for name in (change.changed_fields if change.before else EDITABLE)},
+        )
+        for change in done.changes
+        if change.kind != "skip"
+    ]
+    if not changes:
+        return None
+    added = _totals(done)["new"]
+    summary = f"Import: {count_of_pets(added)} added, {len(changes) - added:,} changed."
+    return record_change(request, Kind.IMPORTED, summary, changes, "pets.add_pet", "pets.change_pet")
+
+
+def _not_valid(request: HttpRequest) -> HttpResponse:
+    messages.warning(
+        request,
+        "This preview is no longer valid: the file was already imported, you opened a newer preview, or this one has "
+        "expired. Check the list of pets before you upload it again.",
+    )
+    return _to_the_list()
+
+
+def _to_the_list() -> HttpResponse:
+    return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
 
 
 def _json(rows: Iterable[Row]) -> bytes:

@@ -6,11 +6,11 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import CharField, QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from pets import creator, history, undo
+from pets import creator
 from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import OrderedList, PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
@@ -22,14 +22,13 @@ from pets.admin.saved_filters import SavedFilters
 from pets.admin.search import search
 from pets.admin.tag_actions import TagActions
 from pets.admin.tag_suggestions import tags_starting_with
+from pets.admin.undoable import Change, Kind, record_addition, record_change, with_undo_link
 from pets.fields import EDITABLE
-from pets.models import ChangeSet, Pet
-from petservice.admin_pages.unchanged_form import UnchangedForm
+from pets.models import Pet
 from petservice.api.validators import is_id
-from petservice.audit.model_admin import RecordedAdditions
 
 
-class PetPages(SavedFilters, PetHistory, BulkActions, UnchangedForm, OrderedList):
+class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -113,35 +112,32 @@ class PetPages(SavedFilters, PetHistory, BulkActions, UnchangedForm, OrderedList
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and form.changed_data:
-            self._record_edit(request, obj, form)
+            before, after = (
+                {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
+            )
+            edit = Change(Pet(pk=obj.pk, name=obj.name), before, after)
+            summary = f"“{obj}”: {edit.sentences}"
+            change_set = record_change(request, Kind.CHANGED, summary, [edit], self.permission("change"))
+            self.message_user(request, with_undo_link(summary, change_set), messages.SUCCESS)
+        elif change:
+            self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
         if change and form.kept:
             self.message_user(request, form.kept_changes, messages.WARNING)
 
-    def _record_edit(self, request: HttpRequest, pet: Pet, form: Any) -> None:
-        before, after = (
-            {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
-        )
-        edit = undo.Change(pet.pk, before, after)
-        self.record_change(request, ChangeSet.Kind.CHANGED, f"“{pet}”: {_changes(form)}", [edit], pet=pet)
-
-    # The history of a pet, which includes the changes on all pages.
-
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        return super().log_change(request, Pet(pk=obj.pk, name=obj.name), message)
+        """Do nothing, because save_model has recorded the change."""
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        if add:
-            return super().construct_change_message(request, form, formsets, add)
-        return _changes(form)
-
-
-def _changes(form: Any) -> str:
-    changes = (history.change(name, form.initial[name], form.cleaned_data[name]) for name in form.changed_data)
-    return " ".join(changes)
+    def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
+        """Return the next page. The message about the change is that of save_model."""
+        if "_continue" in request.POST:
+            return HttpResponseRedirect(request.get_full_path())
+        if "_addanother" in request.POST:
+            return HttpResponseRedirect(reverse("admin:pets_pet_add"))
+        return self.response_post_save_change(request, obj)
 
 
 @admin.register(Pet)
-class PetAdmin(PetImportExport, TagActions, Deletions, RecordedAdditions, PetPages):
+class PetAdmin(PetImportExport, TagActions, Deletions, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
     introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
@@ -151,3 +147,6 @@ class PetAdmin(PetImportExport, TagActions, Deletions, RecordedAdditions, PetPag
         if not change:
             obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
+
+    def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
+        record_addition(request, obj)

@@ -1,84 +1,92 @@
-"""The link with which staff undo the change that they have just made."""
+"""The records of what staff do to pets: the audit, the histories of the pets, and what an undo needs.
+
+No other module of the pages writes them.
+"""
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.contrib import admin, messages
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from pets import undo
-from pets.admin.changelist import count_of_pets
-from pets.fields import EDITABLE
-from pets.files.import_diff import RowChange
+from pets import history, trash, undo
 from pets.models import ChangeSet, Pet
 from petservice.audit.models import AuditEntry
 from petservice.audit.recording import record
 
-# The attribute of a request that holds the change that its message offers to undo.
-_CHANGE_SET = "_petservice_change_set"
+Kind = ChangeSet.Kind
 
 
-class UndoableChanges(admin.ModelAdmin):
-    """A mixin that records changes of pets, and adds *Undo* to the message about them."""
+class Change(NamedTuple):
+    """A pet, and the values of its changed fields before and after; a pet that was added has none before."""
 
-    def record_change(
-        self,
-        request: HttpRequest,
-        kind: ChangeSet.Kind,
-        summary: str,
-        changes: Sequence[undo.Change],
-        *,
-        pet: Pet | None = None,
-        permissions: Sequence[str] = (),
-        now: datetime | None = None,
-    ) -> None:
-        """Record a change in the audit, and so that it can be undone, in the transaction of the change.
+    pet: Pet
+    before: undo.Values | None
+    after: undo.Values
 
-        `pet` is the pet of a change of a single one. The default of `permissions` is that for the kind of change.
-        """
-        verb = "delete" if kind == ChangeSet.Kind.DELETED else "change"
-        default = f"{self.opts.app_label}.{verb}_{self.opts.model_name}"
-        change_set = undo.record(
-            kind=kind,
-            summary=summary,
-            changes=changes,
-            owner_id=request.user.pk,
-            permissions=" ".join(permissions or [default]),
-            now=now,
-        )
-        record(request, AuditEntry.Kind(kind.value), target=pet or Pet, message=summary, count=len(changes))
-        setattr(request, _CHANGE_SET, change_set)
-
-    def record_import(self, request: HttpRequest, rows: Sequence[RowChange]) -> None:
-        """Record an import, unless it has changed nothing."""
-        changed = [row for row in rows if row.changed_fields]
-        if changed:
-            added = [row.before for row in changed].count(None)
-            summary = f"Import: {count_of_pets(added)} added, {len(changed) - added:,} changed."
-            permissions = ("pets.add_pet", "pets.change_pet")
-            changes, pet = [*map(_imported, changed)], changed[0].after if len(changed) == 1 else None
-            self.record_change(request, ChangeSet.Kind.IMPORTED, summary, changes, pet=pet, permissions=permissions)
-
-    def message_user(
-        self,
-        request: HttpRequest,
-        message: Any,
-        level: int | str = messages.INFO,
-        extra_tags: str = "",
-        fail_silently: bool = False,
-    ) -> None:
-        change_set = getattr(request, _CHANGE_SET, None)
-        if level == messages.SUCCESS and change_set is not None:
-            url = reverse("admin:pets_changeset_change", args=[change_set.pk])
-            message = format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
-        super().message_user(request, message, level, extra_tags, fail_silently)
+    @property
+    def sentences(self) -> str:
+        """Describe the changes of the fields."""
+        before = self.before or {}
+        return " ".join(history.change(name, before[name], value) for name, value in self.after.items())
 
 
-def _imported(row: RowChange) -> undo.Change:
-    if row.before is None:
-        return undo.Change(row.after.pk, None, {name: getattr(row.after, name) for name in EDITABLE})
-    before, after = ({name: getattr(pet, name) for name in row.changed_fields} for pet in (row.before, row.after))
-    return undo.Change(row.after.pk, before, after)
+def record_change(
+    request: HttpRequest, kind: Kind, summary: str, changes: Sequence[Change], *permissions: str
+) -> ChangeSet:
+    """Record a change in its transaction. Undoing it needs the permissions."""
+    history.write(request.user.pk, (_entry(kind, change) for change in changes))
+    pet = changes[0].pet if len(changes) == 1 else None
+    record(request, AuditEntry.Kind(kind.value), target=pet or Pet, message=summary, count=len(changes))
+    return undo.record(
+        kind=kind,
+        summary=summary,
+        changes=[undo.Change(pet.pk, before, after) for pet, before, after in changes],
+        owner_id=request.user.pk,
+        permissions=" ".join(permissions),
+    )
+
+
+def _entry(kind: Kind, change: Change) -> history.Entry:
+    if change.before is None:
+        return history.Entry(change.pet, ADDITION, "Imported.")
+    prefix = "Imported: " if kind == Kind.IMPORTED else ""
+    return history.Entry(change.pet, CHANGE, prefix + change.sentences)
+
+
+def delete(request: HttpRequest, pets: Sequence[Pet], summary: str, permission: str) -> ChangeSet:
+    """Move pets, which the current transaction has locked, into the trash, and record that."""
+    now = timezone.now()
+    trash.move(pets, deleted_by=request.user.get_username(), now=now)
+    history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted.") for pet in pets))
+    pet = pets[0] if len(pets) == 1 else None
+    record(request, AuditEntry.Kind.DELETED, target=pet or Pet, message=summary, count=len(pets))
+    return undo.record(
+        kind=Kind.DELETED,
+        summary=summary,
+        changes=[*map(undo.deletion, pets)],
+        owner_id=request.user.pk,
+        permissions=permission,
+        now=now,
+    )
+
+
+def record_addition(request: HttpRequest, pet: Pet) -> None:
+    """Record that a member of staff added a pet."""
+    history.write(request.user.pk, [history.Entry(pet, ADDITION, "Added.")])
+    record(request, AuditEntry.Kind.ADDED, target=pet, message="Added.")
+
+
+def record_export(request: HttpRequest, message: str, count: int) -> None:
+    """Record that a member of staff exported pets."""
+    record(request, AuditEntry.Kind.EXPORTED, target=Pet, message=message, count=count)
+
+
+def with_undo_link(message: Any, change_set: ChangeSet) -> SafeString:
+    """Return a message about a change, with the link that undoes it."""
+    url = reverse("admin:pets_changeset_change", args=[change_set.pk])
+    return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)

@@ -7,10 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-from django.contrib.admin.models import ADDITION, CHANGE
 from django.db import IntegrityError, transaction
 
-from pets import history
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, new_pet_id
 from pets.files.rows import Line, Row
 from pets.models import Pet
@@ -98,11 +96,8 @@ def _after(row: Row, values: Any, before: Pet | None) -> Pet:
 
 
 @transaction.atomic
-def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
-    """Write the changes of the preview with this digest, and record each in the history of its pet.
-
-    Raises StaleError if the pets have changed since the preview.
-    """
+def apply(lines: Sequence[Line], *, digest: str) -> ImportPreview:
+    """Write the changes of the preview with this digest, or raise StaleError if the pets have changed since."""
     current = preview(lines, lock=True)
     if current.digest != digest:
         raise StaleError(_CHANGED)
@@ -115,15 +110,4 @@ def apply(lines: Sequence[Line], *, digest: str, user_id: Any) -> ImportPreview:
     # Few statements, because other writers on SQLite wait until the transaction ends.
     after = (change.after for change in changed)
     Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
-    history.write(user_id, map(_entry, new + changed))
     return current
-
-
-def _entry(change: RowChange) -> history.Entry:
-    if change.before is None:
-        return history.Entry(change.after, ADDITION, "Imported.")
-    sentences = (
-        history.change(field, getattr(change.before, field), getattr(change.after, field))
-        for field in change.changed_fields
-    )
-    return history.Entry(change.after, CHANGE, f"Imported: {' '.join(sentences)}")

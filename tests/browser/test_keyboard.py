@@ -89,7 +89,7 @@ def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Serv
     expect(page.get_by_label("Tag:", exact=True)).to_be_visible()
     write(page, "Tag:", "hound")
     press(page, "button", "Save")
-    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    expect(page.get_by_text("Tag changed from “dog” to “hound”.")).to_be_visible()
 
     # Its status is changed in the list, then in bulk.
     page.goto("/admin/store/inventoryitem/?q=keyb")

@@ -123,7 +123,7 @@ def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
     Pet.objects.filter(name="Tom").update(status="sold")
     assert messages(confirm(staff, page)) == [
         "“Tom” was not deleted: someone else set it to sold in the meantime.",
-        "1 pet deleted.",
+        "“Max” deleted.",
     ]
     assert {pet.name for pet in Pet.objects.all()} == {"Rex", "Tom"}
 

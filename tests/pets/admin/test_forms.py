@@ -10,7 +10,7 @@ from django.utils.html import escape
 
 from pets.models import Pet
 from pets.services import create_pet
-from tests.backoffice.pages import fields_of, messages, read, send, submit
+from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import INVENTORY, histories, page_of
@@ -191,3 +191,24 @@ def test_a_form_without_the_hidden_fields_overwrites_the_current_values(staff: C
 
     send(staff, INVENTORY, {"form-0-id": pet.pk, "form-0-status": "pending"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Tom", "cat", "pending")
+
+
+@pytest.mark.parametrize(
+    ("button", "url"),
+    [
+        ("_save", "admin:pets_pet_changelist"),
+        ("_continue", "admin:pets_pet_change"),
+        ("_addanother", "admin:pets_pet_add"),
+    ],
+)
+def test_each_button_of_the_form_saves_and_leads_to_its_page_with_the_undo(
+    staff: Client, button: str, url: str
+) -> None:
+    pet = create_pet(name="Rex")
+    fields = read(staff, page_of(pet), "pet_form") | {"name": "Max", button: "yes"}
+
+    response = staff.post(page_of(pet), fields, follow=True)
+
+    assert response.redirect_chain == [(reverse(url, args=[pet.pk] if button == "_continue" else []), 302)]
+    assert messages(response) == ["“Max”: Name changed from “Rex” to “Max”."]
+    assert undo_url(response)
