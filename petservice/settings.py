@@ -16,7 +16,7 @@ INSTALLED_APPS = [
     "petservice.accounts",
     "petservice.apikeys",
     "petservice.sign_in",
-    "petservice.audit",
+    "petservice.journal",
     "petservice.transfer",
     "pets",
     "store",

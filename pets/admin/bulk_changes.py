@@ -13,8 +13,9 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import ConfirmedActions
 from pets.admin.selection import Selection
 from pets.admin.undoable import Change, Kind, record_change, with_undo_link
-from pets.models import ChangeSet, Pet
+from pets.models import Pet
 from petservice.db.lookups import Among
+from petservice.journal.models import Event
 
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20
@@ -46,16 +47,16 @@ class BulkChanges(ConfirmedActions):
                 pet for pet in comparison.unchanged if pet.pk in wanted and getattr(pet, field) != wanted[pet.pk]
             ]
             done = summary(count_of_pets(len(changed)))
-            change_set = self._change(request, field, wanted, changed, done) if changed else None
+            event = self._change(request, field, wanted, changed, done) if changed else None
         self.warn(request, comparison, "changed")
-        if change_set:
-            self.message_user(request, with_undo_link(done, change_set), messages.SUCCESS)
+        if event:
+            self.message_user(request, with_undo_link(done, event), messages.SUCCESS)
         elif nothing_changed:
             self.message_user(request, nothing_changed, messages.INFO)
 
     def _change(
         self, request: HttpRequest, field: str, wanted: Mapping[str, str | None], pets: list[Pet], summary: str
-    ) -> ChangeSet:
+    ) -> Event:
         for value in sorted({wanted[pet.pk] for pet in pets}, key=str):
             ids = [pet.pk for pet in pets if wanted[pet.pk] == value]
             Pet.objects.filter(Among("pk", ids)).update(**{field: value})

@@ -5,23 +5,23 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.models import Pet, TrashedPet
+from pets.models import Pet
 from petservice.time_zone import moment
 
 
 @admin.display(description="status", ordering="status")
-def status_badge(pet: Pet | TrashedPet) -> SafeString:
+def status_badge(pet: Pet) -> SafeString:
     """Return the status as a badge with its name, which petservice/static/petservice/badges.css draws."""
     return format_html('<span class="badge badge-{}">{}</span>', pet.status, Pet.Status(pet.status).label)
 
 
 @admin.display(description="created", ordering="created_at")
-def created(pet: Pet | TrashedPet) -> str:
+def created(pet: Pet) -> str:
     return moment(pet.created_at)
 
 
 @admin.display(description="created by")
-def created_by_api(pet: Pet | TrashedPet) -> str:
+def created_by_api(pet: Pet) -> str:
     """Return the creator, without the name of an API key, which not all viewers may see."""
     created_by = creator.read(pet.created_by)
     if created_by is None:

@@ -54,10 +54,10 @@ class Deletions(BulkChanges):
             comparison = selections.compare(selection, lock=True)
             pets = comparison.unchanged
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-            change_set = delete(request, pets, done, self.permission("delete")) if pets else None
+            event = delete(request, pets, done, self.permission("delete")) if pets else None
         self.warn(request, comparison, "deleted")
-        if change_set:
-            self.message_user(request, with_undo_link(done, change_set), messages.SUCCESS)
+        if event:
+            self.message_user(request, with_undo_link(done, event), messages.SUCCESS)
         return bool(pets)
 
     # The page that deletes one pet.

@@ -39,10 +39,11 @@ from pets.files.import_diff import ImportPreview, RowChange, StaleError
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS_BY_SUFFIX, Line, Row
 from pets.files.writing import write
-from pets.models import ChangeSet, ImportedFile, Pet, Upload
+from pets.models import ImportedFile, Pet, Upload
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.exports.csv_files import BYTE_ORDER_MARK
+from petservice.journal.models import Event
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
@@ -175,7 +176,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
                 if not is_first:
                     return _not_valid(request)
                 done = import_diff.apply(lines, digest=upload.digest)
-                change_set = _record(request, done)
+                event = _record(request, done)
                 count = sum(change.kind != "skip" for change in done.changes)
                 ImportedFile.objects.create(digest=digest, imported_by=request.user.get_username(), count=count)
         except StaleError as error:
@@ -184,7 +185,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         totals = _totals(done)
         text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
         message = f"Imported: {text}."
-        messages.success(request, with_undo_link(message, change_set) if change_set else message)
+        messages.success(request, with_undo_link(message, event) if event else message)
         return _to_the_list()
 
     def _page(self, request: HttpRequest, **context: Any) -> HttpResponse:
@@ -228,7 +229,7 @@ class PetImportExport(import_export.ImportExportMixin):  # type: ignore[misc]  #
         return _json(rows)
 
 
-def _record(request: HttpRequest, done: ImportPreview) -> ChangeSet | None:
+def _record(request: HttpRequest, done: ImportPreview) -> Event | None:
     """Record an import, unless it has changed nothing."""
     changes = [
         Change(

@@ -16,7 +16,6 @@ from pets.admin.changelist import OrderedList, PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
 from pets.admin.forms import PetForm
-from pets.admin.history_view import PetHistory
 from pets.admin.import_export import PetImportExport
 from pets.admin.saved_filters import SavedFilters
 from pets.admin.search import search
@@ -26,9 +25,10 @@ from pets.admin.undoable import Change, Kind, record_addition, record_change, wi
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.api.validators import is_id
+from petservice.journal.pages import JournalPages
 
 
-class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
+class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -117,8 +117,8 @@ class PetPages(SavedFilters, PetHistory, BulkActions, OrderedList):
             )
             edit = Change(Pet(pk=obj.pk, name=obj.name), before, after)
             summary = f"“{obj}”: {edit.sentences}"
-            change_set = record_change(request, Kind.CHANGED, summary, [edit], self.permission("change"))
-            self.message_user(request, with_undo_link(summary, change_set), messages.SUCCESS)
+            event = record_change(request, Kind.CHANGED, summary, [edit], self.permission("change"))
+            self.message_user(request, with_undo_link(summary, event), messages.SUCCESS)
         elif change:
             self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
         if change and form.kept:

@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString
 
 from pets.admin.changelist import count_of_pets
 from pets.fields import EDITABLE
-from pets.history import quoted
 from pets.models import Pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.api.validators import is_id
 from petservice.db.lookups import Among
+from petservice.journal.sentences import quoted
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"

@@ -15,12 +15,12 @@ from pets.admin.changelist import count_of_pets
 from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
 from pets.admin.selection import Selection
-from pets.history import quoted
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages import bounded_paginator
 from petservice.db.lookups import Among
 from petservice.folding import fold
+from petservice.journal.sentences import quoted
 
 _TOO_MANY = "More than {} have this tag. Nothing was changed. Filter the list, and rename the tag on selected pets."
 

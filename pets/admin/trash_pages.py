@@ -1,35 +1,33 @@
 """The pages of the trash, where staff put deleted pets back."""
 
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import DELETION
-from django.core.exceptions import PermissionDenied
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from pets import history, trash
+from pets import trash
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changelist import OrderedList, count_of_pets
-from pets.admin.columns import created, created_by_api, status_badge
-from pets.admin.confirmation import ConfirmedActions
+from pets.admin.columns import created_by_api, status_badge
 from pets.admin.deletions import MAX_DELETED
-from pets.admin.history_view import PetHistory, entries_of
-from pets.admin.selection import Selection, named
+from pets.admin.selection import FIELD, named
 from pets.case_insensitive import CaseInsensitive
-from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet, TrashedPet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.read_only import ReadOnlyPages
-from petservice.api.validators import is_id
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
-from petservice.db.lookups import Among
+from petservice.db.lookups import Among, is_key
 from petservice.folding import fold
+from petservice.journal.models import Event
+from petservice.journal.pages import history_of, history_page
+from petservice.journal.recording import Change, record, type_of
 from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
@@ -37,22 +35,22 @@ _MAX_ENTRIES = 100
 
 
 @admin.register(TrashedPet)
-class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
+class TrashAdmin(OrderedList, ReadOnlyPages):
     """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
 
-    list_display: Any = ("name", *OPTIONAL_TEXTS, status_badge, "deleted", "deleted_by")
+    list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")
     fields: ClassVar[Any] = (
-        "original_id",
-        "name",
-        *OPTIONAL_TEXTS,
-        status_badge,
-        created,
-        created_by_api,
+        "record_id",
+        "record_name",
+        "tag",
+        "status",
+        "created",
+        "created_by",
         "deleted",
         "deleted_by",
     )
     readonly_fields = fields
-    search_fields = ("name",)  # shows the search box; get_search_results searches
+    search_fields = ("record_name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
     actions = ("put_back_selected", "delete_for_good")
     change_form_template = "admin/pets/trashedpet/page.html"
@@ -66,31 +64,43 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
     def get_ordering(self, request: HttpRequest) -> Any:
         """Order search results by name, and the list from the last deleted pet to the first."""
         is_search = bool(request.GET.get("q", "").strip())
-        return (CaseInsensitive("name").asc(), "pk") if is_search else ("-deleted_at", "-pk")
+        return (CaseInsensitive("record_name").asc(), "pk") if is_search else ("-in_trash_until", "-pk")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term:
             return queryset, False
-        with_id = TrashedPet.of_pets([search_term.lower()] if is_id(search_term.lower()) else [])
+        with_id = TrashedPet.of_pets([search_term.lower()])
         if with_id.exists():
             return queryset & with_id, False
         # Compared here, because SQLite knows the case of ASCII letters only, and no database that of "ß".
-        names, start = queryset.values_list("pk", "name"), fold(search_term)
+        names, start = queryset.values_list("pk", "record_name"), fold(search_term)
         return queryset.filter(Among("pk", [pk for pk, name in names if fold(name).startswith(start)])), False
 
-    @admin.display(description="ID")
-    def original_id(self, pet: TrashedPet) -> str:
-        return pet.original_id
+    @admin.display(description="tag")
+    def tag(self, trashed: TrashedPet) -> str | None:
+        return trashed.pet.tag
 
-    def pet_id(self, object_id: str) -> str:
-        pet = TrashedPet.objects.filter(pk=object_id).first() if is_id(object_id) else None
-        return pet.original_id if pet else object_id
+    @admin.display(description="status")
+    def status(self, trashed: TrashedPet) -> str:
+        return status_badge(trashed.pet)
+
+    @admin.display(description="created")
+    def created(self, trashed: TrashedPet) -> str:
+        return moment(trashed.pet.created_at)
+
+    @admin.display(description="created by")
+    def created_by(self, trashed: TrashedPet) -> str:
+        return created_by_api(trashed.pet)
 
     @admin.display(description="deleted")
-    def deleted(self, pet: TrashedPet) -> str:
-        return moment(pet.deleted_at)
+    def deleted(self, trashed: TrashedPet) -> str:
+        return moment(trashed.event.at)
+
+    @admin.display(description="deleted by")
+    def deleted_by(self, trashed: TrashedPet) -> str:
+        return trashed.event.account_name
 
     # Permissions.
 
@@ -108,40 +118,40 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.put_back_view)
-        return [path("<uuid:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
+        return [path("<int:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
 
-    def put_back_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+    def put_back_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Put one pet back when the form of its page is sent."""
         if not self.has_put_back_permission(request):
             raise PermissionDenied
         if request.method != "POST":  # the login page redirects here without the form
             return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[pk]))
-        self._put_back(request, [str(pk)])
+        self._put_back(request, [pk])
         return HttpResponseRedirect(reverse("admin:pets_trashedpet_changelist"))
 
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back, after a confirmation if there are many."""
-        if (selection := self.selected(request, queryset, MAX_COUNTED)) is None:
+        if (keys := self._selected(request, queryset, MAX_COUNTED)) is None:
             return None
-        if len(selection) > MAX_UNCONFIRMED and "post" not in request.POST:
-            pets = count_of_pets(len(selection))
+        if len(keys) > MAX_UNCONFIRMED and "post" not in request.POST:
+            pets = count_of_pets(len(keys))
             page = {"title": "Put pets back", "question": f"Put {pets} back?", "button": f"Yes, put {pets} back"}
-            return self._ask(request, selection, action="put_back_selected", **page)
-        self._put_back(request, [*selection])
+            return self._ask(request, keys, action="put_back_selected", **page)
+        self._put_back(request, keys)
         return None
 
-    def _put_back(self, request: HttpRequest, ids: list[str]) -> None:
+    def _put_back(self, request: HttpRequest, keys: list[int]) -> None:
         with transaction.atomic():
-            pets, taken = trash.put_back(ids, user_id=request.user.pk, message="Put back from the trash.")
-            if pets:
-                target = pets[0] if len(pets) == 1 else Pet
-                record(request, AuditEntry.Kind.RESTORED, target=target, message="From the trash.", count=len(pets))
+            done = trash.put_back(keys)
+            if done.pets:
+                record(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=done.changes())
+        pets, taken = done
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {named([*map(str, taken)])}."
             self.message_user(request, message, messages.WARNING)
-        gone = len(ids) - len(pets) - len(taken)
-        if gone or not ids:
+        gone = len(keys) - len(pets) - len(taken)
+        if gone or not keys:
             message = f"{count_of_pets(max(gone, 1))} could not be put back: not in the trash any more."
             self.message_user(request, message, messages.WARNING)
         if len(pets) == 1:
@@ -154,37 +164,72 @@ class TrashAdmin(OrderedList, ReadOnlyPages, ConfirmedActions, PetHistory):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the values and the history of a deleted pet."""
+        trashed = self.get_object(request, object_id)
+        history = history_of(type_of(Pet), trashed.record_id) if trashed else TrashedPet.objects.none()
         context = {
             "title": "Deleted pet",
-            "entries": entries_of(self.pet_id(object_id)).reverse()[:_MAX_ENTRIES],
+            "page": Paginator(history, _MAX_ENTRIES).page(1),
             "can_put_back": self.has_put_back_permission(request),
         }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show the history of the pet."""
+        trashed = self.get_object(request, object_id)
+        return history_page(request, Pet._meta, trashed.record_id if trashed else "", None)
 
     # Deletion for good.
 
     @admin.action(description="Delete for good", permissions=["delete_for_good"])
     def delete_for_good(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Delete the selected pets from the trash, after a confirmation that lists them."""
-        if (selection := self.selected(request, queryset, MAX_DELETED)) is None:
+        if (keys := self._selected(request, queryset, MAX_DELETED)) is None:
             return None
         with transaction.atomic():
-            pets = list(TrashedPet.unexpired().select_for_update().filter(pk__in=selection).order_by("pk"))
+            found = TrashedPet.unexpired().select_for_update(of=("self",)).filter(pk__in=keys).order_by("pk")
+            pets = [trashed.pet for trashed in found]
             if "post" in request.POST and pets:
-                TrashedPet.objects.filter(pk__in=[pet.pk for pet in pets]).delete()
-                deleted = [Pet(pk=pet.original_id, name=pet.name) for pet in pets]
-                history.write(request.user.pk, (history.Entry(pet, DELETION, "Deleted for good.") for pet in deleted))
-                target = deleted[0] if len(deleted) == 1 else Pet
+                TrashedPet.objects.filter(pk__in=keys).update(before={}, in_trash_until=None)
+                changes = [Change(pet.pk, pet.name, message="Deleted for good.") for pet in pets]
                 message = "Deleted for good, from the trash."
-                record(request, AuditEntry.Kind.DELETED, target=target, message=message, count=len(pets))
+                record(request, Event.Kind.DELETED, target=Pet, message=message, changes=changes)
         if "post" in request.POST or not pets:
             message = f"{count_of_pets(len(pets))} deleted for good." if pets else "These pets are gone already."
             self.message_user(request, message, messages.SUCCESS if pets else messages.INFO)
             return None
         question = f"Delete {count_of_pets(len(pets))} for good? This cannot be undone."
         page = {"title": "Delete for good", "question": question, "button": "Yes, delete for good", "pets": pets}
-        return self._ask(request, selection, action="delete_for_good", **page)
+        return self._ask(request, keys, action="delete_for_good", **page)
 
-    def _ask(self, request: HttpRequest, selection: Selection, **page: Any) -> HttpResponse:
-        facts = {"Search": request.GET.get("q", "").strip() or "none"}
-        return self.confirmation(request, selection, facts=facts, **page)
+    # The selection, which has the keys of rows, because several deleted pets can have one id.
+
+    def response_action(self, request: HttpRequest, *arguments: Any, **options: Any) -> HttpResponse | None:
+        """Run an action. Django would raise other errors for keys that are no numbers."""
+        if not all(map(is_key, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+            raise BadRequest("The request contains an invalid value.")
+        return super().response_action(request, *arguments, **options)
+
+    def _selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet], limit: int) -> list[int] | None:
+        """Return the keys of the selected rows, or None after a message if they are more than the limit."""
+        confirmed = request.POST.get(FIELD, "").split()
+        keys = [int(key) for key in confirmed or request.POST.getlist(ACTION_CHECKBOX_NAME) if is_key(key)]
+        if not confirmed and request.POST.get("select_across", "0") not in ("", "0"):
+            keys = [*queryset.values_list("pk", flat=True)[: limit + 1]]
+        if len(keys) <= limit:
+            return keys
+        message = f"You selected more than {count_of_pets(limit)}. Select fewer and try again. Nothing was changed."
+        self.message_user(request, message, messages.ERROR)
+        return None
+
+    def _ask(self, request: HttpRequest, keys: list[int], **page: Any) -> HttpResponse:
+        """Return the page that asks before an action. It sends the selection back with the action's name."""
+        context = self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "media": self.media,
+            "checkbox_name": ACTION_CHECKBOX_NAME,
+            "first_id": next(iter(keys), ""),
+            "selection_name": FIELD,
+            "selection": " ".join(map(str, keys)),
+            "facts": {"Search": request.GET.get("q", "").strip() or "none"},
+        }
+        return TemplateResponse(request, "admin/pets/confirmation.html", context | page)

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -14,11 +13,9 @@ from django.utils.html import format_html
 from pets import undo
 from pets.admin.changelist import OrderedList, count_of_pets
 from pets.admin.selection import named
-from pets.models import ChangeSet, Pet
+from pets.models import RecentChange
 from petservice.admin_pages.read_only import ReadOnlyPages
-from petservice.api.validators import is_id
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.db.lookups import is_key
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
@@ -34,20 +31,20 @@ _DONE = (
 _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", "store.change_inventoryitem")
 
 
-@admin.register(ChangeSet)
+@admin.register(RecentChange)
 class UndoAdmin(OrderedList, ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("created_at", "made_by", "summary", "count", "undo_link")
+    list_display = ("at", "account_name", "message", "count", "undo_link")
     list_display_links = None
-    list_select_related = ("owner",)
-    ordering = ("-created_at", "-pk")
+    list_select_related = ("undone_by",)
+    ordering = ("-at", "-pk")
     sortable_by = ()
     actions = None
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeSet]:
-        """Return the changes that the user can undo now."""
-        changes = ChangeSet.undoable()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RecentChange]:
+        """Return the changes that the user can undo now, and those that were undone."""
+        changes = RecentChange.of_undo_period()
         allowed = [
             permissions
             for permissions in changes.order_by().values_list("permissions", flat=True).distinct()
@@ -55,16 +52,14 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         ]
         return changes.filter(permissions__in=allowed)
 
-    @admin.display(description="made by")
-    def made_by(self, change_set: ChangeSet) -> str:
-        return str(change_set.owner)
-
     @admin.display(description="undo")
-    def undo_link(self, change_set: ChangeSet) -> str:
-        url = reverse("admin:pets_changeset_change", args=[change_set.pk])
-        return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change_set.summary)
+    def undo_link(self, change: RecentChange) -> str:
+        if change.undone_by:
+            return f"Undone by {change.undone_by.account_name}"
+        url = reverse("admin:pets_recentchange_change", args=[change.pk])
+        return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change.message)
 
-    def has_view_permission(self, request: HttpRequest, obj: ChangeSet | None = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: RecentChange | None = None) -> bool:
         return any(map(request.user.has_perm, _PERMISSIONS))
 
     # The page that undoes a change.
@@ -75,52 +70,42 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         """Show what an undo would do, and undo the change when the form is sent."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        change_set = _undoable(object_id)
-        if change_set is None:
+        change = _undoable(object_id)
+        if change is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:pets_changeset_changelist"))
-        if not request.user.has_perms(change_set.permissions.split()):
+            return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
+        if not request.user.has_perms(change.permissions.split()):
             raise PermissionDenied
         if request.method == "POST":
-            return self._undo(request, change_set)
-        undoing = undo.preview(change_set)
+            return self._undo(request, change)
+        undoing = undo.preview(change)
         context = self.admin_site.each_context(request) | {
             "title": "Undo this change?" if undoing.count else "This change cannot be undone any more",
             "opts": self.opts,
-            "change_set": change_set,
-            "until": change_set.created_at + ChangeSet.LIFETIME,
+            "change": change,
+            "until": change.at + RecentChange.UNDO_PERIOD,
             "sentences": _results(undoing, _PREVIEW) + _left_alone(undoing, "will stay as {} now"),
             "can_undo": undoing.count > 0,
         }
-        return TemplateResponse(request, "admin/pets/changeset/undo.html", context)
+        return TemplateResponse(request, "admin/pets/recentchange/undo.html", context)
 
-    def _undo(self, request: HttpRequest, change_set: ChangeSet) -> HttpResponse:
+    def _undo(self, request: HttpRequest, change: RecentChange) -> HttpResponse:
         try:
-            with transaction.atomic():
-                undoing = undo.undo(change_set.pk, user=request.user)
-                _record(request, change_set, undoing)
+            undoing = undo.undo(request, change.pk)
         except undo.NotUndoableError:  # someone else was faster
             self.message_user(request, _TOO_LATE, messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:pets_changeset_changelist"))
+            return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
         for sentence in _left_alone(undoing, "stayed as {}"):
             self.message_user(request, sentence, messages.WARNING)
         if undoing.count:
             self.message_user(request, " ".join(["Undone.", *_results(undoing, _DONE)]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
-        return HttpResponseRedirect(_list_of(change_set))
+        return HttpResponseRedirect(_list_of(change))
 
 
-def _undoable(object_id: str) -> ChangeSet | None:
-    changes = ChangeSet.undoable().select_related("owner")
-    return changes.filter(pk=object_id).first() if is_id(object_id) else None
-
-
-def _record(request: HttpRequest, change_set: ChangeSet, undoing: undo.Undoing) -> None:
-    left_alone = len(undoing.left_alone)
-    message = f"{change_set.summary} By {change_set.owner}." + (f" Left alone: {left_alone:,}." if left_alone else "")
-    one = undoing.pets[0] if undoing.count == 1 else Pet
-    record(request, AuditEntry.Kind.UNDONE, target=one, message=message, count=undoing.count)
+def _undoable(object_id: str) -> RecentChange | None:
+    return RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
 
 
 def _results(undoing: undo.Undoing, sentences: tuple[str, str, str]) -> list[str]:
@@ -141,6 +126,6 @@ def _left_alone(undoing: undo.Undoing, verb: str) -> list[str]:
     ]
 
 
-def _list_of(change_set: ChangeSet) -> str:
-    is_inventory = change_set.permissions == "store.change_inventoryitem"
+def _list_of(change: RecentChange) -> str:
+    is_inventory = change.permissions == "store.change_inventoryitem"
     return reverse("admin:store_inventoryitem_changelist" if is_inventory else "admin:pets_pet_changelist")

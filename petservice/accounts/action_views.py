@@ -14,17 +14,20 @@ from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
-from petservice.accounts.history import AccountHistory, AdministratorsOnly
 from petservice.accounts.models import Account, PasswordLink
 from petservice.accounts.password_links import url_of_newest_link
+from petservice.admin_pages.administrators_only import AdministratorsOnly
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
 from petservice.admin_pages.staff_page import staff_page
+from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
 from petservice.time_zone import moment
 
 
-class AccountActionViews(CreatedOnce, AccountHistory, AdministratorsOnly):
+class AccountActionViews(CreatedOnce, JournalPages, AdministratorsOnly):
     """A part of the pages of staff accounts, which performs actions on one account after a confirmation."""
 
+    addition_kind, change_kind = Event.Kind.ACCOUNT_ADDED, Event.Kind.ACCOUNT_CHANGED
     form_lookup = "password_links__form_token"
     already_created = (
         "This form was already submitted and created a password link for {created}. A link is shown only once. If you "
@@ -92,6 +95,9 @@ class AccountActionViews(CreatedOnce, AccountHistory, AdministratorsOnly):
             return None
         reason = services.reason_to_stay_administrator(account, request.user)
         return f"The account {account} was not deactivated. {reason}" if reason else None
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # an account that did something stays, deactivated
 
     # Parts of all views of one account.
 

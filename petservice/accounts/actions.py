@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.http import HttpRequest
 
 from petservice.accounts import services, session_versions
@@ -31,8 +29,6 @@ class Action:
 
 def _reset_second_factor(request: HttpRequest, account: Account) -> None:
     factors.remove(request, account, message="Reset by an administrator.")
-    actor: Any = request.user
-    LogEntry.objects.log_actions(actor.pk, [account], CHANGE, "Reset the second factor.", single_object=True)
 
 
 LINK = Action(

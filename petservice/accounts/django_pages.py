@@ -10,10 +10,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from petservice.accounts.groups import GROUPS
-from petservice.accounts.history import AccountHistory, AdministratorsOnly
+from petservice.admin_pages.administrators_only import AdministratorsOnly
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
-from petservice.audit.model_admin import RecordedChanges
+from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 admin.site.unregister([User, Group])
@@ -22,9 +23,10 @@ _KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keep
 
 
 @admin.register(User)
-class UserPages(BoundedSearch, ReauthenticatedChanges, AccountHistory, AdministratorsOnly):
+class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, AdministratorsOnly):
     """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
 
+    change_kind = Event.Kind.ACCOUNT_CHANGED
     list_filter = ("groups",)
     allowed_lookups = ("groups__id__exact",)
     search_fields = ("username", "first_name", "last_name")
@@ -35,6 +37,8 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, AccountHistory, Administr
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    has_delete_permission = has_add_permission
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         # Django's text says how to type a name, which this page only shows.
@@ -50,7 +54,7 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, AccountHistory, Administr
 
 
 @admin.register(Group)
-class GroupPages(BoundedSearch, RecordedChanges, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
+class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
     actions = ("delete_selected",)

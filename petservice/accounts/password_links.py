@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
@@ -17,8 +16,8 @@ from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.failure_page import failure_page
 from petservice.admin_pages.staff_page import staff_page
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.sign_in import login_limits
 
 
@@ -60,8 +59,7 @@ class SetPasswordView(PasswordResetConfirmView):
             user.save(update_fields=["password"])
             login_limits.unlock(account.get_username())
             text = "Password set with a link."
-            LogEntry.objects.log_actions(account.pk, [account], CHANGE, text, single_object=True)
-            record(self.request, AuditEntry.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
+            record(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, f"The password of {account} is set. Log in with it.")
         return HttpResponseRedirect(self.get_success_url())

@@ -6,14 +6,14 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
 from django.db.models.signals import post_save
 
-from petservice.audit.commands import record_done
-from petservice.audit.models import AuditEntry
+from petservice.journal.commands import record_done
+from petservice.journal.models import Event
 
 
 class RecordedCommand(BaseCommand):
     """A part of a command that records each account that the command saves."""
 
-    kind: AuditEntry.Kind
+    kind: Event.Kind
     message: str
 
     def execute(self, *args: Any, **options: Any) -> Any:

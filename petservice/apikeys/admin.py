@@ -14,7 +14,6 @@ from django.utils.html import format_html
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
 from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.admin_pages.unchanged_form import UnchangedForm
 from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
 from petservice.apikeys.key_views import KeyViews
@@ -28,7 +27,7 @@ def _day(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedForm, KeyViews):
+class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     list_display = ("key", "state", "access", "created", "expires", "last_used")
@@ -98,7 +97,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, UnchangedF
         return False
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
+        return form.instance.summary() if add else change_message(form)
 
     # Adding a key, with another form, and a response that shows the key.
 

@@ -14,14 +14,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from petservice.admin_pages.change_message import change_message
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.staff_page import staff_page
 from petservice.apikeys import keys, usage_display
 from petservice.apikeys.forms import RotateForm
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
+from petservice.journal.recording import Change, record
 from petservice.time_zone import moment
 
 # Maximum number of keys that one entry in the audit names.
@@ -32,9 +32,10 @@ def _count_of_keys(number: int) -> str:
     return "1 API key" if number == 1 else f"{number:,} API keys"
 
 
-class KeyViews(CreatedOnce):
+class KeyViews(CreatedOnce, JournalPages):
     """A part of the admin of API keys, which creates keys once and shows them once, and revokes and rotates them."""
 
+    addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
     form_lookup = "form_token"
     already_created = (
         "This form was already submitted and created the API key {created}. A key is shown only once. "
@@ -54,11 +55,6 @@ class KeyViews(CreatedOnce):
             # For the response to this request. Django's messages would store the key in a readable cookie.
             request.plain_key = plain  # type: ignore[attr-defined]  # our own attribute
         super().save_model(request, obj, form, change)
-        if change:
-            if form.changed_data:
-                record(request, AuditEntry.Kind.KEY_CHANGED, target=obj, message=change_message(form))
-            return
-        record(request, AuditEntry.Kind.KEY_CREATED, target=obj, message=obj.summary())
 
     def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
@@ -99,13 +95,11 @@ class KeyViews(CreatedOnce):
         """Revoke keys, record it, and return those that no one else has revoked at the same time."""
         # In the order of ids, as all writers that lock several keys.
         revoked = [api_key for api_key in sorted(api_keys, key=lambda one: one.pk) if api_key.revoke()]
-        for api_key in revoked:
-            self.log_change(request, api_key, "Revoked.")
         if revoked:
-            target = revoked[0] if len(revoked) == 1 else None
             names = ", ".join(map(str, revoked[:MAX_NAMED])) + ("…" if len(revoked) > MAX_NAMED else "")
-            message = "" if target else f"{names}."
-            record(request, AuditEntry.Kind.KEY_REVOKED, target=target, message=message, count=len(revoked))
+            message = "" if len(revoked) == 1 else f"{names}."
+            changes = [Change(str(one.pk), str(one), message="Revoked.") for one in revoked]
+            record(request, Event.Kind.KEY_REVOKED, target=APIKey, message=message, changes=changes)
         return revoked
 
     def get_urls(self) -> list[URLPattern]:
@@ -170,12 +164,14 @@ class KeyViews(CreatedOnce):
         except ValueError as error:
             form.add_error(None, str(error))
             return self._rotate_page(request, api_key, form)
-        self.log_change(request, api_key, f"Rotated. Replaced by {replacement}.")
-        self.log_addition(request, replacement, f"Created as replacement for {api_key}.")
         works, until = api_key.works(form.now), api_key.expires_at
         end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
         message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
-        record(request, AuditEntry.Kind.KEY_ROTATED, target=api_key, message=message)
+        changes = [
+            Change(str(api_key.pk), str(api_key), message=f"Rotated. Replaced by {replacement}."),
+            Change(str(replacement.pk), str(replacement), message=f"Created as replacement for {api_key}."),
+        ]
+        record(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
         return self._show_once(request, replacement, plain)
 
     def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:

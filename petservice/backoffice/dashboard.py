@@ -7,9 +7,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.contrib.admin import AdminSite
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.core.cache import cache
 from django.db.models import Count, Model, Q
 from django.http import HttpRequest
@@ -20,6 +19,8 @@ from django.utils import timezone
 from pets.models import Pet
 from petservice.admin_pages.charts import bar_length, day_chart, percentage
 from petservice.apikeys.models import SOON, APIKey
+from petservice.journal.models import Event
+from petservice.journal.recording import type_of
 from petservice.time_zone import in_days
 from store.models import InventoryItem
 from store.services import inventory_counts
@@ -28,6 +29,8 @@ from store.services import inventory_counts
 DAYS = 30
 # The number of entries in the list of last changes.
 CHANGES = 10
+# The kinds of events about records that change none.
+_NO_CHANGES = [Event.Kind.EXPORTED, Event.Kind.SECOND_FACTOR]
 # Seconds for which the counts per day are cached, because counting reads an index entry for each pet of the 30 days.
 DAYS_MAX_AGE = 60
 
@@ -42,7 +45,7 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
         "inventory": _inventory(add_urls.get(Pet)) if InventoryItem in visible else None,
         "days": _days(timezone.localdate(now)) if Pet in visible else None,
         "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
-        "changes": _changes(visible) if visible else None,
+        "changes": _changes(request, visible) if visible else None,
     }
 
 
@@ -107,26 +110,19 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
     return {"total": total, "url": _list_url(APIKey), "figures": figures, "add_url": add_url}
 
 
-def _changes(visible: list[type[Model]]) -> list[tuple[LogEntry, str]]:
-    """Return the last changes to these models, newest first, each with its description in words.
-
-    They are ordered by id, which grows with time, because the time has no index.
-    """
-    types = ContentType.objects.get_for_models(*visible, for_concrete_models=False)
-    newest: list[int] = []
-    for one in types.values():
-        # A range of one content type makes PostgreSQL use the index (content_type_id, id) from our migration. With an
-        # equality it may scan the ids backwards instead, through the whole table if the type is rare.
-        of_type = LogEntry.objects.filter(content_type__gte=one, content_type__lte=one)
-        newest += of_type.order_by("-content_type_id", "-pk").values_list("pk", flat=True)[:CHANGES]
-    last = LogEntry.objects.filter(pk__in=sorted(newest)[-CHANGES:]).order_by("-pk")
-    return [(entry, _description(entry)) for entry in last.select_related("content_type", "user")]
-
-
-def _description(entry: LogEntry) -> str:
-    """Return the change in words, for users who cannot see the icon."""
-    message = entry.get_change_message()
-    if entry.is_change():
-        return message or "Changed."
-    verb = "Added." if entry.is_addition() else "Deleted."
-    return message if message.startswith(verb) else f"{verb} {message}".strip()
+def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str, Any]]:
+    """Return the last changes to these models, newest first, each with its record and what undoes it, if anything."""
+    newest: list[tuple[datetime, int]] = []
+    for one in {type_of(model) for model in visible}:
+        of_type = Event.objects.filter(record_type=one).exclude(kind__in=_NO_CHANGES)
+        newest += of_type.order_by("-at", "-pk").values_list("at", "pk")[:CHANGES]
+    events = Event.with_record(Event.objects.filter(pk__in=[pk for _, pk in sorted(newest)[-CHANGES:]]))
+    undoable = set(Event.undoable().values_list("pk", flat=True).filter(pk__in=[pk for _, pk in newest]))
+    return [
+        {
+            "event": event,
+            "type": apps.get_model(event.record_type)._meta.verbose_name,
+            "can_undo": event.pk in undoable and request.user.has_perms(event.permissions.split()),
+        }
+        for event in events.select_related("undone_by")
+    ]

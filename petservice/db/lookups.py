@@ -30,5 +30,10 @@ class Among(Func):
         return f"{sql} = ANY(%s::{kind}[])", [*params, list(self.values)]
 
 
+def is_key(text: str) -> bool:
+    """Return whether a text of a request can be an integer key of a row, which no database rejects."""
+    return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
+
+
 # An id as text. Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
 IDText = partial(Cast, output_field=TextField())

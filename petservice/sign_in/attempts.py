@@ -6,8 +6,8 @@ from axes.handlers.proxy import AxesProxyHandler
 from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest
 
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.sign_in.login_limits import counted_address
 
 
@@ -30,7 +30,7 @@ def count_failed_reauthentication(
 ) -> None:
     """Count a wrong code or password of someone who is logged in."""
     _count(request, user)
-    record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message)
+    record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
 
 
 def forget_failures(request: HttpRequest, user: Any) -> None:

@@ -15,8 +15,8 @@ from django_otp import verify_token
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 
 RECOVERY_CODES = 10
 # 80 random bits, so that the stored digest of a recovery code cannot be reversed by trying.
@@ -82,7 +82,7 @@ def set_up(request: HttpRequest, secret: str, code: str) -> tuple[TOTPDevice, li
             transaction.set_rollback(True)
             return None
         codes = _new_recovery_codes(user)
-        record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message="Set up.")
+        record(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
         return device, codes
 
 
@@ -91,7 +91,7 @@ def renew_recovery_codes(request: HttpRequest) -> list[str]:
     with transaction.atomic():
         user = _locked_account(request)
         codes = _new_recovery_codes(user)
-        record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message="Recovery codes renewed.")
+        record(request, Event.Kind.SECOND_FACTOR, target=user, message="Recovery codes renewed.")
         return codes
 
 
@@ -130,7 +130,7 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
         accepted = verify_token(user, device.persistent_id, _digest(code) if is_recovery_code else code)
         if accepted and is_recovery_code:
             message = f"Recovery code used; {recovery_codes_left(user)} left."
-            record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message, account=user)
+            record(request, Event.Kind.SECOND_FACTOR, target=user, message=message, account=user)
     return accepted
 
 
@@ -150,7 +150,7 @@ def remove(request: HttpRequest | None, user: Any, *, message: str) -> bool:
         deleted, _ = TOTPDevice.objects.devices_for_user(user).delete()
         StaticDevice.objects.devices_for_user(user).delete()
         if deleted:
-            record(request, AuditEntry.Kind.SECOND_FACTOR, target=user, message=message)
+            record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
         return bool(deleted)
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.sign_in import attempts
 
 _WRONG = "Wrong present password on the page that changes the password."
@@ -36,5 +35,4 @@ def _record(request: HttpRequest) -> None:
     user: Any = request.user
     attempts.forget_failures(request, user)
     text = "Password changed by the person."
-    LogEntry.objects.log_actions(user.pk, [user], CHANGE, text, single_object=True)
-    record(request, AuditEntry.Kind.ACCOUNT_CHANGED, target=user, message=text)
+    record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message=text)

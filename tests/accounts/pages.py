@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.accounts.groups import PETS_AND_INVENTORY
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.backoffice.pages import read
 
 LIST = reverse("admin:accounts_account_changelist")
@@ -56,5 +56,5 @@ def use(link: str, **changes: str) -> Any:
 
 def audit_of(account: User) -> list[tuple[str, str, str]]:
     """Return who did what to an account, from the audit."""
-    entries = AuditEntry.objects.filter(record_type="auth.user", record_id=str(account.pk)).order_by("pk")
-    return list(entries.values_list("account_name", "kind", "message"))
+    events = Event.objects.filter(record_type="auth.user", items__record_id=str(account.pk)).order_by("pk")
+    return list(events.values_list("account_name", "kind", "message"))

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.accounts.pages import NEW_PASSWORD, audit_of
 
 pytestmark = pytest.mark.django_db
@@ -52,12 +52,12 @@ def test_a_command_without_a_change_leaves_no_entry(ada: User) -> None:
         run("changepassword", "eve")
     ada.save()  # not by the command, which has ended
 
-    assert not AuditEntry.objects.exists()
+    assert not Event.objects.exists()
 
 
 def test_an_audit_that_cannot_be_written_does_not_prevent_the_change(ada: User) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE audit_auditentry RENAME TO missing")
+        cursor.execute("ALTER TABLE journal_event RENAME TO missing")
 
     errors = run("changepassword", "ada")
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.accounts import groups
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.accounts.pages import audit_of, page_of
 from tests.backoffice.pages import messages, submit
 
@@ -102,7 +102,7 @@ def test_another_group_is_renamed_with_both_names_in_the_audit_and_deleted(admin
     group = Group.objects.create(name="Vets")
 
     submit(admin_client, reverse("admin:auth_group_change", args=[group.pk]), "group_form", {"name": "Doctors"})
-    assert AuditEntry.objects.latest("pk").message == "Name changed from “Vets” to “Doctors”."
+    assert Event.objects.latest("pk").message == "Name changed from “Vets” to “Doctors”."
     chosen = {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}
     admin_client.post(reverse("admin:auth_group_changelist"), chosen)
 

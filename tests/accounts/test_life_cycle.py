@@ -2,12 +2,12 @@
 
 import pytest
 from axes.models import AccessAttempt
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 
 from petservice.accounts.actions import ACTIONS
 from petservice.accounts.models import Account, PasswordLink
+from petservice.admin_pages.administrators_only import AdministratorsOnly
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
 from tests.backoffice.pages import messages
@@ -20,7 +20,7 @@ VERBS = [action.verb for action in ACTIONS]
 
 
 def history_of(account: User) -> list[str]:
-    return [entry.get_change_message() for entry in LogEntry.objects.filter(object_id=account.pk).order_by("pk")]
+    return [message for _, _, message in audit_of(account)]
 
 
 def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Client, ada: User) -> None:
@@ -166,7 +166,7 @@ def test_a_person_who_has_just_lost_the_role_changes_nothing(
         User.objects.filter(pk=admin_user.pk).update(is_superuser=False)
         return True
 
-    monkeypatch.setattr("petservice.accounts.history.AdministratorsOnly.has_change_permission", lose_the_role)
+    monkeypatch.setattr(AdministratorsOnly, "has_change_permission", lose_the_role)
 
     assert admin_client.post(page_of(ada, "deactivate")).status_code == 403
     assert Account.objects.get(pk=ada.pk).is_active

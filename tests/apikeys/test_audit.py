@@ -8,22 +8,22 @@ from django.test import Client
 
 from petservice.apikeys.admin import APIKeyAdmin
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of
 
-Kind = AuditEntry.Kind
+Kind = Event.Kind
 
 
 def entries() -> list[tuple[str, str, str, int]]:
     """Return kind, account, name of the record and number of each entry about keys, oldest first, and forget them."""
-    found = AuditEntry.objects.filter(kind__startswith="key_").order_by("pk")
-    rows = [*found.values_list("kind", "account_name", "record_name", "count")]
+    found = Event.objects.filter(kind__startswith="key_").order_by("pk")
+    rows = [*Event.with_record(found).values_list("kind", "account_name", "record_name", "count")]
     found.delete()
     return rows
 
 
 def message() -> str:
-    return str(AuditEntry.objects.filter(kind__startswith="key_").latest("pk").message)
+    return str(Event.objects.filter(kind__startswith="key_").latest("pk").message)
 
 
 def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Client) -> None:
@@ -84,7 +84,7 @@ def test_revoking_in_bulk_is_one_entry(admin_client: Client) -> None:
     admin_client.post(LIST, chosen)
 
     assert message() == f"{keys[0]}, {keys[1]}."
-    assert entries() == [(Kind.KEY_REVOKED, "admin", "", 2)]
+    assert entries() == [(Kind.KEY_REVOKED, "admin", None, 2)]
 
 
 @pytest.mark.django_db

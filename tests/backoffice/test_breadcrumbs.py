@@ -48,7 +48,7 @@ def test_breadcrumbs_lead_from_the_dashboard_to_the_list_and_the_record(admin_cl
     assert of("apikeys_apikey_revoke", key.pk) == [DASHBOARD, KEYS, f"Revoke {key}?"]
     ada = ("ada", f"/admin/accounts/account/{account.pk}/change/")
     assert of("accounts_account_deactivate", account.pk) == [DASHBOARD, ACCOUNTS, ada, "Deactivate"]
-    assert of("audit_auditentry_changelist") == [DASHBOARD, "Audit"]
+    assert of("journal_event_changelist") == [DASHBOARD, "Audit"]
     assert of("password_change") == [DASHBOARD, "Password change"]
 
 

@@ -10,22 +10,19 @@ from django.core.management import call_command
 from django.db import models
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from pets import trash, undo
-from pets.models import ChangeSet, Pet
+from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from tests.backoffice.staff import staff
+from tests.pets.changes import delete
 
 pytestmark = pytest.mark.django_db
 
-PET_PAGES = {"pets_pet", "store_inventoryitem", "pets_trashedpet", "pets_changeset"}
+PET_PAGES = {"pets_pet", "store_inventoryitem", "pets_trashedpet", "pets_recentchange"}
 # These pages have no form to add a record, not even for superusers.
-WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_changeset", "audit_auditentry", "auth_user"}
+WITHOUT_ADD_FORM = {"store_inventoryitem", "pets_trashedpet", "pets_recentchange", "journal_event", "auth_user"}
 KEY_PAGES = {"apikeys_apikey"}
 ALL_PAGES = {f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry}
 
@@ -43,11 +40,7 @@ def create_records() -> None:
     APIKey.objects.create_key(name="Acme")
     Group.objects.get_or_create(name="Any")
     owner, _ = get_user_model().objects.get_or_create(username="any")
-    change = {"kind": ChangeSet.Kind.DELETED, "summary": "Deleted.", "permissions": "pets.delete_pet"}
-    rex = Pet.objects.create(name="Rex")
-    trash.move([rex], deleted_by="any", now=timezone.now())
-    undo.record(owner_id=owner.pk, changes=[undo.deletion(rex)], **change)
-    record(None, AuditEntry.Kind.EXPORTED)
+    delete(owner, Pet.objects.create(name="Rex"))
 
 
 def urls() -> Iterator[tuple[str, str]]:

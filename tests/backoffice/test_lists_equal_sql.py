@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from petservice.accounts.models import Account
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from petservice.time_zone import zone
 from tests.backoffice import unkind_records
 from tests.backoffice.dashboard.pages import INDEX
@@ -188,7 +188,7 @@ def test_every_combination_lists_the_right_accounts(admin_user: User) -> None:
     assert not lines, "\n".join(lines)
 
 
-def newest_first(entries: list[AuditEntry]) -> list[AuditEntry]:
+def newest_first(entries: list[Event]) -> list[Event]:
     return sorted(entries, key=lambda entry: (entry.at, entry.pk), reverse=True)
 
 
@@ -205,7 +205,7 @@ def audit_queries() -> list[Query]:
     return [{name: value for name, value in query.items() if value} for query in paged]
 
 
-def entries_that_fit(entries: list[AuditEntry], query: Query) -> list[int]:
+def entries_that_fit(entries: list[Event], query: Query) -> list[int]:
     first, last = query.get("day_from", "0001-01-01"), query.get("day_to", "9999-12-31")
     return [
         entry.pk
@@ -213,7 +213,7 @@ def entries_that_fit(entries: list[AuditEntry], query: Query) -> list[int]:
         if query.get("person") in (None, entry.account_name)
         and query.get("kind") in (None, entry.kind)
         and query.get("record_type") in (None, entry.record_type)
-        and (query.get("record_id") is None or (query["record_id"] == entry.record_id and entry.record_type))
+        and (query.get("record_id") is None or query["record_id"] == entry.record_id)
         and date.fromisoformat(first) <= entry.at.astimezone(ZoneInfo(ZONE)).date() <= date.fromisoformat(last)
     ]
 
@@ -225,7 +225,7 @@ def test_every_combination_of_filters_and_page_lists_the_right_entries(admin_cli
     entries = newest_first(unkind_records.create_entries(10_100))
 
     def found(query: Query) -> tuple[int, list[int]]:
-        context = admin_client.get("/admin/audit/auditentry/", query).context
+        context = admin_client.get("/admin/journal/event/", query).context
         return context["page"].paginator.count + context["has_more"], [entry.pk for entry in context["page"]]
 
     def expected(query: Query) -> tuple[int, list[int]]:
@@ -247,7 +247,7 @@ def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: C
     }
     for query in random.Random(1).sample(audit_queries(), 12):
         before = [ids[pk] for pk in entries_that_fit(entries, query)]
-        file = admin_client.post("/admin/audit/auditentry/export/", query).content.decode("utf-8-sig")
+        file = admin_client.post("/admin/journal/event/export/", query).content.decode("utf-8-sig")
         rows = [f"{row['time']} {row['record type']} {row['record ID']}" for row in csv.DictReader(io.StringIO(file))]
 
         # Earlier exports are entries, too.

@@ -8,14 +8,13 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from pets import trash, undo
-from pets.models import ChangeSet, Pet, TrashedPet
+from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from tests.backoffice.staff import logged_in
+from tests.pets.changes import delete, mark
 from tests.query_plans import plan_of
 
 PETS = reverse("admin:pets_pet_changelist")
@@ -34,7 +33,7 @@ QUERIES = [
     "?creator=staff",
     *(f"?o={column}" for column in ("1", "-1", "3", "-3", "4", "-4")),
 ]
-TABLES = ("pets_pet", "django_admin_log", "pets_trashedpet", "pets_changeset", "pets_changedpet")
+TABLES = ("pets_pet", "journal_event", "journal_item")
 # In a query for pets whose ids are known.
 KNOWN_IDS = r"json_each|= ANY\("
 
@@ -44,12 +43,10 @@ def make_pages() -> list[str]:
     pet = create_pet(name="Rex", tag="dog")
     lists = [url + query.format(id=pet.pk) for url in (PETS, INVENTORY) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
-    trash.move([Pet.objects.create(name="Max")], deleted_by="ada", now=timezone.now())
-    edit = undo.Change(pet.pk, {"status": "sold"}, {"status": "available"})
-    fields = {"kind": ChangeSet.Kind.CHANGED, "summary": "Changed.", "permissions": "pets.change_pet"}
-    change = undo.record(changes=[edit], owner_id=User.objects.get().pk, **fields)
+    delete(User.objects.get(), Pet.objects.create(name="Max"))
+    change = mark(User.objects.get(), [pet], "available")
     one += [reverse("admin:pets_trashedpet_change", args=[TrashedPet.objects.get().pk])]
-    one += [reverse("admin:pets_changeset_change", args=[change.pk]), reverse("admin:pets_changeset_changelist")]
+    one += [reverse("admin:pets_recentchange_change", args=[change.pk]), reverse("admin:pets_recentchange_changelist")]
     one += [TRASH, f"{TRASH}?q=ma", f"{TRASH}?q={pet.pk}"]
     return [reverse("admin:index"), *lists, f"{PETS}tags/?q=d", f"{PETS}tags/", *one]
 
@@ -164,11 +161,11 @@ sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreS
 def test_the_history_of_a_pet_uses_the_index_of_records(admin_client: Client) -> None:
     pet = create_pet(name="Rex")
 
-    queries = queries_about("django_admin_log", admin_client, reverse("admin:pets_pet_history", args=[pet.pk]))
+    queries = queries_about("journal_item", admin_client, reverse("admin:pets_pet_history", args=[pet.pk]))
 
     assert queries
     for query in queries:
-        assert "petservice_history_of_record" in plan_of(query)
+        assert "journal_record" in plan_of(query)
 
 
 @sqlite_only

@@ -14,20 +14,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pets import trash
-from pets.models import Pet
+from pets.models import Pet, TrashedPet
 from pets.views import PetViewSet
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from petservice.time_zone import zone
 from tests.apikeys.forms import ADD as NEW_KEY
 from tests.apikeys.forms import FORM as KEY
 from tests.backoffice.pages import fields_of, submit
 from tests.pets.admin.import_export.import_pages import CSV, exported
 from tests.pets.admin.pet_pages import LIST, names, page_of
+from tests.pets.changes import delete
 
 INDEX = reverse("admin:index")
-AUDIT = reverse("admin:audit_auditentry_changelist")
+AUDIT = reverse("admin:journal_event_changelist")
 AUCKLAND, LOS_ANGELES, BERLIN = "Pacific/Auckland", "America/Los_Angeles", "Europe/Berlin"
 HOUR = timedelta(hours=1)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -64,7 +64,7 @@ def test_a_pet_of_the_late_evening_belongs_to_that_day(
 ) -> None:
     at = datetime(2026, 11, 23, 23, 30, tzinfo=move(name))
     Pet.objects.create(name="Rex", created_at=at)
-    AuditEntry.objects.create(kind=AuditEntry.Kind.ADDED, at=at, message="Rex")
+    Event.objects.create(kind=Event.Kind.ADDED, at=at, message="Rex")
 
     for day, shown in {"2026-11-22": [], "2026-11-23": ["Rex"], "2026-11-24": []}.items():
         assert names(admin_client, created_from=day, created_to=day) == shown
@@ -224,15 +224,15 @@ def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
     pet = Pet.objects.create(name="Rex")
     submit(admin_client, page_of(pet), "pet_form", {"status": "sold"})
     removed = Pet.objects.create(name="Max")
-    trash.move([removed], deleted_by="ada", now=timezone.now())
-    changes = reverse("admin:pets_changeset_changelist")
-    change = re.search(rf'href="({changes}[0-9a-f-]+/change/)"', text(admin_client, changes))
+    delete(admin_user, removed)
+    changes = reverse("admin:pets_recentchange_changelist")
+    change = re.search(rf'href="({changes}[0-9]+/change/)"', text(admin_client, changes))
     assert change
     return [
         *(LIST, AUDIT, INDEX, changes, change[1], page_of(pet)),
         *(reverse(f"admin:{one}_changelist") for one in ("pets_trashedpet", "accounts_account", "store_inventoryitem")),
         reverse("admin:pets_pet_history", args=[pet.pk]),
-        reverse("admin:pets_trashedpet_change", args=[removed.pk]),
+        reverse("admin:pets_trashedpet_change", args=[TrashedPet.objects.get().pk]),
         reverse("admin:apikeys_apikey_change", args=[key.pk]),
         reverse("admin:apikeys_apikey_revoke", args=[key.pk]),
         reverse("admin:accounts_account_change", args=[admin_user.pk]),
@@ -259,7 +259,7 @@ def test_texts_that_are_stored_name_the_zone(admin_client: Client, move: Move) -
     submit(admin_client, url, "apikey_form", {"expires_at_0": "2099-12-24", "expires_at_1": "12:00:00"})
 
     assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 6, 30, tzinfo=UTC)
-    assert "Expires at changed from nothing to 2099-12-24 12:00:00 IST." in AuditEntry.objects.latest("pk").message
+    assert "Expires at changed from nothing to 2099-12-24 12:00:00 IST." in Event.objects.latest("pk").message
 
 
 def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_client: Client, move: Move) -> None:
@@ -267,7 +267,7 @@ def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_c
     pet = Pet.objects.create(name="Rex")
 
     pets = exported(admin_client, CSV)
-    audit = admin_client.post(reverse("admin:audit_auditentry_export"), {"day_from": str(today)})
+    audit = admin_client.post(reverse("admin:journal_event_export"), {"day_from": str(today)})
 
     assert pet.created_at.isoformat() in pets.content.decode()
     assert f'"Pet-{today}.csv"' in pets["Content-Disposition"]

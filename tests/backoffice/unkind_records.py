@@ -9,7 +9,7 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event, Item
 
 NAMES = (
     *("Acme", "ACME shop", "acme.example", "Große Straße", "STRASSE", "Żółw", "ŻÓŁW Łoś", "Барсик", "БАРСИК shop"),
@@ -67,20 +67,21 @@ def create_accounts(now: datetime) -> list[User]:
     return list(User.objects.all())
 
 
-def create_entries(number: int) -> list[AuditEntry]:
+def create_entries(number: int) -> list[Event]:
     """Create entries of the audit with many equal times, and return them."""
     choose = random.Random(5)
     midnight = datetime(2026, 10, 29, 21, 59, 59, 999_999, tzinfo=UTC)
     times = [midnight + step * timedelta(hours=1) for step in range(-3, 3)]
     times += [time + MICROSECOND for time in times] + [datetime(2026, 4, 23, 22, tzinfo=UTC)]
-    AuditEntry.objects.bulk_create(
-        AuditEntry(
+    events = Event.objects.bulk_create(
+        Event(
             at=choose.choice(times),
             kind=choose.choices(("changed", "login", "deleted"), (90, 9, 1))[0],
             account_name=choose.choices(("ada", "Ada", "bea", "command", ""), (90, 3, 3, 3, 1))[0],
             record_type=choose.choice(("pets.pet", "auth.user", "apikeys.apikey", "")),
-            record_id=str(choose.choice((1, 2, choose.randrange(1000)))),
         )
         for _ in range(number)
     )
-    return list(AuditEntry.objects.all())
+    ids = [str(choose.choice((1, 2, choose.randrange(1000)))) for _ in events]
+    Item.objects.bulk_create(Item(event=event, record_id=pk) for event, pk in zip(events, ids, strict=True))
+    return list(Event.with_record(Event.objects.all()))

@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from uuid import UUID
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection, transaction
 
 from pets import creator
 from pets.models import Pet
+from petservice.journal.models import Event, Item
 from tests.service import as_django_stores_it
 
 _SYLLABLES = [consonant + vowel for consonant in "bklmnr" for vowel in "aeiou"]
@@ -40,12 +39,9 @@ def fill(number: int, second_word: str = "") -> User:
             cursor.execute("SET statement_timeout = 0")  # until the end, because a slow machine needs more than that
     insert("pets_pet", _COLUMNS, _rows(number, now, second_word))
     user = User.objects.create_superuser("staff", password="a long one")
-    content_type = ContentType.objects.get_for_model(Pet)
-    entry = {"user": user, "content_type": content_type, "action_flag": CHANGE, "change_message": "Tag changed."}
+    event = Event.objects.create(kind=Event.Kind.CHANGED, record_type="pets.pet", message="Tag changed.")
     ids = Pet.objects.order_by("pk").values_list("pk", flat=True)[: number // 10]
-    LogEntry.objects.bulk_create(
-        (LogEntry(object_id=pk, object_repr="Rex", **entry) for pk in ids.iterator()), batch_size=1000
-    )
+    Item.objects.bulk_create((Item(event=event, record_id=pk, record_name="Rex") for pk in ids.iterator()), 1000)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # its autovacuum would do this later
             cursor.execute("VACUUM ANALYZE")

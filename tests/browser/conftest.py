@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from pets import trash
 from pets.models import Pet
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.databases import migrated_database_url
+from tests.pets.changes import delete, mark
 from tests.service import Service, log_in, running_service
 
 # The environment variable with the folder for screenshots. Without it, only tests that fail take one.
@@ -97,8 +96,9 @@ def fill() -> None:
         )
         for n in range(120)
     )
-    LogEntry.objects.log_actions(User.objects.get().pk, Pet.objects.all()[5:8], CHANGE, "Renamed.")
-    trash.move(list(Pet.objects.order_by("pk")[:2]), deleted_by="staff", now=now)
+    user = User.objects.get()
+    mark(user, Pet.objects.all()[5:8], "sold")
+    delete(user, *Pet.objects.order_by("pk")[:2])
     APIKey.objects.create_key(name="Partner feed", expires_at=now + timedelta(days=5))
     APIKey.objects.create_key(name="Expired", expires_at=now)
     revoked, _ = APIKey.objects.create_key(name="Revoked")

@@ -49,7 +49,7 @@ LISTS = {
     f"{name} {query}": f"/admin/{name}/?{query}"
     for name in ("pets/pet", "store/inventoryitem")
     for query in ("q=rex", "q=rex&tag=%3Cb%3E&created_from=yesterday")
-} | {"audit, wrong day": "/admin/audit/auditentry/?day_from=yesterday"}
+} | {"audit, wrong day": "/admin/journal/event/?day_from=yesterday"}
 # Responses that are no pages.
 NOT_PAGES = {"openapi"}
 

@@ -108,7 +108,7 @@ def records(database: Path) -> list[str]:
 
     The full-text index cannot be read itself, but its tables are among the others.
     """
-    left_out = ("audit_auditentry", "sqlite_sequence")
+    left_out = ("journal_event", "sqlite_sequence")
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
         schema = file.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
         tables = [
@@ -123,4 +123,4 @@ def records(database: Path) -> list[str]:
 def restores_in_audit(database: Path) -> list[str]:
     """Return the messages of the restores in the audit of a database."""
     with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
-        return [message for (message,) in file.execute("SELECT message FROM audit_auditentry WHERE kind = 'restored'")]
+        return [message for (message,) in file.execute("SELECT message FROM journal_event WHERE kind = 'restored'")]

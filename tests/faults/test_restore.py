@@ -148,7 +148,7 @@ def test_a_database_that_cannot_be_opened_is_refused(tmp_path: Path, migrated: P
 def test_a_backup_whose_audit_has_other_columns_is_restored(tmp_path: Path, backup: Path) -> None:
     file = tmp_path / "other.backup"
     shutil.copy(backup, file)
-    execute(file, "ALTER TABLE audit_auditentry RENAME COLUMN message TO words")
+    execute(file, "ALTER TABLE journal_event RENAME COLUMN message TO words")
 
     status, output = restore(tmp_path, file)
 

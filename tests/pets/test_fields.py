@@ -5,18 +5,19 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from pets import trash
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
 from pets.files.rows import COLUMNS
-from pets.models import IdempotencyRecord, Pet, TrashedPet
+from pets.models import IdempotencyRecord, Pet
+from pets.models.trashed_pet import values_of
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
 from tests.pets.admin.import_export.import_pages import JSON, confirm, exported, upload
+from tests.pets.changes import delete
 from tests.service import ROOT
 
 TEXTS = {field: f"a {field}" for field in ("name", *OPTIONAL_TEXTS)}
@@ -36,7 +37,7 @@ def columns(model: type[Any]) -> set[str]:
             columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
             {"pet_id", *TEXTS},
         ),
-        ("pets.models.TrashedPet", columns(TrashedPet) - {"deleted_at", "deleted_by", "pet_id"}, columns(Pet)),
+        ("the values of a pet in the trash", values_of(Pet(**TEXTS)), columns(Pet) - {"id"}),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
         ("pets.files.rows.Row", COLUMNS, columns(Pet)),
@@ -91,12 +92,11 @@ def test_an_optional_text_is_exported_and_kept_by_an_import_without_its_column(
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
-def test_the_pages_of_the_trash_show_an_optional_text(admin_client: Client, field: str) -> None:
-    pet = Pet(**TEXTS)
-    trash.move([pet], deleted_by="ada", now=timezone.now())
+def test_the_pages_of_the_trash_show_an_optional_text(admin_client: Client, ada: User, field: str) -> None:
+    item = delete(ada, Pet.objects.create(**TEXTS)).items.get()
 
     shown = admin_client.get(reverse("admin:pets_trashedpet_changelist")).content.decode()
-    page = admin_client.get(reverse("admin:pets_trashedpet_change", args=[pet.pk])).content.decode()
+    page = admin_client.get(reverse("admin:pets_trashedpet_change", args=[item.pk])).content.decode()
 
     assert TEXTS[field] in shown
     assert TEXTS[field] in page

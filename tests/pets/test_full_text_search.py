@@ -14,6 +14,7 @@ from pets.models import Pet
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
 from tests.databases import fresh_database_url
+from tests.pets.changes import delete
 from tests.service import Service
 
 pytestmark = pytest.mark.django_db
@@ -64,10 +65,10 @@ def test_every_writer_is_followed_at_once(admin_user: User) -> None:
     assert (found("кот"), found("max"), found("strasse ёж")) == (["Sir Max 1"], ["Sir Max 0", "Sir Max 1"], ["Straße"])
 
     (pet,) = Pet.objects.filter(name="Straße")
-    trash.move([pet], deleted_by="ada", now=pet.created_at)
+    event = delete(admin_user, pet)
     run("DELETE FROM pets_pet WHERE name = 'Lady 1'")
     assert (found("strasse"), found("lady")) == ([], ["Lady 2"])
-    trash.put_back([pet.pk], user_id=admin_user.pk, message="Put back.", now=pet.created_at)
+    trash.put_back([event.items.get().pk])
     assert found("strasse") == ["Straße"]
     Pet.objects.all().delete()
     assert found("s") == found("york") == []

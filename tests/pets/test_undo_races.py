@@ -1,52 +1,48 @@
 """Undoing while others undo, change, delete or put back the same pets at the same time."""
 
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from pets import trash, undo
-from pets.models import ChangeSet, Pet, TrashedPet
+from pets.models import Pet, TrashedPet
+from petservice.journal.models import Event
 from tests.backoffice.pages import messages
 from tests.concurrent_write import only_on_postgresql, together, write_before
 from tests.pets.admin.test_undo import TOO_LATE
+from tests.pets.changes import delete, mark, request_of
 from tests.store.counts import assert_exact
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def sold(owner: User, count: int = 200) -> ChangeSet:
-    """Mark pets as sold, and return the record of it."""
+def sold(owner: User, count: int = 200) -> Event:
+    """Mark pets as sold, and return the event."""
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(count))
     with transaction.atomic():
-        Pet.objects.update(status="sold")
-        changes = [undo.Change(pet.pk, {"status": "available"}, {"status": "sold"}) for pet in pets]
-        return record(owner, ChangeSet.Kind.CHANGED, changes)
+        return mark(owner, pets, "sold")
 
 
-def record(owner: User, kind: ChangeSet.Kind, changes: list[undo.Change], **fields: Any) -> ChangeSet:
-    return undo.record(
-        kind=kind, summary="Changed.", changes=changes, owner_id=owner.pk, permissions="pets.change_pet", **fields
-    )
-
-
-def deleted(owner: User, count: int = 200) -> ChangeSet:
-    """Delete pets, and return the record of it."""
-    pets, now = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(count)), timezone.now()
+def deleted(owner: User, count: int = 200) -> Event:
+    """Delete pets, and return the event."""
+    pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(count))
     with transaction.atomic():
-        trash.move(pets, deleted_by="ada", now=now)
-        return record(owner, ChangeSet.Kind.DELETED, [*map(undo.deletion, pets)], now=now)
+        return delete(owner, *pets)
+
+
+def in_trash() -> dict[int, str]:
+    """Return the ids of the deleted pets by the keys of their rows."""
+    return dict(TrashedPet.unexpired().order_by("record_id").values_list("pk", "record_id"))
 
 
 def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(ada: User) -> None:
     change = sold(ada)
 
-    results = together(*[lambda: undo.undo(change.pk, user=ada)] * 4, expected=undo.NotUndoableError)
+    results = together(*[lambda: undo.undo(request_of(ada), change.pk)] * 4, expected=undo.NotUndoableError)
 
     done = [result for result in results if isinstance(result, undo.Undoing)]
     assert [type(result) for result in results].count(undo.NotUndoableError) == 3
@@ -63,7 +59,7 @@ def test_a_status_that_someone_sets_during_an_undo_is_kept(ada: User) -> None:
         for pk in ids:
             Pet.objects.filter(pk=pk).update(status="pending")
 
-    done, marked = together(lambda: undo.undo(change.pk, user=ada), mark_pending)
+    done, marked = together(lambda: undo.undo(request_of(ada), change.pk), mark_pending)
 
     assert marked is None
     assert done.count + len(done.left_alone) == 200
@@ -73,35 +69,34 @@ def test_a_status_that_someone_sets_during_an_undo_is_kept(ada: User) -> None:
 
 def test_pets_that_one_person_puts_back_while_another_undoes_their_deletion_exist_once(ada: User) -> None:
     change = deleted(ada)
-    ids = list(TrashedPet.objects.values_list("pk", flat=True))
+    keys = [*in_trash()]
 
-    done, back = together(
-        lambda: undo.undo(change.pk, user=ada), lambda: trash.put_back(ids, user_id=ada.pk, message="Back.")
-    )
+    done, back = together(lambda: undo.undo(request_of(ada), change.pk), lambda: trash.put_back(keys))
 
     assert {done.count, len(back.pets)} == {0, 200}
-    assert (Pet.objects.count(), TrashedPet.objects.count()) == (200, 0)
+    assert (Pet.objects.count(), in_trash()) == (200, {})
     assert_exact()
 
 
 @only_on_postgresql
 def test_an_id_that_an_import_takes_just_before_its_pet_comes_back_stays_in_the_trash(ada: User) -> None:
     deleted(ada, 2)
-    first, second = TrashedPet.objects.order_by("pk").values_list("pk", flat=True)
+    keys = in_trash()
+    first, second = keys.values()
 
     with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
-        back = trash.put_back([first, second], user_id=ada.pk, message="Back.")
+        back = trash.put_back([*keys])
 
-    assert ([pet.pk for pet in back.pets], [pet.pk for pet in back.taken]) == ([second], [first])
+    assert ([pet.pk for pet in back.pets], [one.record_id for one in back.taken]) == ([second], [first])
     assert Pet.objects.get(pk=first).name == "Imported"
 
 
 @only_on_postgresql
 def test_the_page_of_a_change_that_someone_else_undoes_a_moment_before_says_so(admin_client: Client, ada: User) -> None:
     change = sold(ada, 2)
-    url = reverse("admin:pets_changeset_change", args=[change.pk])
+    url = reverse("admin:pets_recentchange_change", args=[change.pk])
 
-    with write_before('UPDATE "pets_changeset"', lambda: undo.undo(change.pk, user=ada)):
+    with write_before("FOR UPDATE", lambda: undo.undo(request_of(ada), change.pk)):
         response = admin_client.post(url, follow=True)
 
     assert messages(response) == [TOO_LATE]
@@ -110,15 +105,15 @@ def test_the_page_of_a_change_that_someone_else_undoes_a_moment_before_says_so(a
 
 def test_an_id_that_an_import_takes_while_its_pet_is_put_back_is_not_lost(ada: User) -> None:
     deleted(ada)
-    ids = list(TrashedPet.objects.order_by("pk").values_list("pk", flat=True))
+    keys = in_trash()
 
     def take() -> None:
         with suppress(IntegrityError), transaction.atomic():  # the ids are back already
-            Pet.objects.bulk_create(Pet(pk=pk, name="Imported") for pk in ids[::2])
+            Pet.objects.bulk_create(Pet(pk=pk, name="Imported") for pk in [*keys.values()][::2])
 
-    back, _ = together(lambda: trash.put_back(ids, user_id=ada.pk, message="Back."), take)
+    back, _ = together(lambda: trash.put_back([*keys]), take)
 
     names = list(Pet.objects.values_list("name", flat=True))
     assert len(names) == 200
-    assert TrashedPet.objects.count() == names.count("Imported") == len(back.taken)
+    assert len(in_trash()) == names.count("Imported") == len(back.taken)
     assert_exact()

@@ -12,10 +12,10 @@ pytestmark = pytest.mark.once
 @pytest.mark.parametrize(
     ("file", "tests"),
     [
-        ("petservice/audit/retention.py", ["tests/audit"]),
+        ("petservice/journal/retention.py", ["tests/journal"]),
         ("petservice/backoffice/templates/backoffice/index.html", ["tests/backoffice"]),
-        ("tests/audit/test_logins.py", ["tests/audit/test_logins.py"]),
-        ("tests/audit/test_that_is_gone.py", []),
+        ("tests/journal/test_logins.py", ["tests/journal/test_logins.py"]),
+        ("tests/journal/test_that_is_gone.py", []),
         ("tests/service.py", ["tests"]),
         ("petservice/docs/api.md", ["tests/repository"]),
         ("pyproject.toml", ["tests/repository"]),

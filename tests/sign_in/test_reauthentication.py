@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.backoffice.login import LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import fields_of, read
 from tests.backoffice.staff import logged_in
@@ -50,7 +50,7 @@ def test_later_the_password_is_asked_and_the_form_continues(boss_client: Client)
     assert "This is the only time" in created.content.decode()
     assert APIKey.objects.get().name == "Käse & <Söhne>"
     assert "This is the only time" in boss_client.post(ADD_KEY, new_key(boss_client)).content.decode(), "asked again"
-    entry = AuditEntry.objects.get(kind="second_factor")
+    entry = Event.objects.get(kind="second_factor")
     assert (entry.account_name, entry.message) == ("boss", "Wrong code or password when asked to confirm.")
 
 

@@ -6,7 +6,6 @@ from base64 import b32encode
 from io import StringIO
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -14,7 +13,7 @@ from django.urls import reverse
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from petservice.sign_in import factors
 from tests.accounts.pages import page_of
 from tests.backoffice.login import INDEX, log_in
@@ -41,7 +40,7 @@ def client(ada: User) -> Client:
 
 
 def events() -> list[tuple[str, str]]:
-    entries = AuditEntry.objects.filter(kind="second_factor").order_by("pk")
+    entries = Event.objects.filter(kind="second_factor").order_by("pk")
     return list(entries.values_list("account_name", "message"))
 
 
@@ -166,9 +165,9 @@ def test_an_administrator_resets_the_factor_of_another_account(ada: User, boss_c
     done = boss_client.post(url, fields, follow=True)
 
     assert messages(done) == ["The second factor of ada was reset. The next login needs only the password."]
-    entry = AuditEntry.objects.get(kind="second_factor")
-    assert (entry.account_name, entry.record_name, entry.message) == ("boss", "ada", "Reset by an administrator.")
-    assert LogEntry.objects.get().change_message == "Reset the second factor."
+    entry = Event.objects.get(kind="second_factor")
+    record = entry.items.get().record_name
+    assert (entry.account_name, record, entry.message) == ("boss", "ada", "Reset by an administrator.")
     assert (log_in().status_code, url in boss_client.get(account_page).content.decode()) == (302, False)
     assert messages(boss_client.post(url, follow=True)) == [
         "The account ada has no second factor. Nothing was changed."

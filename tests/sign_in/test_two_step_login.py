@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from petservice.sign_in import factors, login_view
 from tests.backoffice.login import ADD, ELSEWHERE, HERE, LIMIT, LOGIN, PASSWORD, fail, log_in
 from tests.backoffice.pages import fields_of
@@ -58,7 +58,7 @@ def test_login_asks_for_the_code_after_the_password_and_continues_at_the_page(ap
     code = app.code()
     assert is_logged_in(enter_code(client, wrong, f" {code[:3]} {code[3:]}"))
     assert client.get("/admin/").status_code == 200
-    assert AuditEntry.objects.filter(kind="second_factor").count() == 0, "a correct code is no event of its own"
+    assert Event.objects.filter(kind="second_factor").count() == 0, "a correct code is no event of its own"
 
 
 def test_a_code_works_once(app: Authenticator) -> None:
@@ -75,7 +75,7 @@ def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User
     assert is_logged_in(log_in_with(codes[3].upper()))
     assert not is_logged_in(log_in_with(codes[3]))
     assert is_logged_in(log_in_with(codes[4].replace("-", " ")))
-    entries = AuditEntry.objects.filter(kind="second_factor", message__startswith="Recovery code used")
+    entries = Event.objects.filter(kind="second_factor", message__startswith="Recovery code used")
     assert [(entry.account, entry.address, entry.message[-7:]) for entry in entries] == [
         (ada, HERE, "8 left."),
         (ada, HERE, "9 left."),

@@ -7,10 +7,10 @@ from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
-from petservice.audit.commands import record_done
-from petservice.audit.models import AuditEntry
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
+from petservice.journal.commands import record_done
+from petservice.journal.models import Event
 
 # Number of rows that the database sends together.
 _BATCH = 2000
@@ -35,7 +35,7 @@ class Command(DatabaseCommand):
             if not export(write(self._rows(bar), file_format), file):
                 return
         message = "Exported by the command export_pets."
-        kind = AuditEntry.Kind.EXPORTED
+        kind = Event.Kind.EXPORTED
         record_done(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
 

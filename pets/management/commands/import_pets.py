@@ -20,10 +20,10 @@ from pets.files.reading import read
 from pets.files.rows import COLUMNS, FORMATS
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import COMMAND, record
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import STANDARD_STREAM, reason
+from petservice.journal.models import Event
+from petservice.journal.recording import COMMAND, record
 
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
@@ -87,7 +87,7 @@ class Command(DatabaseCommand):
             with progress("Importing", checked.count) as bar, transaction.atomic():
                 insert(_rows(checked, bar))
                 message = "Imported by the command import_pets."
-                record(None, AuditEntry.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
+                record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=checked.count)
         except IntegrityError:
             self._reject(list(islice(existing(checked), _MAX_ERRORS)))

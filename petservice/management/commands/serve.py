@@ -14,10 +14,10 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.db.backend import backend
 from petservice.db.time_limit import REQUEST_TIMEOUT, time_limit
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.server import checks  # noqa: F401  # registers them
 
 # Signals that gunicorn handles once it runs. Until then, their default would end or suspend a start that migrates.
@@ -80,10 +80,10 @@ class Command(BaseCommand):
         password = get_random_string(20)
         administrator = users.create_superuser("admin", password=password)
         message = "Added by the first start of the service. Role: Administrator."
-        record(None, AuditEntry.Kind.ACCOUNT_ADDED, target=administrator, message=message)
+        record(None, Event.Kind.ACCOUNT_ADDED, target=administrator, message=message)
         api_key, plain = APIKey.objects.create_key(name="First key")
         message = f"Created by the first start of the service. {api_key.summary()}"
-        record(None, AuditEntry.Kind.KEY_CREATED, target=api_key, message=message)
+        record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
         address = _address(bind)
         curl = (
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "

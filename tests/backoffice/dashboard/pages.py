@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
+
+from petservice.journal.models import Event
+from petservice.journal.recording import type_of
+from tests.journal.events import create_event
 
 INDEX = reverse("admin:index")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -18,6 +21,10 @@ def page(client: Client) -> str:
     return client.get(INDEX).content.decode()
 
 
-def log(flag: int, records: Iterable[Any], message: object = "") -> None:
+def log(kind: Event.Kind, records: Iterable[Any], message: str = "") -> None:
+    """Add an event about each record to the journal."""
     user, _ = get_user_model().objects.get_or_create(username="anna")
-    LogEntry.objects.log_actions(user.pk, list(records), flag, message)
+    for record in records:
+        fields = {"kind": kind, "record_type": type_of(record), "message": message}
+        name = {"record_id": str(record.pk), "record_name": str(record)}
+        create_event(account=user, account_name="anna", **fields, **name)

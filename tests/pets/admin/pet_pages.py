@@ -4,6 +4,7 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
+from petservice.journal.sentences import sentence
 
 LIST = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")
@@ -14,7 +15,7 @@ def page_of(pet: Pet) -> str:
 
 
 def names(client: Client, url: str = LIST, **query: str) -> list[str]:
-    return [pet.name for pet in client.get(url, query).context["cl"].result_list]
+    return [str(pet) for pet in client.get(url, query).context["cl"].result_list]
 
 
 def number_of(client: Client, field: str, url: str = LIST) -> str:
@@ -24,6 +25,6 @@ def number_of(client: Client, field: str, url: str = LIST) -> str:
 
 
 def histories(client: Client, pet: Pet, model: str = "pets_pet") -> list[tuple[str, str]]:
-    """Return the users and messages of the page of the pet's history."""
-    entries = client.get(reverse(f"admin:{model}_history", args=[pet.pk])).context["action_list"]
-    return [(entry.user.username, entry.get_change_message()) for entry in entries]
+    """Return the users and sentences of the page of the pet's history, newest first."""
+    items = client.get(reverse(f"admin:{model}_history", args=[pet.pk])).context["page"]
+    return [(item.event.account_name, sentence(item)) for item in items]

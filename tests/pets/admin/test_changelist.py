@@ -1,17 +1,17 @@
 """The counts of the lists of pets."""
 
 import re
-from datetime import UTC, datetime
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
-from pets import trash
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
 from tests.pets.admin.pet_pages import INVENTORY, LIST
 from tests.pets.admin.test_trash import TRASH
+from tests.pets.changes import delete
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
@@ -51,13 +51,15 @@ def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:
 
 
 @pytest.mark.parametrize("narrowed", [f"{LIST}?q=rex", f"{LIST}?status__exact=available", f"{TRASH}?q=rex"])
-def test_a_page_that_is_gone_becomes_the_nearest_one_with_the_same_search(staff: Client, narrowed: str) -> None:
+def test_a_page_that_is_gone_becomes_the_nearest_one_with_the_same_search(
+    staff: Client, admin_user: User, narrowed: str
+) -> None:
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(101))
     Pet.objects.bulk_create(Pet(name="Tom", status="sold") for _ in range(101))
     if TRASH in narrowed:
-        trash.move([*Pet.objects.all()], deleted_by="ada", now=datetime.now(UTC))
+        delete(admin_user, *Pet.objects.all())
 
     for number, page, count in ((99, 3, 1), (0, 1, 50)):
         listed = staff.get(f"{narrowed}&p={number}").context["cl"]
-        assert [pet.name for pet in listed.result_list] == ["Rex"] * count
+        assert [str(pet) for pet in listed.result_list] == ["Rex"] * count
         assert (listed.page_num, listed.result_count) == (page, 101)

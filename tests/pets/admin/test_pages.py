@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
@@ -14,6 +13,7 @@ from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
+from petservice.journal.models import Event
 from tests.backoffice.pages import submit
 from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
@@ -44,7 +44,7 @@ def test_the_status_of_a_pet_is_a_badge_unless_it_can_be_changed_in_the_list(sta
 def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
     pet = Pet.objects.create(name="Rex", created_at=datetime(2026, 3, 10, 12, 5, tzinfo=UTC))
     submit(staff, page_of(pet), "pet_form", {"tag": "dog"})
-    LogEntry.objects.update(action_time=pet.created_at)
+    Event.objects.update(at=pet.created_at)
 
     history = reverse("admin:pets_pet_history", args=[pet.pk])
     for url in (LIST, INVENTORY, page_of(pet), history, reverse("admin:index")):

@@ -1,12 +1,12 @@
 """The changes of statuses in the list and in bulk."""
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from pets.admin import confirmation, deletions
 from pets.models import Pet
 from pets.services import create_pet
+from petservice.journal.models import Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages, read, send
 from tests.backoffice.staff import granted
@@ -127,4 +127,4 @@ def test_an_action_on_too_many_pets_changes_nothing(
 
     assert ["You selected more than 3 pets" in message for message in messages(response)] == [True]
     assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}
-    assert not LogEntry.objects.exists()
+    assert not Item.objects.exists()

@@ -7,7 +7,7 @@ from django.urls import reverse
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import LIST, histories, page_of
 from tests.pets.admin.test_bulk_actions import act, confirm
@@ -39,7 +39,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
     ]
     assert tags() == {"Rex": "hound", "Tom": " Fish", "Max": " Fish"}
     assert histories(staff, tom) == [("admin", "Tag changed from nothing to “ Fish”.")]
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.CHANGED).count == 2
+    assert Event.objects.get(kind=Event.Kind.CHANGED).count == 2
     undo(staff, response)
     assert tags() == {"Rex": "hound", "Tom": None, "Max": "cat"}
 

@@ -5,17 +5,18 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from pets import trash
-from pets.fields import new_pet_id
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.accounts import groups
-from petservice.audit.models import AuditEntry
+from petservice.journal import retention
+from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, submit
 from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as make_staff
+from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
 from tests.pets.admin.pet_pages import LIST, histories, names, page_of
@@ -25,8 +26,12 @@ from tests.pets.admin.test_undo import undo, values
 TRASH = reverse("admin:pets_trashedpet_changelist")
 
 
-def detail(pet: Pet | TrashedPet) -> str:
-    return reverse("admin:pets_trashedpet_change", args=[pet.pk])
+def row_of(pet: Pet) -> TrashedPet:
+    return TrashedPet.objects.get(record_id=pet.pk, record_name=pet.name)
+
+
+def detail(pet: Pet) -> str:
+    return reverse("admin:pets_trashedpet_change", args=[row_of(pet).pk])
 
 
 def deleted(client: Client, *pets: Pet) -> None:
@@ -60,7 +65,7 @@ def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(st
     assert names(staff, TRASH, q=f" {tom.pk.upper()} ") == ["Tom"]
     assert names(staff, TRASH, q="nothing") == []
     assert "3 deleted pets\n" in staff.get(TRASH).content.decode()
-    TrashedPet.objects.filter(name="Tom").update(deleted_at=Pet(name="x").created_at - timedelta(days=30))
+    TrashedPet.objects.filter(record_name="Tom").update(in_trash_until=timezone.now())
     assert names(staff, TRASH) == ["Rex", "rexona"]
     assert staff.get(detail(tom), follow=True).redirect_chain
 
@@ -69,7 +74,7 @@ def test_one_pet_is_put_back_from_its_page_with_all_values(staff: Client) -> Non
     rex = create_pet(name="Rex", tag="dog", created_by="staff ada")
     before = values()
     deleted(staff, rex)
-    url = reverse("admin:pets_trashedpet_put_back", args=[rex.pk])
+    url = reverse("admin:pets_trashedpet_put_back", args=[row_of(rex).pk])
     form = fields_of(staff.get(detail(rex)), "put-back")
 
     assert staff.get(url).status_code == 302
@@ -78,9 +83,9 @@ def test_one_pet_is_put_back_from_its_page_with_all_values(staff: Client) -> Non
 
     assert "is back, with all its values." in messages(response)[0]
     assert (values(), inventory_counts()["available"]) == (before, 1)
-    assert histories(staff, rex)[-1] == ("admin", "Put back from the trash.")
-    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED)
-    assert (entry.record_id, entry.record_name, entry.count) == (rex.pk, "Rex", 1)
+    assert histories(staff, rex)[0] == ("admin", "Put back from the trash.")
+    assert last_record(Event.Kind.RESTORED) == (rex.pk, "Rex")
+    assert Event.objects.get(kind=Event.Kind.RESTORED).count == 1
     again = staff.post(url, form, follow=True)
     assert messages(again) == ["1 pet could not be put back: not in the trash any more."]
     assert Pet.objects.count() == 1
@@ -91,7 +96,8 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
     deleted(staff, *pets)
     Pet.objects.create(pk=pets[0].pk, name="Imported")
 
-    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [pets[0].pk]}
+    key = row_of(pets[0]).pk
+    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [key]}
     page = staff.post(f"{TRASH}?q=pet", chosen)
     assert "Put 22 pets back?" in page.content.decode()
     assert "Search: pet" in page.content.decode()
@@ -104,16 +110,17 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
     ]
     assert Pet.objects.get(pk=pets[0].pk).name == "Imported"
     assert names(staff, TRASH) == ["Pet 00"]
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.RESTORED).count == 21
+    assert Event.objects.get(kind=Event.Kind.RESTORED).count == 21
 
 
 @pytest.mark.parametrize(("action", "limit"), [("put_back_selected", 10_000), ("delete_for_good", 500)])
 def test_an_action_on_too_many_deleted_pets_changes_nothing(staff: Client, action: str, limit: int) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-    fields = {"action": action, "index": 0, "_selected_action": [rex.pk], "post": "yes"}
+    key = row_of(rex).pk
+    fields = {"action": action, "index": 0, "_selected_action": [key], "post": "yes"}
 
-    selection = " ".join([rex.pk, *(new_pet_id() for _ in range(limit))])
+    selection = " ".join(map(str, range(key, key + limit + 1)))
     response = staff.post(TRASH, fields | {"selection": selection}, follow=True)
 
     assert messages(response) == [
@@ -137,11 +144,12 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
     deleted(staff, max_)
 
     assert names(staff, TRASH, q=rex.pk) == names(staff, TRASH) == ["Max", "Rex"]
-    for one in TrashedPet.objects.all():
-        page = staff.get(detail(one)).content.decode()
+    for pet in (rex, max_):
+        page = staff.get(detail(pet)).content.decode()
         assert rex.pk in page
         assert page.count("<td>Deleted.</td>") == 2
-    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [rex.pk]}
+    key = row_of(rex).pk
+    chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [key]}
     taken, back = messages(staff.post(TRASH, chosen, follow=True))
     assert taken == "A pet with the same ID exists already, so these stay in the trash: Rex."
     assert ">Max</a>” is back, with all its values." in back
@@ -155,13 +163,14 @@ def test_the_undo_of_an_import_leaves_the_deleted_pet_whose_id_it_used(staff: Cl
     rex = create_pet(name="Rex", tag="dog")
     before = values()
     deletion = confirm(staff, act(staff, "delete_selected", read(staff, LIST, "changelist-form"), rex))
-    in_trash = TrashedPet.objects.values_list("name", "tag", "deleted_at", "deleted_by").get()
+    in_trash = row_of(rex)
     imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
     assert Pet.objects.get().name == "Max"
 
     assert messages(undo(staff, imported)) == ["Undone. 1 pet that the import added moved to the trash."]
 
-    assert TrashedPet.objects.values_list("name", "tag", "deleted_at", "deleted_by").get(name="Rex") == in_trash
+    columns = ("record_id", "before", "in_trash_until", "event")
+    assert [getattr(row_of(rex), name) for name in columns] == [getattr(in_trash, name) for name in columns]
     assert messages(undo(staff, deletion)) == ["Undone. 1 pet came back from the trash."]
     assert values() == before
     assert names(staff, TRASH) == ["Max"]
@@ -182,22 +191,24 @@ def test_the_undo_of_the_deletion_of_an_imported_pet_leaves_the_deleted_pet_with
 def test_one_of_two_deleted_pets_with_the_same_id_is_deleted_for_good(staff: Client) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-    deleted(staff, Pet.objects.create(pk=rex.pk, name="Max"))
-    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [TrashedPet.objects.get(name="Max").pk]}
+    max_ = Pet.objects.create(pk=rex.pk, name="Max")
+    deleted(staff, max_)
+    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [row_of(max_).pk]}
 
     confirm(staff, staff.post(TRASH, chosen), TRASH)
 
     assert names(staff, TRASH) == ["Rex"]
-    assert AuditEntry.objects.filter(kind=AuditEntry.Kind.DELETED).latest("pk").record_id == rex.pk
+    assert last_record(Event.Kind.DELETED) == (rex.pk, "Max")
     assert "<td>Deleted for good.</td>" in staff.get(detail(rex)).content.decode()
 
 
 def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
     deleted(staff, rex, tom)
-    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [rex.pk]}
+    row = row_of(rex)
+    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [row.pk]}
     clerk = make_staff(groups.PETS_AND_INVENTORY)
-    clerk.post(TRASH, chosen | {"post": "yes", "selection": rex.pk})
+    clerk.post(TRASH, chosen | {"post": "yes", "selection": row.pk})
     assert len(names(staff, TRASH)) == 2
 
     page = staff.post(TRASH, chosen)
@@ -206,6 +217,9 @@ def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> 
     assert messages(confirm(staff, page, TRASH)) == ["1 pet deleted for good."]
 
     assert names(staff, TRASH) == ["Tom"]
+    row.refresh_from_db()
+    assert row.before == {}
+    assert histories(staff, rex) == [("admin", "Deleted for good."), ("admin", "Deleted.")]
     assert messages(confirm(staff, page, TRASH)) == ["These pets are gone already."]
 
 
@@ -218,23 +232,59 @@ def test_the_trash_needs_the_permissions_for_pets(
 ) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-    client = granted(*codenames)
+    client, page, key = granted(*codenames), detail(rex), row_of(rex).pk
 
-    for url in (TRASH, detail(rex)):
+    for url in (TRASH, page):
         assert client.get(url).status_code == (200 if may_view else 403)
-    assert ("put-back" in client.get(detail(rex)).content.decode()) == may_put_back
-    client.post(TRASH, {"action": "put_back_selected", "index": 0, "_selected_action": [rex.pk]})
+    assert ("put-back" in client.get(page).content.decode()) == may_put_back
+    client.post(TRASH, {"action": "put_back_selected", "index": 0, "_selected_action": [key]})
     assert Pet.objects.exists() == may_put_back
-    response = client.post(reverse("admin:pets_trashedpet_put_back", args=[rex.pk]))
+    response = client.post(reverse("admin:pets_trashedpet_put_back", args=[key]))
     assert response.status_code == (302 if may_put_back else 403)
 
 
-def test_each_change_deletes_a_limited_number_of_expired_pets(monkeypatch: pytest.MonkeyPatch, staff: Client) -> None:
-    monkeypatch.setattr(trash, "_MAX_DELETED", 1)
+def test_each_deletion_removes_the_values_of_a_limited_number_of_expired_pets_and_keeps_their_history(
+    monkeypatch: pytest.MonkeyPatch, staff: Client
+) -> None:
+    monkeypatch.setattr(retention, "MAX_REMOVED", 1)
     pets = [create_pet(name=f"Pet {number}") for number in range(5)]
-    deleted(staff, *pets[:4])
-    TrashedPet.objects.update(deleted_at=pets[0].created_at - timedelta(days=31))
+    for pet in pets[:4]:
+        deleted(staff, pet)
+    TrashedPet.objects.update(in_trash_until=timezone.now() - timedelta(days=1))
 
-    act(staff, "mark_as_sold", {}, pets[4])
+    deleted(staff, pets[4])
 
-    assert TrashedPet.objects.count() == 2
+    assert [*TrashedPet.objects.order_by("pk").values_list("record_name", flat=True)] == ["Pet 2", "Pet 3", "Pet 4"]
+    assert [*Item.objects.filter(before={}).order_by("pk").values_list("record_name", flat=True)] == ["Pet 0", "Pet 1"]
+    assert histories(staff, pets[0]) == [("admin", "Deleted.")]
+    assert names(staff, TRASH) == ["Pet 4"]
+
+
+@pytest.mark.parametrize("key", ["9" * 30, "9" * 5000, "-1", "²", "x", ""])
+def test_a_forged_key_of_the_trash_changes_nothing(staff: Client, key: str) -> None:
+    rex = create_pet(name="Rex")
+    deleted(staff, rex)
+
+    for action in ("put_back_selected", "delete_for_good"):
+        fields = {"action": action, "index": 0, "post": "yes"}
+        assert staff.post(TRASH, fields | {"_selected_action": [key]}).status_code == 400
+        forged = fields | {"_selected_action": [row_of(rex).pk], "selection": f"{key} {key}"}
+        assert key == "" or staff.post(TRASH, forged).status_code == 302
+
+    assert names(staff, TRASH) == ["Rex"]
+
+
+def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    submit(staff, page_of(rex), "pet_form", {"tag": "dog"})
+    item = Item.objects.get()
+
+    for action, message in (
+        ("put_back_selected", "1 pet could not be put back: not in the trash any more."),
+        ("delete_for_good", "These pets are gone already."),
+    ):
+        fields = {"action": action, "index": 0, "_selected_action": [item.pk], "post": "yes", "selection": item.pk}
+        assert messages(staff.post(TRASH, fields, follow=True)) == [message]
+
+    assert staff.get(reverse("admin:pets_trashedpet_change", args=[item.pk])).status_code == 302
+    assert Item.objects.values_list("before", "after").get() == ({"tag": None}, {"tag": "dog"})

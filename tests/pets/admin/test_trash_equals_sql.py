@@ -3,16 +3,20 @@
 import random
 from datetime import timedelta
 from itertools import product
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pets.models import TrashedPet
+from pets.models import Pet, TrashedPet
+from pets.models.trashed_pet import values_of
+from petservice.journal.models import Event
+from petservice.journal.recording import Change, record
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.list_model import NAME_ORDER, PAGE, folded
+from tests.pets.changes import request_of
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
 SEARCHES = (
@@ -21,27 +25,32 @@ SEARCHES = (
 )
 
 
-def test_every_search_and_page_of_the_trash_shows_the_right_pets(staff: Client) -> None:
-    pets = deleted_pets()
+def test_every_search_and_page_of_the_trash_shows_the_right_pets(staff: Client, admin_user: User) -> None:
+    rows = deleted_pets(admin_user)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM pets_trashedpet ORDER BY {NAME_ORDER}")
-        names = [str(pk) for (pk,) in cursor.fetchall()]
-    times = sorted(pets, key=lambda pk: (pets[pk].deleted_at, pk), reverse=True)
+        cursor.execute(
+            "SELECT id FROM journal_item WHERE in_trash_until IS NOT NULL "
+            f"ORDER BY {NAME_ORDER.replace('name', 'record_name')}"
+        )
+        names = [key for (key,) in cursor.fetchall()]
+    times = sorted(rows, key=lambda key: (rows[key].event.at, key), reverse=True)
     oldest = timezone.now() - timedelta(days=30)
-    some_id = next(pk for pk in names if pets[pk].deleted_at > oldest)
+    some_id = next(rows[key].record_id for key in names if rows[key].event.at > oldest)
     wrong = []
     for search, page in product((*SEARCHES, some_id, f" {some_id.upper()}"), ("", "2")):
         text = search.strip()
         expected = [
-            pk
-            for pk in (names if text else times)
-            if pets[pk].deleted_at > oldest and (text.lower() == pk or folded(pets[pk].name).startswith(folded(text)))
+            key
+            for key in (names if text else times)
+            for row in [rows[key]]
+            if row.event.at > oldest
+            and (text.lower() == row.record_id or folded(row.record_name).startswith(folded(text)))
         ]
         start = PAGE * (min(int(page or 1), max(1, -(-len(expected) // PAGE))) - 1)
 
         found = staff.get(TRASH, {"q": search, "p": page} if page else {"q": search}).context["cl"]
 
-        if (found.result_count, [pet.pk for pet in found.result_list]) != (
+        if (found.result_count, [row.pk for row in found.result_list]) != (
             len(expected),
             expected[start : start + PAGE],
         ):
@@ -50,20 +59,18 @@ def test_every_search_and_page_of_the_trash_shows_the_right_pets(staff: Client) 
     assert not wrong, "\n".join(wrong)
 
 
-def deleted_pets() -> dict[str, TrashedPet]:
-    """Create deleted pets with many equal times, a few of them older than the trash shows, and return them by id."""
+def deleted_pets(owner: User) -> dict[int, TrashedPet]:
+    """Record deletions at a few times, one older than the trash shows, and return the rows of the pets by their keys.
+
+    Other rows of the journal are no deleted pets.
+    """
     choose, now = random.Random(9), timezone.now()
-    times = [now - timedelta(days=days, seconds=choose.randrange(3600)) for days in (1, 2, 3, 29, 31)]
-    pets: list[Any] = [
-        TrashedPet(
-            id=unkind_pets.new_id(choose),
-            name=name,
-            status="sold",
-            created_at=now,
-            deleted_at=choose.choice(times),
-            deleted_by="ada",
-        )
-        for name in unkind_pets.NAMES * 8
-    ]
-    TrashedPet.objects.bulk_create(pets)
-    return {pet.pk: pet for pet in pets}
+    pets = [Pet(id=unkind_pets.new_id(choose), name=name, status="sold") for name in unkind_pets.NAMES * 8]
+    choose.shuffle(pets)
+    for number, days in enumerate((1, 2, 3, 29, 31)):
+        at = now - timedelta(days=days, seconds=choose.randrange(3600))
+        changes = [Change(pet.pk, pet.name, values_of(pet)) for pet in pets[number::5]]
+        record(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
+    for values in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
+        record(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **values)])
+    return TrashedPet.objects.select_related("event").in_bulk()

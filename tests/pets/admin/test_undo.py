@@ -1,29 +1,28 @@
 """The undoing of changes by staff, also when others changed the pets after them."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from pets import trash
-from pets import undo as undo_module
-from pets.models import ChangedPet, ChangeSet, Pet, TrashedPet
+from pets.models import Pet, TrashedPet
 from pets.services import create_pet
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
 from tests.backoffice.staff import granted, logged_in
+from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, page_of
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, names, page_of
 from tests.pets.admin.test_bulk_actions import act, confirm
+from tests.pets.changes import delete
 
-RECENT = reverse("admin:pets_changeset_changelist")
+RECENT = reverse("admin:pets_recentchange_changelist")
 TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 
 
@@ -40,14 +39,16 @@ def values() -> set[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("url", [LIST, INVENTORY])
-def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(staff: Client, url: str) -> None:
+def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(
+    staff: Client, admin_user: User, url: str
+) -> None:
     pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia")]
     Pet.objects.filter(name="Tom").update(status="pending")
     changed = act(staff, "mark_as_sold", read(staff, url, "changelist-form"), *pets, url=url)
     assert inventory_counts() == {"available": 0, "pending": 0, "sold": 4}
     Pet.objects.filter(name="Rex").update(status="available")
     Pet.objects.filter(name="Tom").update(tag="hound")
-    trash.move(Pet.objects.filter(name="Mia"), deleted_by="ada", now=timezone.now())
+    delete(admin_user, Pet.objects.get(name="Mia"))
 
     page = staff.get(undo_url(changed)).content.decode()
     response = undo(staff, changed)
@@ -66,12 +67,12 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
         ("Max", "dog", "available"),
     }
     assert histories(staff, pets[1]) == [
-        ("admin", "Status changed from pending to sold."),
         ("admin", "Undone: Status changed from sold to pending."),
+        ("admin", "Status changed from pending to sold."),
     ]
-    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE)
+    entry, sold = Event.objects.get(kind=Event.Kind.UNDONE), Event.objects.get(kind=Event.Kind.SOLD)
     assert (entry.count, entry.message) == (2, "4 pets marked as sold. By admin. Left alone: 2.")
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.CHANGED).count == 4
+    assert (sold.count, sold.undone_by) == (4, entry)
 
 
 def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Client) -> None:
@@ -79,11 +80,11 @@ def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Clie
     pet = Pet.objects.get()
     edited = submit(staff, page_of(pet), "pet_form", {"name": "Max", "tag": "", "status": "sold"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Max", None, "sold")
-    audit = AuditEntry.objects.filter(record_id=pet.pk).order_by("pk").values_list("kind", "message")
+    audit = Event.objects.filter(items__record_id=pet.pk).order_by("pk").values_list("kind", "message")
     assert list(audit) == [
         ("added", "Added."),
         (
-            "changed",
+            "sold",
             "“Max”: Name changed from “Rex” to “Max”. Tag changed from “dog” to nothing. "
             "Status changed from available to sold.",
         ),
@@ -118,8 +119,8 @@ def test_deleted_pets_come_back_with_all_values_and_their_history(staff: Client)
 
     assert (values(), inventory_counts()) == (before, counts)
     assert not TrashedPet.objects.exists()
-    assert histories(staff, rex) == [("admin", "Deleted."), ("admin", "Undone: the deletion of this pet.")]
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.DELETED).count == 2
+    assert histories(staff, rex) == [("admin", "Undone: the deletion of this pet."), ("admin", "Deleted.")]
+    assert Event.objects.get(kind=Event.Kind.DELETED).count == 2
 
 
 def test_one_deleted_pet_comes_back_unless_its_id_belongs_to_another_pet(staff: Client) -> None:
@@ -134,22 +135,22 @@ def test_one_deleted_pet_comes_back_unless_its_id_belongs_to_another_pet(staff: 
     ]
 
     assert Pet.objects.get().name == "Tom"
-    assert TrashedPet.objects.get().name == "Rex"
+    assert TrashedPet.objects.get().record_name == "Rex"
 
 
-def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(staff: Client) -> None:
+def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(staff: Client, admin_user: User) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
     deleted = confirm(staff, act(staff, "delete_selected", {}, rex, tom))
-    trash.put_back([rex.pk], user_id=User.objects.get().pk, message="Back.")
-    trash.move([Pet.objects.get()], deleted_by="ada", now=timezone.now())
-    TrashedPet.objects.filter(name="Tom").delete()
+    trash.put_back([TrashedPet.objects.get(record_name="Rex").pk])
+    delete(admin_user, Pet.objects.get())
+    TrashedPet.objects.filter(record_name="Tom").update(before={}, in_trash_until=None)
 
     assert messages(undo(staff, deleted)) == [
         "“Rex” stayed as it is, because it was put back and deleted again since.",
         "“Tom” stayed as it is, because it is not in the trash any more.",
         "Nothing was undone, and no pet was changed.",
     ]
-    assert TrashedPet.objects.get().name == "Rex"
+    assert TrashedPet.objects.get().record_name == "Rex"
 
 
 def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staff: Client) -> None:
@@ -170,8 +171,8 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
         ("Tam", None, "available"),
         ("Edited", "fish", "available"),
     }
-    assert TrashedPet.objects.get().name == "New"
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.UNDONE).count == 2
+    assert TrashedPet.objects.get().record_name == "New"
+    assert Event.objects.get(kind=Event.Kind.UNDONE).count == 2
 
 
 def test_a_change_that_others_changed_and_changed_back_is_not_undone(staff: Client) -> None:
@@ -211,22 +212,19 @@ def test_the_undo_of_an_import_leaves_a_pet_that_was_imported_again_with_the_sam
 def test_the_audit_of_an_undo_and_an_import_of_one_pet_names_it(staff: Client) -> None:
     rex = create_pet(name="Rex")
 
-    def last(kind: AuditEntry.Kind) -> tuple[str, str]:
-        return AuditEntry.objects.filter(kind=kind).values_list("record_id", "record_name").latest("pk")
-
     imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
-    assert last(AuditEntry.Kind.IMPORTED) == (rex.pk, "Max")
+    assert last_record(Event.Kind.IMPORTED) == (rex.pk, "Max")
     undo(staff, imported)
-    assert last(AuditEntry.Kind.UNDONE) == (rex.pk, "Rex")
+    assert last_record(Event.Kind.UNDONE) == (rex.pk, "Rex")
     added = confirm_import(staff, upload(staff, "name\nTom\n"))
     tom = Pet.objects.get(name="Tom")
-    assert last(AuditEntry.Kind.IMPORTED) == (tom.pk, "Tom")
+    assert last_record(Event.Kind.IMPORTED) == (tom.pk, "Tom")
     undo(staff, added)
-    assert last(AuditEntry.Kind.UNDONE) == (tom.pk, "Tom")
+    assert last_record(Event.Kind.UNDONE) == (tom.pk, "Tom")
     undo(staff, confirm(staff, act(staff, "delete_selected", {}, rex)))
-    assert last(AuditEntry.Kind.UNDONE) == (rex.pk, "Rex")
+    assert last_record(Event.Kind.UNDONE) == (rex.pk, "Rex")
     undo(staff, confirm_import(staff, upload(staff, "name\nBo\nMia\n")))
-    assert last(AuditEntry.Kind.IMPORTED) == last(AuditEntry.Kind.UNDONE) == ("", "")
+    assert last_record(Event.Kind.IMPORTED) == last_record(Event.Kind.UNDONE) == (None, None)
 
 
 def test_the_history_of_an_import_and_its_undo_has_the_fields_in_one_order_and_quotes_texts(staff: Client) -> None:
@@ -235,10 +233,10 @@ def test_the_history_of_an_import_and_its_undo_has_the_fields_in_one_order_and_q
     undo(staff, confirm_import(staff, upload(staff, f"id,name,tag,status\n{rex.pk},Max,none,sold\n")))
 
     assert [message for _, message in histories(staff, rex)] == [
-        "Imported: Name changed from “Rex” to “Max”. Tag changed from nothing to “none”. "
-        "Status changed from available to sold.",
-        "Undone: Name changed from “Max” to “Rex”. Tag changed from “none” to nothing. "
-        "Status changed from sold to available.",
+        "Undone: Name changed from “Max” to “Rex”. Status changed from sold to available. "
+        "Tag changed from “none” to nothing.",
+        "Imported: Name changed from “Rex” to “Max”. Status changed from available to sold. "
+        "Tag changed from nothing to “none”.",
     ]
 
 
@@ -247,12 +245,12 @@ def test_thousands_of_pets_on_all_pages_are_changed_and_undone_together(staff: C
     page = act(staff, "mark_as_sold", {}, pets[0], select_across="1")
     assert "Mark 2,500 pets as sold?" in page.content.decode()
     assert "Filter of the list: none" in page.content.decode()
-    assert not LogEntry.objects.exists()
+    assert not Item.objects.exists()
 
     changed = confirm(staff, page)
     assert messages(changed) == ["2,500 pets marked as sold."]
     assert inventory_counts() == {"available": 0, "pending": 0, "sold": 2500}
-    assert LogEntry.objects.count() == 2500
+    assert Item.objects.count() == 2500
 
     assert messages(undo(staff, changed)) == ["Undone. The old values of 2,500 pets are restored."]
 
@@ -265,14 +263,16 @@ def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
     undo(staff, changed)
     Pet.objects.update(status="sold")
 
-    urls = [undo_url(changed), *(reverse("admin:pets_changeset_change", args=[pk]) for pk in ("x", pet.pk))]
+    urls = [
+        undo_url(changed),
+        *(reverse("admin:pets_recentchange_change", args=[pk]) for pk in ("x", pet.pk, "9" * 30, "9" * 5000)),
+    ]
     again = [staff.post(url, follow=True) for url in urls]
-    ChangeSet.objects.update(undone_at=None)
-    ChangeSet.objects.update(created_at=ChangeSet.objects.get().created_at - timedelta(hours=1))
+    Event.objects.update(undone_by=None, at=timezone.now() - Event.UNDO_PERIOD)
     again += [staff.post(urls[0], follow=True), staff.get(urls[0], follow=True)]
 
-    assert [messages(response) for response in again] == [[TOO_LATE]] * 5
-    assert [response.redirect_chain for response in again] == [[(RECENT, 302)]] * 5
+    assert [messages(response) for response in again] == [[TOO_LATE]] * 7
+    assert [response.redirect_chain for response in again] == [[(RECENT, 302)]] * 7
     assert Pet.objects.get().status == "sold"
 
 
@@ -300,40 +300,29 @@ def test_undoing_needs_the_permissions_that_the_change_needed(staff: Client) -> 
     ):
         assert client.post(undo_url(response)).status_code == status
         assert (Pet.objects.get(name="Rex").status == "sold") == (status == 403)
-    assert [one.summary for one in clerk.get(RECENT).context["cl"].result_list] == []
+    assert names(clerk, RECENT) == ["Sold: 1 pet marked as sold."]
     recent = staff.get(RECENT)
-    assert [one.summary for one in recent.context["cl"].result_list] == ["Import: 1 pet added, 0 changed."]
+    assert names(staff, RECENT) == ["Imported: Import: 1 pet added, 0 changed.", "Sold: 1 pet marked as sold."]
     assert (
         f'<a href="{undo_url(imported)}" aria-label="Undo: Import: 1 pet added, 0 changed.">' in recent.content.decode()
     )
 
 
-def test_expired_records_of_changes_are_deleted_by_later_changes(staff: Client) -> None:
-    first = [create_pet(name="Rex"), create_pet(name="Tom")]
-    act(staff, "mark_as_sold", {}, *first)
-    old = ChangeSet.objects.get()
-    moment = old.created_at - timedelta(days=31)
-    trash.move([create_pet(name="Old")], deleted_by="admin", now=moment)
-    ChangeSet.objects.update(created_at=old.created_at - timedelta(hours=1))
+def test_a_change_that_was_undone_stays_in_the_list_of_changes_and_in_the_history(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    changed = act(staff, "mark_as_sold", {}, pet)
+    history = reverse("admin:pets_pet_history", args=[pet.pk])
+    assert "Undone by" not in staff.get(RECENT).content.decode() + staff.get(history).content.decode()
 
-    act(staff, "mark_as_pending", {}, *first)
+    undo(staff, changed)
 
-    assert list(ChangeSet.objects.values_list("summary", flat=True)) == ["2 pets marked as pending."]
-    assert ChangedPet.objects.count() == 2
-    assert not TrashedPet.objects.exists()
-
-
-def test_each_change_deletes_a_limited_number_of_expired_records(
-    staff: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(undo_module, "_MAX_DELETED", 1)
-    pets = [create_pet(name="Rex"), create_pet(name="Tom"), create_pet(name="Max")]
-    act(staff, "mark_as_sold", {}, *pets)
-    ChangeSet.objects.update(created_at=timezone.now() - timedelta(hours=1))
-
-    left = []
-    for status in ("pending", "available"):
-        act(staff, f"mark_as_{status}", {}, pets[0])
-        left.append((ChangeSet.objects.count(), ChangedPet.objects.count()))
-
-    assert left == [(2, 2), (2, 2)]
+    page = staff.get(RECENT).content.decode()
+    assert "Undone by admin" in page
+    assert undo_url(changed) not in page
+    assert "Status changed from available to sold. <em>Undone by admin.</em>" in staff.get(history).content.decode()
+    Event.objects.update(at=timezone.now() - Event.UNDO_PERIOD)
+    assert names(staff, RECENT) == []
+    assert histories(staff, pet) == [
+        ("admin", "Undone: Status changed from sold to available."),
+        ("admin", "Status changed from available to sold."),
+    ]

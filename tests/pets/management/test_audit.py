@@ -8,14 +8,14 @@ from django.core.management import CommandError
 from django.db import connection
 
 from pets.models import ImportedFile, Pet
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.pets.management.commands import run
 
 pytestmark = pytest.mark.django_db
 
 
 def entries() -> list[tuple[str, str, str, int]]:
-    return [*AuditEntry.objects.order_by("pk").values_list("kind", "account_name", "record_type", "count")]
+    return [*Event.objects.order_by("pk").values_list("kind", "account_name", "record_type", "count")]
 
 
 def test_imports_and_exports_by_commands_have_an_entry_each(file: Callable[..., Path], tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not
 ) -> None:
     path = file("name\nRex\n")
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE audit_auditentry RENAME TO unavailable")
+        cursor.execute("ALTER TABLE journal_event RENAME TO unavailable")
 
     with pytest.raises(CommandError, match=r"(?s)Database error: .*Nothing was imported"):
         run("import_pets", path)

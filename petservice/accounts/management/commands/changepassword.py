@@ -1,11 +1,11 @@
 from django.contrib.auth.management.commands import changepassword
 
 from petservice.accounts.recorded_command import RecordedCommand
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 
 
 class Command(RecordedCommand, changepassword.Command):
     """Django's command, with an entry in the audit."""
 
-    kind = AuditEntry.Kind.ACCOUNT_CHANGED
+    kind = Event.Kind.ACCOUNT_CHANGED
     message = "Password changed by the command changepassword."

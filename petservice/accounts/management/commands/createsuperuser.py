@@ -5,13 +5,13 @@ from django.contrib.auth.management.commands import createsuperuser
 
 from petservice.accounts import names
 from petservice.accounts.recorded_command import RecordedCommand
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 
 
 class Command(RecordedCommand, createsuperuser.Command):
     """Django's command, with an entry in the audit."""
 
-    kind = AuditEntry.Kind.ACCOUNT_ADDED
+    kind = Event.Kind.ACCOUNT_ADDED
     message = "Added by the command createsuperuser. Role: Administrator."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -36,7 +36,7 @@ def requests(text: str) -> int:
 def _create(**fields: Any) -> tuple[APIKey, str]:
     api_key, plain = APIKey.objects.create_key(**fields)
     message = f"Created by the command create_api_key. {api_key.summary()}"
-    record(None, AuditEntry.Kind.KEY_CREATED, target=api_key, message=message)
+    record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
     return api_key, plain
 
 

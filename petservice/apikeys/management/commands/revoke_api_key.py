@@ -6,9 +6,9 @@ from django.db import transaction
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import record
 from petservice.db.commands import DatabaseCommand
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 
 
 class Command(DatabaseCommand):
@@ -35,5 +35,5 @@ class Command(DatabaseCommand):
         is_changed = api_key.revoke()
         if is_changed:
             message = "Revoked by the command revoke_api_key."
-            record(None, AuditEntry.Kind.KEY_REVOKED, target=api_key, message=message)
+            record(None, Event.Kind.KEY_REVOKED, target=api_key, message=message)
         return is_changed

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
-from petservice.audit.models import AuditEntry
-from petservice.audit.recording import COMMAND, with_system_user
 from petservice.db.backend import backend
 from petservice.db.sqlite.file import create_for_owner
 from petservice.db.sqlite.service_lock import exclude_services
+from petservice.journal.models import Event
+from petservice.journal.recording import COMMAND, with_system_user
 from petservice.transfer.sqlite_file import LOGS, require_account_of
 
 # A database of this service has this table and this migration.
@@ -68,15 +68,15 @@ class Command(BaseCommand):
 
 def _add_audit_entry(target: Path, message: str) -> None:
     """Add the entry of a restore, unless the backup is from a version without an audit."""
-    table = AuditEntry._meta.db_table
+    table = Event._meta.db_table
     # Not by the ORM, because the tables may be those of an earlier version.
     with closing(sqlite3.connect(target)) as database, database:
         if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
             values = {
                 "at": connection.ops.adapt_datetimefield_value(timezone.now()),
-                "kind": AuditEntry.Kind.RESTORED.value,
+                "kind": Event.Kind.RESTORED.value,
                 "account_name": COMMAND,
-                **dict.fromkeys(("record_type", "record_id", "record_name"), ""),
+                **dict.fromkeys(("record_type", "permissions"), ""),
                 "count": 1,
                 "message": message,
             }

@@ -4,18 +4,18 @@ from datetime import UTC, datetime
 from unittest.mock import ANY
 
 import pytest
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
 from pets.admin.import_export import MAX_SHOWN
 from pets.fields import new_pet_id
-from pets.models import ChangeSet, Pet, Upload
+from pets.models import Pet, Upload
 from pets.services import create_pet
+from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, stored, upload
+from tests.pets.admin.pet_pages import histories
 
 
 def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
@@ -41,7 +41,7 @@ def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Clien
         upload(staff, f"id,name\n{pet.pk},Max\n,Tom\n")
 
     assert stored() == [(pet.pk, "Rex", None, "available")]
-    assert not LogEntry.objects.exists()
+    assert not Item.objects.exists()
     statements = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
     assert [statement.split(" (")[0] for statement in statements] == ['INSERT INTO "pets_upload"', ANY]
     assert statements[1].startswith('DELETE FROM "pets_upload"')
@@ -121,12 +121,13 @@ def test_imported_changes_are_in_the_history(staff: Client) -> None:
 
     confirm(staff, upload(staff, f"id,name,tag,status\n,Tom,,\n{pet.pk},Rex,,sold\n{unchanged.pk},Mia,,\n"))
 
-    entries = {entry.object_repr: entry for entry in LogEntry.objects.all()}
-    assert set(entries) == {"Tom", "Rex"}
-    assert {entry.user.get_username() for entry in entries.values()} == {"jo"}
-    assert (entries["Tom"].action_flag, entries["Rex"].action_flag) == (ADDITION, CHANGE)
-    history = staff.get(reverse("admin:pets_pet_history", args=[pet.pk])).content.decode()
-    assert "Imported: Tag changed from “dog” to nothing. Status changed from available to sold." in history
+    tom = Pet.objects.get(name="Tom")
+    assert histories(staff, tom) == [("jo", "Imported.")]
+    assert histories(staff, pet) == [
+        ("jo", "Imported: Status changed from available to sold. Tag changed from “dog” to nothing.")
+    ]
+    assert histories(staff, unchanged) == []
+    assert Event.objects.get(kind=Event.Kind.IMPORTED).account_name == "jo"
 
 
 def test_an_import_that_changes_nothing_is_no_recent_change(staff: Client) -> None:
@@ -135,7 +136,7 @@ def test_an_import_that_changes_nothing_is_no_recent_change(staff: Client) -> No
     response = confirm(staff, upload(staff, f"id,name\n{pet.pk},Rex\n"))
 
     assert "Imported: 0 pets added, 0 changed, 1 unchanged." in response.content.decode()
-    assert not ChangeSet.objects.exists()
+    assert not Event.undoable().exists()
 
 
 def test_a_json_array_and_json_lines_are_imported(staff: Client) -> None:

@@ -8,7 +8,7 @@ from django.contrib.staticfiles.finders import find
 from django.test import Client
 
 from pets.models import ImportedFile, Pet
-from petservice.audit.models import AuditEntry
+from petservice.journal.models import Event
 from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import IMPORT, IMPORTER, cells, confirm, exported, stored, upload
 
@@ -67,7 +67,7 @@ def test_an_export_is_in_the_audit_with_its_filter_and_number(staff: Client) -> 
 
     exported(staff, query="?status__exact=sold")
 
-    entry = AuditEntry.objects.get(kind="exported")
+    entry = Event.objects.get(kind="exported")
     assert (entry.account_name, entry.record_type, entry.count) == ("jo", "pets.pet", 2)
     assert entry.message == "Exported as CSV. Filter: status sold."
 
@@ -75,5 +75,5 @@ def test_an_export_is_in_the_audit_with_its_filter_and_number(staff: Client) -> 
 def test_an_import_is_in_the_audit_once_with_its_number(staff: Client) -> None:
     confirm(staff, upload(staff, "name\nRex\nTom\n"))
 
-    entry = AuditEntry.objects.exclude(kind="login").get()
+    entry = Event.objects.exclude(kind="login").get()
     assert (entry.kind, entry.account_name, entry.count) == ("imported", "jo", 2)

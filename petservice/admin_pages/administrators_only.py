@@ -1,0 +1,18 @@
+"""Pages of the admin for administrators alone."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+
+class AdministratorsOnly(admin.ModelAdmin):
+    """A mixin of pages that only administrators may use."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission

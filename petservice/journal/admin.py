@@ -1,0 +1,112 @@
+"""The read-only pages of the audit in the admin, for administrators."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_safe
+
+from petservice.admin_pages.administrators_only import AdministratorsOnly
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
+from petservice.admin_pages.read_only import ReadOnlyPages
+from petservice.admin_pages.staff_page import staff_page
+from petservice.db.backend import backend
+from petservice.journal.export import CSVExport
+from petservice.journal.filters import FilterForm, record_types
+from petservice.journal.models import Event
+from petservice.journal.recording import COMMAND, record
+
+_PER_PAGE = 100
+# Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds. The
+# command export_audit has no limit.
+MAX_EXPORTED = 100_000
+# Maximum number of account names that the filter suggests: more than a shop has.
+_MAX_SUGGESTIONS = 500
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyPages, AdministratorsOnly):
+    """The audit: the list of all events with filters, the page of one event with its records, and the export."""
+
+    def get_urls(self) -> list[URLPattern]:
+        export = self.admin_site.admin_view(csrf_protect(self.export_view))
+        return [path("export/", export, name="journal_event_export"), *super().get_urls()]
+
+    @method_decorator(require_safe)
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the events that pass the filters, newest first."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = FilterForm(request.GET, label_suffix="")
+        paginator = BoundedPaginator(form.events(), _PER_PAGE)
+        page = paginator.get_page(request.GET.get("p"))
+        users = get_user_model().objects.order_by("username").values_list("username", flat=True)
+        filters = {name: value for name, value in request.GET.items() if name in form.fields and value}
+        context = {
+            "opts": self.opts,
+            "form": form,
+            "filters": filters,
+            "page": page,
+            "events": Event.with_record(Event.objects.filter(pk__in=[event.pk for event in page])).select_related(
+                "undone_by"
+            ),
+            "page_range": paginator.get_elided_page_range(page.number),
+            "has_more": isinstance(paginator.count, MoreThan),
+            "max_counted": MAX_COUNTED,
+            "max_exported": MAX_EXPORTED,
+            "record_types": record_types(),
+            "persons": [COMMAND, *users[:_MAX_SUGGESTIONS]],
+        }
+        return staff_page(request, "admin/journal/event/change_list.html", "Audit", context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show one event with its records."""
+        event = self.get_object(request, object_id) if request.method in ("GET", "HEAD") else None
+        if not self.has_view_permission(request) or request.method not in ("GET", "HEAD"):
+            raise PermissionDenied
+        if event is None:
+            raise Http404
+        paginator = BoundedPaginator(event.items.select_related("event").order_by("pk"), _PER_PAGE)
+        page = paginator.get_page(request.GET.get("p"))
+        context = {
+            "opts": self.opts,
+            "event": event,
+            "page": page,
+            "page_range": paginator.get_elided_page_range(page.number),
+            "record_types": record_types(),
+        }
+        return staff_page(request, "admin/journal/event/page.html", str(event)[:100], context)
+
+    def export_view(self, request: HttpRequest) -> HttpResponse:
+        """Send the filtered events as a CSV file, after the export itself is in the audit."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = FilterForm(request.POST)
+        if request.method != "POST" or not form.is_valid():
+            return HttpResponseRedirect(reverse("admin:journal_event_changelist"))
+        count = form.events()[: MAX_EXPORTED + 1].values("pk").count()
+        if count > MAX_EXPORTED:
+            text = (
+                f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days and try "
+                "again, or ask the operator of the service for a file of the command export_audit, which has no limit."
+            )
+            self.message_user(request, text, messages.ERROR)
+            query = request.POST.copy()
+            query.pop("csrfmiddlewaretoken", None)
+            return HttpResponseRedirect(f"{reverse('admin:journal_event_changelist')}?{query.urlencode()}")
+        newest = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
+        record(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
+        events = form.events().filter(pk__lte=newest)  # without the event of this export
+        with backend().read_consistently():
+            response = HttpResponse(CSVExport(events).parts(), content_type="text/csv; charset=utf-8")
+        response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.localdate()}.csv"'
+        return response

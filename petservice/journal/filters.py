@@ -1,0 +1,91 @@
+"""The filters of the audit, each combination of which reads a part of one index."""
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.apps import apps
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.text import format_lazy
+
+from petservice.admin_pages.day_field import DayField
+from petservice.journal.models import Event, Item
+from petservice.journal.recording import type_of
+from petservice.time_zone import in_days, zone_name
+
+
+def record_types() -> dict[str, str]:
+    """Return the names of the models with pages in the admin, by their names in the audit."""
+    models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)
+    types: dict[str, str] = {}
+    for model in models:
+        types.setdefault(type_of(model), str(model._meta.verbose_name))
+    return types
+
+
+def _record_type_choices() -> list[tuple[str, str]]:
+    return [("", "All"), *sorted(record_types().items(), key=lambda one: one[1])]
+
+
+class FilterForm(forms.Form):
+    """A form of the filters. An empty field does not filter."""
+
+    person = forms.CharField(
+        required=False, max_length=150, widget=forms.TextInput({"list": "persons", "autocomplete": "off"})
+    )
+    kind = forms.ChoiceField(required=False, choices=[("", "All"), *Event.Kind.choices])
+    record_type = forms.ChoiceField(required=False, label="Record", choices=_record_type_choices)
+    record_id = forms.CharField(required=False, max_length=255, label="Record ID")
+    day_from = DayField(label=format_lazy("From ({})", zone_name()))
+    day_to = DayField(label=format_lazy("To ({})", zone_name()))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        first, last = cleaned.get("day_from"), cleaned.get("day_to")
+        if first and last and first > last:
+            self.add_error("day_from", "“From” is after “To”. Exchange the two days.")
+        return cleaned
+
+    def events(self) -> QuerySet[Event]:
+        """Return the events that pass the filters, newest first, or none if a filter is invalid."""
+        if not self.is_valid():
+            return Event.objects.none()
+        value = self.cleaned_data.get
+        events = Event.objects.filter(in_days("at", value("day_from"), value("day_to")))
+        equal = {"account_name": value("person"), "kind": value("kind"), "record_type": value("record_type")}
+        equal = {name: text for name, text in equal.items() if text}
+        if not value("record_id"):
+            return events.filter(**equal)
+        # One record has few events. They are fetched first, so that no database chooses the index of another filter.
+        of_record = Item.objects.filter(record_id=value("record_id")).values_list("event", flat=True)
+        return events.filter(pk__in=[*of_record], **equal)
+
+    def shortcuts(self) -> list[tuple[str, str]]:
+        """Return the texts and the queries of frequent questions, which keep the person of the filters."""
+        today = timezone.localdate()
+        yesterday = today - timedelta(days=1)
+        chosen: dict[str, dict[str, Any]] = {
+            "Today": {"day_from": today},
+            "Yesterday": {"day_from": yesterday, "day_to": yesterday},
+            "Sold today": {"kind": Event.Kind.SOLD, "day_from": today},
+            "Sold yesterday": {"kind": Event.Kind.SOLD, "day_from": yesterday, "day_to": yesterday},
+        }
+        person = {"person": self.data["person"]} if self.data.get("person") else {}
+        return [(text, urlencode(person | filters)) for text, filters in chosen.items()]
+
+    def in_words(self) -> str:
+        """Return the valid filters in words, or an empty string if there are none."""
+        value = self.cleaned_data.get
+        kind, record_type = value("kind"), value("record_type")
+        parts = {
+            "person “{}”": value("person"),
+            "kind {}": Event.Kind(kind).label.lower() if kind else "",
+            "record {}": record_types()[record_type] if record_type else "",
+            "record ID “{}”": value("record_id"),
+            "from {}": value("day_from"),
+            "to {}": value("day_to"),
+        }
+        return ", ".join(text.format(chosen) for text, chosen in parts.items() if chosen)

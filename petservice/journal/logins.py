@@ -1,0 +1,100 @@
+"""The audit of logins: logins and logouts, failed logins and lock-outs.
+
+Strangers cause failed logins and lock-outs, so these are counted in few entries. If the audit cannot be written, for
+example because the disk is full, the event goes to the log instead, and the login continues.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from axes.signals import user_locked_out
+from django.contrib.auth import get_user_model
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db import DatabaseError, transaction
+from django.db.models import F
+from django.dispatch import Signal, receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+from petservice.client_address import network_of, parse_address
+from petservice.journal.models import Event
+from petservice.journal.recording import address_of, record
+from petservice.journal.retention import remove_old_events
+
+logger = logging.getLogger(__name__)
+
+# The failures of one account from one address within this time are one entry with their number.
+PERIOD = timedelta(minutes=15)
+# Maximum number of entries of one kind in a period. Further failures are counted in one entry without an address.
+MAX_ENTRIES = 500
+_START = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def record_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now: datetime | None = None) -> None:
+    """Count an event that a stranger may have caused. The entry has a name only if there is such an account."""
+    with _logged_instead(request, kind):
+        # Lock the account, so that two failures at the same time are counted in one entry.
+        accounts = get_user_model().objects.select_for_update(no_key=True)
+        _count(kind, accounts.filter(username=username).first(), _network_of(request), now or timezone.now())
+        remove_old_events()
+
+
+def _count(kind: Event.Kind, account: Any, address: str | None, now: datetime) -> None:
+    period = Event.objects.filter(kind=kind, at__gte=now - (now - _START) % PERIOD, at__lte=now).order_by("pk")
+    entry = period.filter(account=account, address=address).first()
+    if entry is None and period[:MAX_ENTRIES].count() == MAX_ENTRIES:
+        account = address = None
+        entry = period.filter(account=None, address=None).first()
+    if entry is not None:
+        text = f"The last one was at {timezone.localtime(now):%H:%M:%S %Z}."
+        Event.objects.filter(pk=entry.pk).update(count=F("count") + 1, message=text)
+        return
+    name = account.get_username() if account else ""
+    Event.objects.create(kind=kind, at=now, account=account, account_name=name, address=address)
+
+
+def _network_of(request: HttpRequest) -> str | None:
+    address = parse_address(address_of(request) or "")
+    return None if address is None else str(network_of(address))
+
+
+@contextmanager
+def _logged_instead(request: HttpRequest, kind: Event.Kind, account: Any = None) -> Iterator[None]:
+    """Write to the audit in one transaction, or write the event to the log if that fails."""
+    try:
+        with transaction.atomic():
+            yield
+    except DatabaseError as error:
+        account_id = account.pk if account is not None else None
+        address = address_of(request)
+        logger.error(
+            "The audit cannot be written (%s): %s, account %s, address %s", error, kind.label, account_id, address
+        )
+
+
+@receiver([user_logged_in, user_logged_out])
+def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    kind = Event.Kind.LOGIN if signal is user_logged_in else Event.Kind.LOGOUT
+    with _logged_instead(request, kind, user):
+        record(request, kind, account=user)
+        remove_old_events()
+
+
+@receiver(user_login_failed)
+def _login_failed(credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
+    if request is not None and not _is_refused(request):
+        record_failure(request, Event.Kind.LOGIN_FAILED, credentials.get("username") or "")
+
+
+@receiver(user_locked_out)
+def _locked_out(request: Any, username: str | None, **kwargs: Any) -> None:
+    if not _is_refused(request):
+        record_failure(request, Event.Kind.LOCKED_OUT, username or "")
+
+
+def _is_refused(request: Any) -> bool:
+    """Return whether the login was refused because of an earlier lock-out. django-axes counts only other failures."""
+    return getattr(request, "axes_locked_out", False) and getattr(request, "axes_failures_since_start", None) is None

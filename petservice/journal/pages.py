@@ -1,0 +1,87 @@
+"""The parts that the pages of all records have from the journal: their entries in it, and the page of a history."""
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import LogEntry
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.admin_pages.staff_page import staff_page
+from petservice.journal.models import Event, Item
+from petservice.journal.recording import Change, record, type_of
+
+# Maximum number of deleted records that a message names, so that it stays readable.
+_MAX_NAMED = 20
+_PER_PAGE = 100
+
+
+def history_of(record_type: str, record_id: str) -> QuerySet[Item]:
+    """Return what happened to a record, newest first, also after its end."""
+    items = Item.objects.filter(record_id=record_id, event__record_type=record_type)
+    return items.select_related("event__undone_by").order_by("-event__at", "-event_id")
+
+
+class JournalPages(admin.ModelAdmin):
+    """A mixin that writes additions, changes and deletions into the journal in place of Django's log.
+
+    A form that was saved without a change is not recorded, and the person is told. Pages whose changes need more than
+    a message record them by themselves, for example a change of many pets.
+    """
+
+    addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return record(request, self.addition_kind, target=obj, message=_text(message))
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        request.has_changes = bool(message)  # type: ignore[attr-defined]  # our own attribute
+        return record(request, self.change_kind, target=obj, message=_text(message)) if message else None
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        if request.has_changes:  # type: ignore[attr-defined]  # set by log_change
+            return super().response_change(request, obj)
+        self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
+        if "_continue" in request.POST:
+            return HttpResponseRedirect(request.get_full_path())
+        return self.response_post_save_change(request, obj)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        deleted = list(queryset)
+        names = ", ".join(f"“{one}”" for one in deleted[:_MAX_NAMED])
+        more = f" and {len(deleted) - _MAX_NAMED:,} more" if len(deleted) > _MAX_NAMED else ""
+        changes = [Change(str(one.pk), str(one), message="Deleted.") for one in deleted]
+        return record(
+            request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}{more}.", changes=changes
+        )
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show what happened to a record on all pages, newest first, also after its end."""
+        return history_page(request, self.opts, object_id, self.get_object(request, object_id))
+
+
+def history_page(request: HttpRequest, opts: Any, record_id: str, obj: Model | None) -> HttpResponse:
+    """Return the page with the history of a record, which has ended if there is no object. Raises Http404."""
+    record_type = type_of(opts.model)
+    items = history_of(record_type, record_id)
+    last = items.first()
+    if obj is None and last is None:
+        raise Http404
+    paginator = BoundedPaginator(items, _PER_PAGE)
+    page = paginator.get_page(request.GET.get("p"))
+    context = {
+        "opts": opts,
+        "original": obj,
+        "page": page,
+        "page_range": paginator.get_elided_page_range(page.number),
+        "record_type": record_type,
+        "record_id": record_id,
+    }
+    return staff_page(request, "admin/journal/history.html", f"Change history: {obj or last}", context)
+
+
+def _text(message: Any) -> str:
+    """Return Django's structured message of a change as a text."""
+    return LogEntry(change_message=message if isinstance(message, str) else json.dumps(message)).get_change_message()

@@ -1,0 +1,33 @@
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import NoReverseMatch, reverse
+
+from petservice.journal.sentences import sentence
+
+register = template.Library()
+
+register.filter(sentence)
+
+
+@register.simple_tag
+def audit_url(record_type: str, record_id: Any) -> str:
+    """Return the URL of the audit's events about a record."""
+    query = urlencode({"record_type": record_type, "record_id": record_id})
+    return f"{reverse('admin:journal_event_changelist')}?{query}"
+
+
+@register.simple_tag
+def record_type_name(names: dict[str, str], record_type: str) -> str:
+    """Return the name of a record's model for people, or the name in the journal if the model has no pages."""
+    return names.get(record_type, record_type)
+
+
+@register.simple_tag
+def history_url(record_type: str, record_id: str) -> str:
+    """Return the URL of a record's history, or an empty text if the admin has no pages of its model."""
+    try:
+        return reverse(f"admin:{record_type.replace('.', '_')}_history", args=[record_id])
+    except NoReverseMatch:
+        return ""

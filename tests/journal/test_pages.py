@@ -1,0 +1,167 @@
+"""The audit shows entries to administrators, filtered and in order, and its pages cannot change an entry."""
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet
+from petservice.accounts.groups import PETS_AND_INVENTORY
+from petservice.journal.models import Event
+from tests.backoffice.pages import messages
+from tests.backoffice.staff import staff
+from tests.journal.events import create_event
+
+pytestmark = pytest.mark.django_db
+
+AUDIT = reverse("admin:journal_event_changelist")
+EXPORT = reverse("admin:journal_event_export")
+KIND = Event.Kind
+
+
+@pytest.fixture
+def entries() -> list[Event]:
+    """Return entries of two people, from the oldest to the newest."""
+    Event.objects.all().delete()  # the login of the test client
+    rows: list[dict[str, Any]] = [
+        {"account_name": "ada", "kind": KIND.LOGIN, "address": "192.0.2.7"},
+        {
+            "account_name": "ada",
+            "kind": KIND.CHANGED,
+            "record_type": "pets.pet",
+            "record_id": "7",
+            "record_name": "Rex",
+        },
+        {"account_name": "bea", "kind": KIND.CHANGED, "record_type": "auth.user", "record_id": "7", "message": "=1+1"},
+        {"account_name": "bea", "kind": KIND.CHANGED, "record_type": "pets.pet", "record_id": "8", "count": 934},
+    ]
+    return [create_event(at=datetime(2026, 11, 21 + day, tzinfo=UTC), **row) for day, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, [3, 2, 1, 0]),
+        ({"person": "ada"}, [1, 0]),
+        ({"kind": "changed"}, [3, 2, 1]),
+        ({"record_type": "pets.pet"}, [3, 1]),
+        ({"record_id": "7"}, [2, 1]),
+        ({"record_type": "auth.user", "record_id": "7"}, [2]),
+        ({"person": "ada", "kind": "changed", "record_id": "7"}, [1]),
+        ({"person": "bea", "kind": "login"}, []),
+        ({"day_from": "2026-11-22", "day_to": "2026-11-23"}, [2, 1]),
+        ({"day_to": "9999-12-31", "person": "ada", "kind": "login", "p": "9"}, [0]),
+    ],
+)
+def test_filters_combine_and_the_newest_entry_comes_first(
+    admin_client: Client, entries: list[Event], query: dict[str, str], expected: list[int]
+) -> None:
+    response = admin_client.get(AUDIT, query)
+
+    assert list(response.context["page"]) == [entries[number] for number in expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"day_from": "yesterday"}, "Write a day as year-month-day"),
+        ({"day_from": "2026-11-23", "day_to": "2026-11-22"}, "Exchange the two days."),
+        ({"kind": "hacked"}, "hacked is not one of the available choices"),
+        ({"person": "\0"}, "Null characters are not allowed."),
+    ],
+)
+def test_an_invalid_filter_shows_what_to_correct_and_no_entries(
+    admin_client: Client, entries: list[Event], query: dict[str, str], message: str
+) -> None:
+    response = admin_client.get(AUDIT, query)
+
+    assert message in response.content.decode()
+    assert not response.context["page"].object_list
+    assert admin_client.post(EXPORT, query).status_code == 302
+
+
+def test_a_row_shows_who_what_when_and_from_where(admin_client: Client, entries: list[Event]) -> None:
+    page = admin_client.get(AUDIT).content.decode()
+
+    for text in ("2026-11-21 00:00:00", "Login", "192.0.2.7", "pet Rex", "934", "4 events"):
+        assert text in page
+    assert "?record_type=pets.pet&amp;record_id=7" in page
+
+
+def test_only_superusers_see_the_audit() -> None:
+    client = staff()
+    user = get_user_model().objects.get(username="someone")
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="journal"))
+
+    assert client.get(AUDIT).status_code == client.post(EXPORT).status_code == 403
+    assert AUDIT not in client.get(reverse("admin:index")).content.decode()
+
+
+def test_not_even_a_superuser_can_add_change_or_delete_an_entry(admin_client: Client, entries: list[Event]) -> None:
+    pk = entries[0].pk
+    forged = {"message": "nothing", "post": "yes", "action": "delete_selected", "_selected_action": pk}
+
+    statuses = [
+        admin_client.post(url, forged).status_code
+        for url in (
+            reverse("admin:journal_event_add"),
+            reverse("admin:journal_event_change", args=[pk]),
+            reverse("admin:journal_event_delete", args=[pk]),
+            AUDIT,
+        )
+    ]
+
+    assert statuses == [403, 403, 403, 405]
+    assert [entry.message for entry in Event.objects.order_by("at")] == ["", "", "=1+1", ""]
+
+
+def test_the_export_contains_the_filtered_entries_without_formulas_and_is_recorded(
+    admin_client: Client, entries: list[Event]
+) -> None:
+    response = admin_client.post(EXPORT, {"kind": "changed", "person": "bea"})
+
+    text = response.content.decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["person"], row["number"], row["message"]) for row in rows] == [
+        ("bea", "934", ""),
+        ("bea", "1", "'=1+1"),
+    ]
+    assert rows[0]["time"] == "2026-11-24T00:00:00+00:00"
+    entry = Event.objects.latest("pk")
+    assert (entry.kind, entry.account_name, entry.count, entry.record_type) == (
+        "exported",
+        "admin",
+        2,
+        "journal.event",
+    )
+    assert entry.message == "Audit exported as CSV. Filter: person “bea”, kind changed."
+
+
+def test_an_export_of_too_many_entries_says_what_to_do(
+    admin_client: Client, entries: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("petservice.journal.admin.MAX_EXPORTED", 3)
+
+    response = admin_client.post(EXPORT, {"person": ""}, follow=True)
+
+    assert messages(response) == [
+        "Nothing was exported: this page exports at most 3 events. Choose fewer days and try again, or ask the "
+        "operator of the service for a file of the command export_audit, which has no limit."
+    ]
+    assert not Event.objects.filter(kind=KIND.EXPORTED).exists()
+
+
+def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Client) -> None:
+    pet = Pet.objects.create(name="Rex")
+    link = f"{AUDIT}?record_type=pets.pet&amp;record_id={pet.pk}"
+
+    for page in ("pets_pet", "store_inventoryitem"):
+        url = reverse(f"admin:{page}_history", args=[pet.pk])
+        assert link in admin_client.get(url).content.decode()
+    assert link not in staff(PETS_AND_INVENTORY).get(url).content.decode()

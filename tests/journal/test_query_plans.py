@@ -1,0 +1,76 @@
+"""Query plans of the audit: each combination of filters searches one index by all of its equal values."""
+
+import itertools
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import QuerySet
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.journal.filters import FilterForm
+from petservice.journal.models import Event, Item
+
+pytestmark = pytest.mark.django_db
+
+FILTERS = {"person": "ada", "kind": "changed", "record_type": "pets.pet", "day_from": "2026-11-01", "record_id": "7"}
+
+
+@pytest.fixture
+def entries() -> None:
+    """Create entries of which one passes all filters, and some pass the others."""
+    rows = [
+        {
+            "account_name": "ada" if n % 5 == 2 else f"{n % 5}",
+            "kind": "changed" if n % 7 == 0 else f"{n % 7}",
+            "record_type": "pets.pet" if n % 9 == 7 else f"{n % 9}",
+        }
+        for n in range(3000)
+    ]
+    at = datetime(2026, 11, 2, tzinfo=UTC)
+    events = Event.objects.bulk_create(Event(at=at + timedelta(seconds=n), **row) for n, row in enumerate(rows))
+    Item.objects.bulk_create(Item(event=event, record_id=f"{n}", record_name="Rex") for n, event in enumerate(events))
+    if connection.vendor == "postgresql":  # which plans by the statistics of its tables
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE journal_event, journal_item")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+
+
+def filtered(names: tuple[str, ...]) -> QuerySet[Event]:
+    form = FilterForm({name: FILTERS[name] for name in names})
+    assert form.is_valid()
+    return form.events()
+
+
+def is_good(names: tuple[str, ...], plan: str) -> bool:
+    if "record_id" in names:  # reads all entries of one record
+        return "journal_event_pkey" in plan or "INTEGER PRIMARY KEY" in plan
+    columns = {"person": "account_name", "kind": "kind", "record_type": "record_type", "day_from": "at"}
+    searched = all(re.search(rf"\b{columns[name]}\b(\)::text)? ?[=>]", plan) for name in names)
+    # PostgreSQL may sort the few entries that pass, but reads no others.
+    return searched and not re.search(r"Filter|Seq Scan|TEMP B-TREE|SCAN journal_event(?! USING)", plan)
+
+
+def test_each_combination_of_filters_reads_the_entries_that_pass_and_no_others(entries: None) -> None:
+    plans = {}
+    for number in range(len(FILTERS) + 1):
+        for names in itertools.combinations(FILTERS, number):
+            plans[names, "page"] = filtered(names)[:100].explain()
+            plans[names, "count"] = filtered(names).order_by()[: MAX_COUNTED + 1].values("pk").explain()
+
+    assert {key: plan for key, plan in plans.items() if not is_good(key[0], plan)} == {}
+
+
+def test_a_page_counts_at_most_the_entries_that_it_can_show(admin_client: Client, entries: None) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        response = admin_client.get(reverse("admin:journal_event_changelist"), FILTERS)
+
+    assert [event.record_id for event in response.context["events"]] == ["7"]
+    queries: list[Any] = [query["sql"] for query in captured if 'FROM "journal_event"' in query["sql"]]
+    assert f"LIMIT {MAX_COUNTED + 1}" in queries[0]
+    assert "LIMIT 1" in queries[1]
