@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,19 +47,8 @@ class Seeded(NamedTuple):
 
     folder: Path
     url: str
-    server: int | None
     key: str
     pet: str
-
-    def paths(self) -> dict[str, str]:
-        return {
-            "fetch one pet": f"/v1/pets/{self.pet}",
-            "list 100 pets": "/v1/pets",
-            "list 100 pets, deep": f"/v1/pets?after={self.pet}",
-            "inventory": "/v1/store/inventory",
-            "post": "/v1/pets",
-            "health": "/v1/health",
-        }
 
 
 @contextmanager
@@ -76,12 +65,8 @@ def empty_database(name: str) -> Iterator[Database]:
 
 
 @contextmanager
-def databases(name: str, *sizes: int) -> Iterator[list[Seeded]]:
-    """Create a database for each number of pets."""
-    with ExitStack() as stack:
-        seeded = []
-        for size in sizes:
-            database = stack.enter_context(empty_database(name))
-            shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=size))
-            seeded.append(Seeded(*database, *database.run(*shell, stdout=subprocess.PIPE).split()))
-        yield seeded
+def seeded_database(name: str, pets: int) -> Iterator[Seeded]:
+    """Create a database with so many pets."""
+    with empty_database(name) as database:
+        shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=pets))
+        yield Seeded(database.folder, database.url, *database.run(*shell, stdout=subprocess.PIPE).split())

@@ -8,15 +8,13 @@ Every server looks up the API key in the database for each request, and writes a
 Only the service has idempotency keys; in these scenarios the peers' cells are empty. The peers count all pets for the
 inventory, and the service keeps the counts.
 
-The program needs `wrk`, and `npm` for Fastify. The first run installs the peers' packages into the user's cache
-folder. The bare callable and Django REST framework use the packages of the service, so that the versions are the same.
+The program needs `wrk`. The bare callable and Django REST framework use the packages of the service.
 
 `--before REVISION` adds the service at an earlier git revision, and a table of the ratios to it. It uses the packages
 that are installed here, so that a difference comes from the service's own code.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,6 @@ from tests.benchmarks.peers.databases import Database, open_database
 from tests.benchmarks.peers.load import (
     IDEMPOTENT,
     PATHS,
-    FailedRequestsError,
     Measurement,
     Target,
     create_replayed_pet,
@@ -44,7 +41,6 @@ from tests.benchmarks.peers.servers import (
     Server,
     earlier_service,
     fill,
-    install,
     running,
     service,
 )
@@ -66,7 +62,7 @@ class Comparison:
         self._pets = make_pets(options.pets)
         self._access = self._fill(servers)
         names = [server.name for server in servers]
-        self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names}, {})
+        self.results = tables.Results(options.scenarios, {name: {} for name in names}, {name: [] for name in names})
 
     def _fill(self, servers: Sequence[Server]) -> dict[str, Access]:
         kinds = {server.template: server for server in servers}
@@ -87,16 +83,8 @@ class Comparison:
             self.results.memory[server.name].append(memory(pid))
 
     def _add(self, name: str, scenario: str, target: Target) -> None:
-        """Measure a scenario, unless its requests have already failed in this or an earlier round."""
-        runs, failed = self.results.runs[name], self.results.failed
-        if (name, scenario) not in failed:
-            try:
-                runs.setdefault(scenario, []).append(self._measure(target, scenario))
-            except FailedRequestsError as error:
-                failed[name, scenario] = str(error)
-                runs.pop(scenario, None)
+        """Measure a scenario, again if other programs disturb it."""
 
-    def _measure(self, target: Target, scenario: str) -> Measurement:
         def load(seconds: int) -> Measurement:
             return measure(target, scenario, self._pets, seconds, self._options.connections, self._folder)
 
@@ -106,28 +94,22 @@ class Comparison:
             if best.disturbance <= _MAX_DISTURBANCE:
                 break
             best = min(best, load(self._options.seconds), key=lambda run: run.disturbance)
-        return best
+        self.results.runs[name].setdefault(scenario, []).append(best)
 
 
 def caption(name: str, database: Database, results: tables.Results, options: argparse.Namespace) -> str:
     """Describe the machine, the versions and how the figures were measured."""
     machine = conditions("Django", "djangorestframework", "gunicorn", "orjson", "psycopg")
-    if shutil.which("node"):
-        machine += f", Node.js {_output('node', '--version')}"
     disturbances = [run.disturbance for runs in results.runs.values() for several in runs.values() for run in several]
     disturbed = sum(disturbance > _MAX_DISTURBANCE for disturbance in disturbances)
-    failed = "".join(
-        f" {scenario} of {server} is omitted, because {failure} failed."
-        for (server, scenario), failure in results.failed.items()
-    )
     return (
         f"### {name}\n\n"
-        f"{machine}; other packages as the peers' folders pin them. Service at {options.revision}. "
+        f"{machine}. Service at {options.revision}. "
         f"{database.settings()}. {options.pets:,} pets; {options.rounds} interleaved rounds of {options.seconds} s "
         f"after 1 s of warm-up; wrk on the same machine with {options.connections} connections. Medians of the rounds; "
         "in brackets the spread, (highest - lowest) / median. Ratios are those of runs in the same round. Other "
         f"programs used more than {_MAX_DISTURBANCE} cores during {disturbed} of {len(disturbances)} runs, "
-        f"{max(disturbances):.2f} at most.{failed}"
+        f"{max(disturbances):.2f} at most."
     )
 
 
@@ -174,7 +156,7 @@ def main() -> None:
         ours = [service(), *(stack.enter_context(earlier_service(revision)) for revision in options.before)]
         servers = [server for server in [*ours, *PEERS] if server.name in [*options.servers, *options.before]]
         for name in options.databases:
-            compare(name, [install(server) for server in servers], options)
+            compare(name, servers, options)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""The servers of the comparison: how each is installed, filled and started."""
+"""The servers of the comparison: how each is filled and started."""
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.benchmarks.peers.databases import Database
@@ -20,11 +19,6 @@ HERE = Path(__file__).parent
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
 BASELINE = "bare WSGI"
-# Seconds until a server must respond. It is long because some frameworks compile modules at the first start.
-_START_TIMEOUT = 60
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "petservice-peers"
-# The last file of an installation.
-_COMPLETE = "complete"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
 _GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --log-level warning"
@@ -37,7 +31,6 @@ class Server:
     name: str
     folder: Path
     command: str
-    python: str = sys.executable
     is_service: bool = False
 
     @property
@@ -45,15 +38,9 @@ class Server:
         """Return the name of the filled database whose copies this server gets."""
         return "service_" + hashlib.sha256(self.name.encode()).hexdigest()[:8] if self.is_service else "peers"
 
-    @property
-    def manifest(self) -> Path | None:
-        """Return the file that lists the packages of a peer, or None if it needs only those of the service."""
-        manifests = (self.folder / name for name in ("requirements.txt", "package.json"))
-        return next((manifest for manifest in manifests if manifest.exists()), None)
 
-
-# The numbers of worker processes are those that gunicorn's documentation recommends, 2 x cores + 1, and one for each
-# core under uvicorn and Node.js. The bare callable does little but compute, so it has one more than there are cores.
+# The number of worker processes is the one that gunicorn's documentation recommends, 2 x cores + 1. The bare callable
+# does little but compute, so it has one more than there are cores.
 PEERS = [
     Server(
         BASELINE,
@@ -65,13 +52,6 @@ PEERS = [
         HERE / "django_rest_framework",
         f"{{python}} {_GUNICORN} --workers {2 * CORES + 1} wsgi",
     ),
-    Server(
-        "FastAPI",
-        HERE / "fastapi",
-        f"{{python}} -m uvicorn main:app --host 127.0.0.1 --port {{port}} --workers {CORES} --no-access-log "
-        "--log-level warning",
-    ),
-    Server("Fastify (Node.js)", HERE / "fastify", "node server.js {port} " + str(CORES)),
 ]
 
 
@@ -93,38 +73,6 @@ def earlier_service(revision: str) -> Iterator[Server]:
             subprocess.run([*git, "remove", "--force", checkout], check=True)
 
 
-def install(server: Server) -> Server:
-    """Install the packages of a peer into a cached folder, if it needs more than those of the service."""
-    if server.manifest is None:
-        return server
-    place = _place(server.manifest)
-    if not is_installed(server):
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        _install(server.manifest, place)
-        (place / _COMPLETE).touch()
-    return replace(server, python=str(place / "bin" / "python"))
-
-
-def is_installed(server: Server) -> bool:
-    """Return whether a peer has the packages that it needs."""
-    return server.manifest is None or (_place(server.manifest) / _COMPLETE).exists()
-
-
-def _place(manifest: Path) -> Path:
-    return _CACHE / f"{manifest.parent.name}-{hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]}"
-
-
-def _install(manifest: Path, place: Path) -> None:
-    if manifest.name == "package.json":
-        shutil.copy(manifest, place)
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"]
-    else:
-        subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        command = ["bin/python", "-m", "pip", "install", "--quiet", "--requirement", str(manifest)]
-    subprocess.run(command, cwd=place, check=True, stdout=sys.stderr)
-
-
 def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> Access:
     """Create and fill the database that copies are made of, and return its API keys."""
     url = database.create(server.template)
@@ -133,7 +81,7 @@ def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> A
         return peer_access()
 
     def manage(*arguments: str, text: str | None = None) -> str:
-        command = [server.python, "manage.py", *arguments]
+        command = [sys.executable, "manage.py", *arguments]
         environment = _environment(server, url, folder)
         ended = subprocess.run(
             command, cwd=server.folder, env=environment, input=text, stdout=subprocess.PIPE, text=True, check=True
@@ -151,14 +99,14 @@ def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> A
 def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]:
     """Start a server with the database at `url`, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=server.python, port=port).split()
+    command = server.command.format(python=sys.executable, port=port).split()
     with (folder / "log").open("w+") as log:
         process = subprocess.Popen(
             command, cwd=server.folder, env=_environment(server, url, folder), stdout=log, stderr=log
         )
         base_url = f"http://127.0.0.1:{port}"
         try:
-            wait_until(lambda: process.poll() is not None or responds(base_url), _START_TIMEOUT)
+            wait_until(lambda: process.poll() is not None or responds(base_url))
             if process.poll() is not None:
                 raise RuntimeError(f"{server.name} does not start:\n{Path(log.name).read_text()}")
             yield base_url, process.pid
@@ -170,5 +118,4 @@ def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]
 def _environment(server: Server, url: str, folder: Path) -> dict[str, str]:
     """Return the environment variables of a server."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
-    environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder), "SECRET_KEY": "of-a-benchmark"}
-    return environment | {"NODE_ENV": "production", "NODE_PATH": str(Path(server.python).parents[1] / "node_modules")}
+    return environment | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder), "SECRET_KEY": "of-a-benchmark"}

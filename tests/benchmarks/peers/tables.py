@@ -19,8 +19,6 @@ class Results(NamedTuple):
     scenarios: Sequence[str]
     runs: dict[str, Runs]
     memory: dict[str, list[float]]
-    # Descriptions of the failures, by server and omitted scenario.
-    failed: dict[tuple[str, str], str]
 
     def table(self, cell: Callable[[str, str], str]) -> str:
         """Return a table with a row for each server and a column for each scenario."""
@@ -60,6 +58,7 @@ def report(results: Results, *, has_server: bool, service: str, earlier: Sequenc
     for label, figure in figures.items():
         parts[f"{label} per request, milliseconds"] = results.medians(figure, 3)
         parts[f"{label} per request, ratio to {BASELINE}"] = results.ratios(figure)
+    parts["Throughput in requests per second"] = results.medians(attrgetter("rate"), 0)
     parts[f"Throughput in requests per second, ratio to {BASELINE}"] = results.ratios(attrgetter("rate"))
     parts["p99 latency, milliseconds"] = results.medians(attrgetter("p99"), 2)
     memory = [[name, f"{statistics.median(sizes):.0f}"] for name, sizes in results.memory.items()]

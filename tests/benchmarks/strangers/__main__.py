@@ -30,7 +30,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from petservice.paths import API
-from tests.benchmarks.databases import DATABASES, Seeded, databases
+from tests.benchmarks.databases import DATABASES, Seeded, seeded_database
 from tests.benchmarks.processes import conditions
 from tests.benchmarks.strangers.costs import costs
 from tests.benchmarks.strangers.kinds import Kind, client_of, kinds
@@ -100,7 +100,7 @@ def others(service: Service, key: str, pet: str) -> list[Other]:
 
 def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
     certificate, private_key = make_certificate(folder)
-    with databases(name, PETS) as (seeded,):
+    with seeded_database(name, PETS) as seeded:
         plain, tls = {}, {"TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(private_key)}
         for place, variables in enumerate((plain, tls)):
             with pinned_service(folder / str(place), DATABASE_URL=seeded.url, **variables) as service:
