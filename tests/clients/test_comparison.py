@@ -1,16 +1,10 @@
 """A change of the document that breaks clients needs a new major version, and an addition a new minor version."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.clients.tools import DOCUMENT, HERE, PUBLISHED, run
-
-Document = dict[str, Any]
-Change = Callable[[Document], object]
 
 
 def without_words(part: Any, *, are_names: bool = False) -> Any:
@@ -71,90 +65,3 @@ def test_version_is_high_enough_for_the_changes_since_the_release(tmp_path: Path
         path.write_text(text)
 
     assert undeclared(*paths) == "", "give the document a new version, or take the change back"
-
-
-@pytest.fixture
-def undeclared_by(tmp_path: Path) -> Callable[..., str]:
-    """Return a function that compares the document, as version 1.0.0, with a changed copy of it."""
-
-    def about(*changes: Change) -> str:
-        document = json.loads(DOCUMENT.read_text())
-        base, revision = tmp_path / "base.json", tmp_path / "revision.json"
-        version("1.0.0")(document)
-        base.write_text(json.dumps(document))
-        for change in changes:
-            change(document)
-        revision.write_text(json.dumps(document))
-        return undeclared(base, revision)
-
-    return about
-
-
-def version(number: str) -> Change:
-    return lambda document: document["info"].update(version=number)
-
-
-def operation(document: Document, path: str = "/pets") -> Document:
-    found: Document = document["paths"][path]["get"]
-    return found
-
-
-def limit(document: Document) -> Document:
-    return next(it for it in operation(document)["parameters"] if it["name"] == "limit")
-
-
-def schema(document: Document, name: str) -> Document:
-    found: Document = document["components"]["schemas"][name]
-    return found
-
-
-BREAKING: dict[str, Change] = {
-    "a path is removed": lambda it: it["paths"].pop("/store/inventory"),
-    "an operation is renamed": lambda it: operation(it).update(operationId="pets"),
-    "a parameter is removed": lambda it: operation(it)["parameters"].remove(limit(it)),
-    "a parameter is narrowed": lambda it: limit(it)["schema"].update(maximum=1000),
-    "a new header is required": lambda it: operation(it)["parameters"].append(
-        {"in": "header", "name": "X-Shop", "required": True, "schema": {"type": "string"}}
-    ),
-    "a field of a request is required": lambda it: schema(it, "CreatePetRequest")["required"].append("tag"),
-    "a field of a response is removed": lambda it: schema(it, "Pet")["properties"].pop("tag"),
-    "a field of a response is optional": lambda it: schema(it, "Pet")["required"].remove("name"),
-    "a field of a response has another type": lambda it: schema(it, "Pet")["properties"]["name"].update(type="integer"),
-    "a response has a new value": lambda it: schema(it, "ErrorCode")["enum"].append("gone"),
-    "a status is removed": lambda it: operation(it, "/pets/{petId}")["responses"].pop("404"),
-    "a header of a response is removed": lambda it: operation(it)["responses"]["200"]["headers"].pop("Link"),
-    "a key is needed": lambda it: operation(it, "/health").update(security=[{"apiKey": []}]),
-    "the key has another header": lambda it: it["components"]["securitySchemes"]["apiKey"].update(name="X-Key"),
-    "the server has another URL": lambda it: it["servers"][0].update(url="/v2"),
-}
-ADDING: dict[str, Change] = {
-    "a path": lambda it: it["paths"].update({"/live": {"get": operation(it, "/health") | {"operationId": "live"}}}),
-    "a field of a response": lambda it: schema(it, "Pet")["properties"].update(colour={"type": "string"}),
-}
-HARMLESS: list[Change] = [
-    lambda it: operation(it).update(description="Pets."),
-    lambda it: limit(it).update(example=50),
-    lambda it: schema(it, "CreatePetRequest")["properties"]["name"].update(maxLength=300),
-]
-
-
-@pytest.mark.parametrize("change", BREAKING.values(), ids=BREAKING)
-def test_minor_version_is_too_low_for_a_breaking_change(change: Change, undeclared_by: Callable[..., str]) -> None:
-    assert "major: " in undeclared_by(change, version("1.1.0"))
-
-
-def test_major_version_is_high_enough_for_a_breaking_change(undeclared_by: Callable[..., str]) -> None:
-    assert undeclared_by(BREAKING["a path is removed"], version("2.0.0")) == ""
-
-
-@pytest.mark.parametrize("change", ADDING.values(), ids=ADDING)
-def test_patch_version_is_too_low_for_an_addition(change: Change, undeclared_by: Callable[..., str]) -> None:
-    assert "minor: " in undeclared_by(change, version("1.0.1"))
-
-
-def test_minor_version_is_high_enough_for_additions(undeclared_by: Callable[..., str]) -> None:
-    assert undeclared_by(*ADDING.values(), version("1.1.0")) == ""
-
-
-def test_harmless_changes_need_no_new_version(undeclared_by: Callable[..., str]) -> None:
-    assert undeclared_by(*HARMLESS) == ""

@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from pets.models import Pet
 from tests.clients.tools import DOCUMENT, run
 from tests.service import Service
@@ -30,16 +28,6 @@ def test_requests_from_the_examples_succeed_and_can_be_repeated(service: Service
 
     with service.models():
         assert created.count() == before + 1
-
-
-def test_parameter_without_an_example_fails(service: Service, service_key: str, tmp_path: Path) -> None:
-    document = json.loads(DOCUMENT.read_text())
-    (pet_id,) = document["paths"]["/pets/{petId}"]["get"]["parameters"]
-    del pet_id["example"], pet_id["schema"]["example"]
-    document["paths"] = {"/pets/{petId}": document["paths"]["/pets/{petId}"]}
-
-    with pytest.raises(AssertionError, match="petId"):
-        dredd(without_errors(document, tmp_path), service, service_key)
 
 
 def without_errors(document: dict, folder: Path) -> Path:
