@@ -1,6 +1,6 @@
 """Run the test suite on SQLite and on PostgreSQL: `python -m tests`; further arguments go to pytest.
 
-Both runs take place at the same time, each in two processes (pytest-xdist), because tests wait about as long as they
+Both runs take place at the same time, each in three processes (pytest-xdist), because tests wait longer than they
 compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
 run on one of the two databases, chosen so that both runs take about as long.
 
@@ -35,8 +35,9 @@ LONG = "long"
 # Variables of the shell that tests must not inherit. With the last one, each service that tests start would compile all
 # modules again.
 NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECRET_KEY", "PYTHONDONTWRITEBYTECODE")
-# A process without tests takes some from another. Options of the command line come later and override these.
-PROCESSES = ["-n", "2", "--dist", "worksteal"]
+# Three processes, because tests wait two thirds of their time. A process without tests takes some from another. Options
+# of the command line come later and override these.
+PROCESSES = ["-n", "3", "--dist", "worksteal"]
 
 # A run of pytest: its name, the URL of its database, and its arguments.
 Run = tuple[str, str, list[str]]
@@ -67,7 +68,7 @@ def main(arguments: list[str]) -> int:
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             ]
             if run_all:
-                further = [*PROCESSES, "-m", FURTHER, *arguments]
+                further = [*PROCESSES, "-n", "2", "-m", FURTHER, *arguments]  # browser and generators compute
                 runs.append(("Browser, clients and Redis", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:

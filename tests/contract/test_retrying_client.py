@@ -6,7 +6,6 @@ import os
 import subprocess
 import time
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +42,26 @@ def python(monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 @pytest.fixture
-def shells(tmp_path: Path) -> dict[str, Program]:
-    """The shell program, by the name of the shell that runs it."""
+def shell(tmp_path: Path) -> Program:
     waits, sleep = tmp_path / "waits", tmp_path / "bin" / "sleep"
     sleep.parent.mkdir()
     sleep.write_text(f"#!/bin/sh\necho \"$*\" >> '{waits}'\n")
     sleep.chmod(0o755)
 
-    def execute(shell: str, source: str, environment: dict[str, str]) -> Run:
+    def execute(source: str, environment: dict[str, str]) -> Run:
         waits.write_text("")
         environment = os.environ | environment | {"PATH": f"{sleep.parent}:{os.environ['PATH']}"}
         # With the strictest options of a script into which a reader may paste it.
-        done = subprocess.run([shell, "-eu", "-c", source], env=environment, capture_output=True, text=True)
+        done = subprocess.run(["sh", "-eu", "-c", source], env=environment, capture_output=True, text=True)
         return Run(done.returncode == 0, done.stdout, done.stderr, [float(wait) for wait in waits.read_text().split()])
 
-    return {shell: Program(SHELL, partial(execute, shell)) for shell in ("sh", "bash")}
+    return Program(SHELL, execute)
 
 
-@pytest.fixture(params=["python", "sh", "bash"])
-def program(request: pytest.FixtureRequest, python: Program, shells: dict[str, Program]) -> Program:
-    return ({"python": python} | shells)[request.param]
+@pytest.fixture(params=["python", "shell"])
+def program(request: pytest.FixtureRequest) -> Program:
+    program: Program = request.getfixturevalue(request.param)
+    return program
 
 
 @pytest.fixture
@@ -181,10 +180,10 @@ def test_request_with_a_client_error_is_not_repeated(program: Program, status: i
     assert "Change the name." in run.output + run.errors
 
 
-def test_shell_program_prints_only_the_pet(shells: dict[str, Program]) -> None:
+def test_shell_program_prints_only_the_pet(shell: Program) -> None:
     pets = Pets()
     with failing_proxy(pets, [failure(500)]) as proxy:
-        run = shells["sh"].run(proxy.url)
+        run = shell.run(proxy.url)
 
     assert [json.loads(run.output)] == list(pets.by_key.values())
     assert run.errors == ""

@@ -11,7 +11,6 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from pets.models import Pet
-from petservice import openapi
 from tests.contract.transports import SocketTransport
 
 SNAPSHOT = Path(__file__).with_name("openapi.json")
@@ -60,23 +59,6 @@ def test_parameters_and_headers_do_not_change_the_document(server_transport: Soc
         assert described(f"?{parameter}") == plain, parameter
     for accepted in ("application/yaml", "application/vnd.oai.openapi", "application/json; indent=1"):
         assert described("", ("Accept", accepted), ("Accept-Language", "de")) == plain, accepted
-
-
-def test_operations_and_fields_without_examples_are_described() -> None:
-    field = {"type": "string"}
-    schemas = {"New": {"description": "A new thing.", "properties": {"name": field, "new": {"type": "string"}}}}
-    body = {"schema": {"$ref": "#/components/schemas/New"}}
-    operations = [
-        {"requestBody": {"content": {"a": dict(body)}}, "responses": {"200": {"content": {"a": dict(body)}}}},
-        {"responses": {"200": {"content": {"a": body | {"example": {"name": "Rex"}}}}}},
-    ]
-    enums = {name: {} for name in openapi._ENUM_DESCRIPTIONS}
-    paths = {str(number): {"post": operation} for number, operation in enumerate(operations)}
-
-    described = openapi.describe_components({"components": {"schemas": schemas | enums}, "paths": paths})
-
-    assert field["example"] == "Rex"
-    assert "example" not in described["components"]["schemas"]["New"]["properties"]["new"]
 
 
 def test_all_errors_have_one_schema() -> None:
