@@ -55,6 +55,15 @@ def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout
 
 
 @pytest.mark.long
+def test_idle_connection_is_closed(tmp_path: Path) -> None:
+    with service_with_test_endpoints(tmp_path, "--keep-alive", "1") as service, Client(service) as idle:
+        idle.send(get("/v1/health"))
+        assert idle.response().status == 200
+
+        assert idle.is_closed()
+
+
+@pytest.mark.long
 def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as other:
         others = open_connections(other)
