@@ -3,10 +3,8 @@
 import csv
 import io
 import random
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
-from html import unescape
 from itertools import product
 from typing import Any
 from unicodedata import normalize
@@ -27,11 +25,13 @@ from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from petservice.time_zone import zone
 from tests.backoffice import unkind_records
-from tests.backoffice.dashboard.pages import INDEX
 from tests.backoffice.unkind_records import DAY
 
 ZONE = "Africa/Cairo"
-SEARCHES = ("", "acme", "SHOP acme", "strasse", "straße", "żółw", "барс", "rex", "50% o", "(a.c", "明", "nothing")
+SEARCHES = (
+    *("", "acme", "SHOP acme", "strasse", "straße", "żółw", "барс", "rex", "明", "nothing"),
+    *("50% o", "_", "\\", "(a.c"),
+)
 Query = dict[str, str]
 
 
@@ -252,22 +252,3 @@ def test_an_export_of_the_audit_has_exactly_the_entries_that_fit(admin_client: C
 
         # Earlier exports are entries, too.
         assert [row for row in rows if row in {*ids.values()}] == before, query
-
-
-@pytest.mark.long
-def test_each_figure_of_the_dashboard_equals_the_list_that_it_links_to(
-    admin_client: Client, settings: Any, now: datetime
-) -> None:
-    settings.STORE_TIME_ZONE = zone(ZONE)
-    keys = unkind_records.create_keys(now)
-
-    page = admin_client.get(INDEX).content.decode()
-
-    pattern = r'<a href="([^"]+apikey[^"]+)">\s*<span class="label">[^<]+</span>\s*<span class="figure">(\d+)'
-    figures = {unescape(url): int(figure) for url, figure in re.findall(pattern, page)}
-    assert [*figures.values()] == [
-        sum(state_of(key, now) == "soon" for key in keys),
-        sum(state_of(key, now) == "expired" for key in keys),
-        *(sum((state_of(key, now), use_of(key, now)) == ("active", use) for key in keys) for use in ("never", "idle")),
-    ]
-    assert figures == {url: admin_client.get(url).context["cl"].result_count for url in figures}

@@ -7,8 +7,6 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
-from pets.models import Pet
-
 pytestmark = pytest.mark.django_db
 
 
@@ -41,15 +39,6 @@ def test_the_question_before_a_deletion_names_the_record_and_no_rows_of_tables(a
     assert "relationship" not in page
     admin_client.post(url, {"post": "yes"})
     assert not Group.objects.filter(pk=group.pk).exists()
-
-
-def test_the_page_of_a_pet_writes_id_as_the_lists_do(admin_client: Client) -> None:
-    pet = Pet.objects.create(name="Rex")
-
-    for model in ("pets_pet", "store_inventoryitem"):
-        assert (
-            "<label>ID:</label>" in admin_client.get(reverse(f"admin:{model}_change", args=[pet.pk])).content.decode()
-        )
 
 
 def test_lists_write_numbers_with_separators(admin_client: Client) -> None:

@@ -13,7 +13,7 @@ from petservice.journal.models import Event, Item
 
 NAMES = (
     *("Acme", "ACME shop", "acme.example", "Große Straße", "STRASSE", "Żółw", "ŻÓŁW Łoś", "Барсик", "БАРСИК shop"),
-    *("Ｒｅｘ", "50% off_", "O'Neil (a.c)", "小明的狗", " blank "),
+    *("Ｒｅｘ", "50% off_", "O'Neil (a.c)", "back\\slash", "小明的狗", " blank "),
 )
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
