@@ -130,6 +130,7 @@ def test_a_key_in_malformed_http_is_not_logged(debug_service: Service, line: str
     assert plain[18:26] not in debug_service.log.read_text()
 
 
+@pytest.mark.once(on="postgresql")
 @pytest.mark.long
 def test_no_plain_key_is_stored_or_logged_in_its_whole_life_cycle(own_service: Service, tmp_path: Path) -> None:
     service = own_service

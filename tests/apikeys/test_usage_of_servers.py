@@ -14,7 +14,7 @@ LAST_USED = "SELECT last_used_at IS NOT NULL, last_used_address FROM apikeys_api
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [SERVE, *GUNICORN.values()], ids=["serve", *GUNICORN])
+@pytest.mark.parametrize("command", [SERVE, GUNICORN["gthread"]], ids=["serve", "gthread"])
 def test_use_is_written_soon_and_the_rest_when_the_server_stops(tmp_path: Path, command: tuple[str, ...]) -> None:
     with migrated_database_url(tmp_path) as url:
         with running_service(tmp_path, command=command, DATABASE_URL=url) as service:
