@@ -14,21 +14,6 @@ MAX_ECHO = 100  # characters of the input that a message may repeat
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("dogs", "Unknown path or method. See /docs for the available operations."),
-        ("pets?limit=abc", "limit must be an integer of 0 or more, for example ?limit=20; got 'abc'."),
-        ("pets?limit=-1", "limit must be an integer of 0 or more, for example ?limit=20; got '-1'."),
-        ("pets?limit=", "limit must be an integer of 0 or more, for example ?limit=20; got ''."),
-        ("pets?limit=1.5&limit=٣", "limit must be an integer of 0 or more, for example ?limit=20; got '٣'."),
-        ("pets?after=42", "after must be the id of the last pet seen, as in the Link header; got '42'."),
-    ],
-)
-def test_message_about_a_url(api: Client, target: str, message: str) -> None:
-    assert api.get(f"/v1/{target}").json()["error"]["message"] == message
-
-
-@pytest.mark.parametrize(
     ("body", "message"),
     [
         ("{}", 'name is required: send a string, for example {"name": "Rex"}.'),

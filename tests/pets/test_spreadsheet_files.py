@@ -1,19 +1,14 @@
-"""Files of pets as spreadsheets write them: read by the reader, the command and the page alike."""
+"""Files of pets as spreadsheets write them: read by the reader and the page alike."""
 
 import csv
 import io
-from collections.abc import Callable
 from html import unescape
-from io import StringIO
-from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pets.models import Pet
 from tests.pets.admin.import_export.import_pages import cells, upload
 from tests.pets.lines import errors, lines
 from tests.pets.spreadsheet_files import READ, REJECTED, Pets
@@ -60,17 +55,3 @@ def test_the_page_reads_such_files(admin_client: Client) -> None:
     for text, suffix, expected in REJECTED.values():
         page = unescape(upload(admin_client, text, f"pets.{suffix}").content.decode())
         assert all(f"Line {line}: {error}" in page for line, error in expected)
-
-
-@pytest.mark.once
-@pytest.mark.django_db
-def test_the_command_reads_such_files(file: Callable[..., Path]) -> None:
-    for text, pets in READ.values():
-        call_command("import_pets", str(file(text)), "--again", stderr=StringIO())
-        assert list(Pet.objects.order_by("pk").values_list("name", "tag")) == [pet[1:] for pet in pets]
-        Pet.objects.all().delete()
-    for text, suffix, expected in REJECTED.values():
-        output = StringIO()
-        with pytest.raises(CommandError, match="Nothing was imported"):
-            call_command("import_pets", str(file(text, f"pets.{suffix}")), stderr=output)
-        assert all(f"line {line}: {error}" in output.getvalue() for line, error in expected)
