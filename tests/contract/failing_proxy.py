@@ -43,7 +43,6 @@ class FailingProxy(socketserver.ThreadingTCPServer):
         self.service = service
         self.steps = list(steps)
         self.requests: list[Request] = []
-        self.replies: list[Reply] = []
         self.is_over = threading.Event()
 
     @property
@@ -74,8 +73,6 @@ class _Connection(socketserver.StreamRequestHandler):
             self.server.is_over.wait(20)
         elif step is not Fault.LOST:
             message = _message(reply)
-            if step is not Fault.CUT_SHORT:
-                self.server.replies.append(reply)  # before the client has the response and its test continues
             self.wfile.write(message[:-1] if step is Fault.CUT_SHORT else message)
 
     def pass_on(self, request: Request) -> Reply:

@@ -1,24 +1,13 @@
-"""Hooks for Schemathesis, which loads this module, for settings that schemathesis.toml does not have."""
+"""A hook for Schemathesis, which loads this module, for a setting that schemathesis.toml does not have."""
 
 import hashlib
-import os
 import uuid
-from pathlib import Path
 from typing import Any
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
 
 RUN = uuid.uuid4().hex
-# A file that gets a line with the phase and the operation of each case. Schemathesis reports only their total number.
-TRIED = os.environ.get("SCHEMATHESIS_TRIED")
-
-
-@schemathesis.hook
-def after_call(context: schemathesis.HookContext, case: schemathesis.Case, response: schemathesis.Response) -> None:
-    if TRIED and case.meta:
-        with Path(TRIED).open("a") as file:
-            file.write(f"{case.meta.phase.name.value} {case.operation.label}\n")
 
 
 @schemathesis.hook

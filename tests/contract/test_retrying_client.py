@@ -208,25 +208,6 @@ def test_get_is_repeated_without_an_idempotency_key(functions: dict[str, Any]) -
     assert [request.header("Idempotency-Key") for request in proxy.requests] == [None] * 5
 
 
-@pytest.mark.parametrize("steps", [[Fault.LOST], [Fault.LOST, Fault.CUT_SHORT], [Fault.LOST] * 4])
-def test_service_has_one_pet_after_its_responses_are_lost(
-    program: Program, steps: list[Fault], service: Service, service_key: str
-) -> None:
-    with service.client(service_key) as direct, failing_proxy(SocketTransport({}, service.url).send, steps) as proxy:
-        before = direct.get("/v1/store/inventory").json()
-        run = program.run(proxy.url, service_key)
-        after = direct.get("/v1/store/inventory").json()
-        (received,) = (reply for reply in proxy.replies if reply.status == 201)
-        kept = direct.get(f"/v1/pets/{received.json()['id']}").json()
-
-    assert run.succeeded, run.errors
-    assert len(proxy.posts) == len(steps) + 1
-    assert received.header("Idempotency-Replayed") == "true"
-    assert after == before | {"available": before["available"] + 1}
-    assert kept == received.json()
-    assert kept["id"] in run.output
-
-
 def test_every_pet_is_listed_once_although_pages_fail(
     functions: dict[str, Any], service: Service, service_key: str
 ) -> None:
