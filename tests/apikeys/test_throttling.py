@@ -7,7 +7,6 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
@@ -98,19 +97,6 @@ def test_the_limit_is_exact_across_all_workers_of_all_services(
         assert counts[200] + counts[201] == 50
         assert counts[429] == 100
         shift_timestamps(shared_redis, 60)
-
-
-@pytest.mark.redis
-def test_a_request_that_runs_on_a_thread_counts_as_well(patient_services: list[Service]) -> None:
-    key = key_with_limit(patient_services[0], 10)
-    body = {"name": "Rex"}
-
-    def post(number: int) -> int:
-        with patient_services[number % 2].client(key) as client:
-            return client.post("/v1/pets", json=body, headers={"Idempotency-Key": f"{number}"}).status_code
-
-    with ThreadPoolExecutor(8) as pool:
-        assert Counter(pool.map(post, range(40))) == {201: 10, 429: 30}
 
 
 @pytest.mark.redis
