@@ -26,7 +26,7 @@ class APIKeyAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[APIKey, APIKey] | None:
-        """Return the record of the key as both `request.user` and `request.auth`, or None without a key.
+        """Return the key as both `request.user` and `request.auth`, or None without a key.
 
         Raises AuthenticationFailed for an invalid key, and PermissionDenied for a key of another environment.
         """

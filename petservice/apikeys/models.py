@@ -27,7 +27,7 @@ USAGE_DAYS = 30
 
 class APIKeyManager(models.Manager["APIKey"]):
     def create_key(self, *, name: str, environment: str | None = None, **fields: Any) -> tuple["APIKey", str]:
-        """Create a key, by default for the environment of this service, and return its record and the plain key.
+        """Create a key, by default for the environment of this service, and return it with the plain key.
 
         The plain key is not stored.
         """
@@ -188,7 +188,7 @@ class APIKey(models.Model):
         form_token: UUID | None = None,
         now: datetime | None = None,
     ) -> tuple["APIKey", str]:
-        """Create a replacement with the same settings, and return its record and its plain key.
+        """Create a replacement with the same settings, and return it with its plain key.
 
         An old key that works expires after the grace period, or earlier if its own expiry is earlier.
         Raises ValueError if the old key is already replaced.

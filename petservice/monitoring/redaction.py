@@ -5,7 +5,7 @@ import re
 
 # Maximum number of characters of a client's input that a message repeats.
 _ECHO = 100
-# The display prefix stays, because staff can find the key's record by it.
+# The display prefix stays, because staff can find the key by it.
 _KEY = re.compile(r"(pets_(?:test|live)_\w{8})\w+", re.ASCII)
 # Django's token of a link that sets a password: a time and a signature.
 _LINK = re.compile(r"\b([0-9a-z]{6,7}-)[0-9a-f]{32}\b", re.ASCII)

@@ -29,7 +29,7 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
 
 
 class LoginForm(AdminAuthenticationForm):
-    """A login form that rejects names that are too long for an account and for the record of attempts."""
+    """A login form that rejects names that are too long for an account and for the count of its attempts."""
 
     # Django limits the length in the browser only.
     username = UsernameField(max_length=150, widget=forms.TextInput({"autofocus": True}))
@@ -41,7 +41,7 @@ class LoginForm(AdminAuthenticationForm):
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
-    """A handler that keeps one record for each account and address, without the browser."""
+    """A handler that keeps one row for each account and address, without the browser."""
 
     def user_login_failed(self, sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
         """Count a failed login."""
@@ -50,12 +50,12 @@ class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no t
 
 
 def clear_form_data(instance: AccessAttempt, **kwargs: Any) -> None:
-    """Remove the form data from a record before it is saved, because axes masks only one password field."""
+    """Remove the form data from a failed login before it is saved, because axes masks only one password field."""
     instance.get_data = instance.post_data = ""
 
 
 def lockouts() -> QuerySet[AccessAttempt]:
-    """Return the records of failed logins that block an account from an address now."""
+    """Return the failed logins that block an account from an address now."""
     return AccessAttempt.objects.filter(  # type: ignore[no-any-return]  # axes has no types
         failures_since_start__gte=settings.AXES_FAILURE_LIMIT,
         attempt_time__gt=timezone.now() - settings.AXES_COOLOFF_TIME,

@@ -1,7 +1,7 @@
-"""Confirmations: a code or the password again, before API keys or accounts are changed.
+"""Reauthentication: a code or the password again, before API keys or accounts are changed.
 
-A confirmation holds for 15 minutes; a login counts as one. The page that asks carries the form that was being sent, so
-the request continues after the confirmation.
+It holds for 15 minutes; a login counts as one. The page that asks carries the form that was being sent, so the request
+continues afterwards.
 """
 
 import time
@@ -19,9 +19,9 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import attempts, factors
 from petservice.sign_in.kept_forms import without_secrets
 
-# Seconds for which a confirmation holds.
+# Seconds for which it holds.
 MAX_AGE = 15 * 60
-_CONFIRMED_AT = "confirmed_at"
+_AUTHENTICATED_AT = "confirmed_at"
 # The fields of the page: the code or password, and the method of the request that the page has interrupted.
 # The name says that it is a password, so that it is not kept if the session has ended (petservice.sign_in.kept_forms).
 _ENTERED = "password_or_code"
@@ -32,22 +32,22 @@ View = Callable[..., HttpResponseBase]
 
 def note_authentication(sender: Any, request: HttpRequest, **kwargs: Any) -> None:
     """Record in the session that the person has just entered a code or a password."""
-    request.session[_CONFIRMED_AT] = time.time()
+    request.session[_AUTHENTICATED_AT] = time.time()
 
 
 def recently_authenticated(view: View) -> View:
-    """Decorate a view of the admin so that its POST requests need a confirmation from the last 15 minutes."""
+    """Decorate a view of the admin so that its POST requests need a code or password from the last 15 minutes."""
 
     @wraps(view)
-    def confirmed_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def authenticated_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         is_needed = request.user.is_authenticated and request.method == "POST"
         return (ask(request) if is_needed else None) or view(request, *args, **kwargs)
 
-    return confirmed_view
+    return authenticated_view
 
 
 class ReauthenticatedChanges(admin.ModelAdmin):
-    """An admin of which every change needs a recent confirmation: its forms, its actions and its own views."""
+    """An admin of which every change needs a recent code or password: its forms, its actions and its own views."""
 
     @property
     def urls(self) -> list[URLPattern]:
@@ -77,7 +77,7 @@ def ask(request: HttpRequest) -> HttpResponse | None:
 
 def _is_recent(request: HttpRequest) -> bool:
     user: Any = request.user
-    entered_lately = 0 <= time.time() - request.session.get(_CONFIRMED_AT, 0) < MAX_AGE
+    entered_lately = 0 <= time.time() - request.session.get(_AUTHENTICATED_AT, 0) < MAX_AGE
     # A password does not count any more once a factor is set up, even if that happened in another session.
     return entered_lately and (user.is_verified() or not factors.is_set_up(user))
 

@@ -1,4 +1,4 @@
-"""The copy of all records from one database to another, and the comparison of both, in constant memory."""
+"""The copy of all rows from one database to another, and the comparison of both, in constant memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ Row = tuple[Any, ...]
 
 
 class NotEmptyError(Exception):
-    """The target has records or tables that a move would mix with those of the source."""
+    """The target has rows or tables that a move would mix with those of the source."""
 
 
 class UnusableValueError(Exception):
@@ -62,14 +62,14 @@ def count(alias: str, models: list[type[Model]]) -> int:
 
 
 def prepare(alias: str, models: list[type[Model]]) -> None:
-    """Create the tables in an empty database. Raises NotEmptyError if it has records or other tables."""
+    """Create the tables in an empty database. Raises NotEmptyError if it has rows or other tables."""
     database = connections[alias]
     ours = ("django_", *(f"{app.label}_" for app in apps.get_app_configs()))
     with database.cursor() as cursor:
         tables = database.introspection.table_names(cursor)
     if others := [table for table in tables if not table.startswith(ours)]:
         raise NotEmptyError(f"tables of another program, such as {others[0]}")
-    _require_no_records(alias, [model for model in models if model._meta.db_table in tables])
+    _require_no_rows(alias, [model for model in models if model._meta.db_table in tables])
     with backend(alias).migration_lock():
         call_command("migrate", database=alias, verbosity=0)
 
@@ -85,9 +85,9 @@ def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
 def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:
     """Copy all rows in the current transactions, and return a summary of each table of the source.
 
-    Raises NotEmptyError if the target has received records in the meantime, and UnusableValueError.
+    Raises NotEmptyError if the target has received rows in the meantime, and UnusableValueError.
     """
-    _require_no_records(target, models)
+    _require_no_rows(target, models)
     for model in _MODELS_OF_MIGRATIONS:
         _rows(target, model).delete()
     summaries = []
@@ -118,7 +118,7 @@ def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], ob
     return summaries
 
 
-def _require_no_records(alias: str, models: list[type[Model]]) -> None:
+def _require_no_rows(alias: str, models: list[type[Model]]) -> None:
     for model in models:
         if model not in _MODELS_OF_MIGRATIONS and _rows(alias, model).exists():
             raise NotEmptyError(f"records in the table {model._meta.db_table}")

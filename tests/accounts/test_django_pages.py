@@ -44,12 +44,6 @@ def test_the_page_of_a_user_reads_all_permissions_together(
         admin_client.get(user_page(ada))
 
 
-def test_the_page_of_a_user_does_not_say_how_to_type_the_name_that_it_only_shows(
-    admin_client: Client, ada: User
-) -> None:
-    assert "150 characters" not in admin_client.get(user_page(ada)).content.decode()
-
-
 def test_the_page_of_a_user_changes_only_groups_and_permissions(admin_client: Client, admin_user: User) -> None:
     before = User.objects.filter(pk=admin_user.pk).values()[0]
     permission = Permission.objects.get(codename="view_pet")

@@ -254,9 +254,3 @@ def test_the_login_page_says_whom_to_ask_about_a_forgotten_password(client: Clie
     page = client.get(LOGIN).content.decode()
 
     assert "Forgotten your password? Ask an administrator for a new link." in page
-
-
-def test_an_invited_account_has_no_password_that_works(admin_client: Client) -> None:
-    new_account(admin_client)
-
-    assert [log_in(password, name="eve").status_code for password in ("", "!", PASSWORD)] == [200] * 3

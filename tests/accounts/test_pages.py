@@ -111,8 +111,6 @@ def test_a_new_account_is_staff_and_has_exactly_the_permissions_of_its_role(admi
         ({"username": ""}, "This field is required."),
         ({"username": "two words"}, "Enter a valid username."),
         ({"username": "x" * 151}, "at most 150 characters"),
-        ({"username": "Admin"}, "There is already an account with the name “admin”. Choose another name."),
-        ({"username": "\uff41dmin"}, "There is already an account with the name “admin”"),  # a wide letter a
         ({"role": ""}, "This field is required."),
         ({"role": "Custom"}, "Select a valid choice."),
         ({"role": "root"}, "Select a valid choice."),
