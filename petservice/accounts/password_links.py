@@ -73,7 +73,7 @@ class SetPasswordView(PasswordResetConfirmView):
 
 def _failure() -> HttpResponse:
     page = failure_page(
-        410,
+        404,
         "This link does not work",
         "No password was changed.",
         "A link works once, for three days, until there is a newer one, and only for an active account. "

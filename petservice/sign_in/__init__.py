@@ -1,1 +1,1 @@
-"""Logging in: passwords and their throttling, second factors, confirmations, and the end of sessions."""
+"""Logging in: passwords and their limits, second factors, reauthentication, and the end of sessions."""
