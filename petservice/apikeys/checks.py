@@ -11,10 +11,10 @@ def check_redis_url(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
     """Report E009 if REDIS_URL is not a valid URL, without repeating the URL, which can contain a password."""
     if not settings.REDIS_URL:
         return []
-    from petservice.apikeys.request_counter import client  # loads the Redis client, so only if needed
+    from petservice.apikeys.request_counter import RequestCounter  # loads the Redis client, so only if needed
 
     try:
-        client(settings.REDIS_URL)
+        RequestCounter(settings.REDIS_URL)
     except (ValueError, TypeError):
         text = (
             "REDIS_URL cannot be read: write for example REDIS_URL=redis://:password@redis.example.com:6379/0, "

@@ -3,9 +3,6 @@
 No period of 60 seconds contains more allowed requests than the limit, and a request below the limit is never rejected.
 For each key, Redis keeps a list with the timestamps of the last allowed requests, as many as the limit.
 One script reads and writes the list. Redis runs it atomically, with the clock of the Redis server.
-
-Simpler counters are not exact. A counter per minute of the clock allows twice the limit around the full minute,
-and so does a token bucket. The library `limits` uses the clocks of the machines, which differ.
 """
 
 import logging
@@ -49,27 +46,19 @@ return 0
 """
 
 
-def client(url: str) -> Redis:
-    """Return a client that opens a connection for each thread when it is needed.
-
-    Raises ValueError or TypeError for an invalid URL.
-    """
-    redis = Redis.from_url(
-        url,
-        socket_timeout=RESPONSE_TIMEOUT,
-        socket_connect_timeout=RESPONSE_TIMEOUT,
-        retry=Retry(NoBackoff(), 0),  # a failed request is not retried
-        protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
-    )
-    redis.connection_pool.make_connection()  # opens no connection, but validates the options of the URL
-    return redis
-
-
 class RequestCounter:
     """A counter of one process, which asks Redis only now and then while Redis is unavailable."""
 
     def __init__(self, url: str) -> None:
-        self.redis = client(url)
+        """Open no connection yet. Raises ValueError or TypeError for an invalid URL."""
+        self.redis = Redis.from_url(
+            url,
+            socket_timeout=RESPONSE_TIMEOUT,
+            socket_connect_timeout=RESPONSE_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),  # a failed request is not retried
+            protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
+        )
+        self.redis.connection_pool.make_connection()  # opens no connection, but validates the options of the URL
         self._script: Any = self.redis.register_script(_SCRIPT)
         # On the monotonic clock: when Redis is asked again, or 0 while it is available; and when a line may be logged.
         self._paused_until = self._silent_until = 0.0
