@@ -7,6 +7,7 @@ stop writes what is left. A worker that is killed loses what it counted since it
 import atexit
 import logging
 import threading
+import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -21,9 +22,9 @@ from petservice.db.backend import backend
 
 logger = logging.getLogger(__name__)
 
-# Seconds from the first use after a write until the next write, so that a key that was idle shows its use soon.
-GATHERING_INTERVAL = 1.0
-# Seconds between two writes of a worker, including the gathering.
+# Seconds between two looks at what was counted, so that a key that was idle shows its use soon.
+LOOK_INTERVAL = 1.0
+# Seconds between two writes of a worker.
 WRITE_INTERVAL = 60.0
 # Seconds that a stopping process waits for the last write, a little more than PostgreSQL's lock timeout of 5 seconds.
 # A database that does not respond must not delay the stop.
@@ -83,7 +84,6 @@ class UsageRecorder:
         self._lock = threading.Lock()
         self._uses: dict[Place, Use] = {}
         self._deleted_on: date | None = None
-        self._has_use = threading.Event()
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -113,7 +113,6 @@ class UsageRecorder:
             self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
             self._thread.start()
             atexit.register(self._stop, self._thread)
-        self._has_use.set()
         return use
 
     def write(self, now: datetime | None = None) -> None:
@@ -157,18 +156,15 @@ class UsageRecorder:
                 later = self._uses.setdefault(place, use)
                 if later is not use:
                     later.add_earlier(use)
-            if self._uses:
-                self._has_use.set()
 
     # The following runs on the thread, except _stop.
 
     def _run(self) -> None:
-        while not self._is_stopping.is_set():
-            self._has_use.wait()
-            self._is_stopping.wait(GATHERING_INTERVAL)
-            self._has_use.clear()
-            self._write_or_log()
-            self._is_stopping.wait(WRITE_INTERVAL - GATHERING_INTERVAL)
+        next_write = 0.0
+        while not self._is_stopping.wait(LOOK_INTERVAL):
+            if self._uses and time.monotonic() >= next_write:
+                self._write_or_log()
+                next_write = time.monotonic() + WRITE_INTERVAL
         self._write_or_log()
 
     def _write_or_log(self) -> None:
@@ -184,7 +180,6 @@ class UsageRecorder:
     def _stop(self, thread: threading.Thread) -> None:
         """Write what was counted, and end the thread."""
         self._is_stopping.set()
-        self._has_use.set()
         thread.join(STOP_TIMEOUT)
 
 
