@@ -25,7 +25,6 @@ def test_staff_need_the_permission_of_the_admin_for_each_method(method: str, rig
     user.user_permissions.add(Permission.objects.get(codename=f"{right}_pet"))
     request: Any = Request(APIRequestFactory().generic(method, "/v1/pets"))
     request._user, request._auth = user, None
-    request._request.user = user
     view = SimpleNamespace(queryset=Pet.objects.all())
 
     if right == RIGHTS[method] or (method, right) == ("GET", "change"):  # a user who may change may view
