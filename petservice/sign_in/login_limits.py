@@ -7,11 +7,8 @@ from typing import Any
 from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt
 from axes.utils import reset
-from django import forms
 from django.conf import settings
-from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user
-from django.contrib.auth.forms import UsernameField
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.db.models import Max, QuerySet
@@ -26,18 +23,6 @@ from petservice.client_address import client_address, network_of
 _REJECTED = "petservice.login_rejected"
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
-
-
-class LoginForm(AdminAuthenticationForm):
-    """A login form that rejects names that are too long for an account and for the count of its attempts."""
-
-    # Django limits the length in the browser only.
-    username = UsernameField(max_length=150, widget=forms.TextInput({"autofocus": True}))
-    is_shared = forms.BooleanField(
-        label="This computer is shared",
-        help_text="Your session ends after 30 minutes without use.",
-        required=False,
-    )
 
 
 class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types

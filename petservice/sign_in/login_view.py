@@ -3,9 +3,12 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model, login
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.views import LoginView
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,11 +18,22 @@ from django.urls import reverse
 from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import attempts, factors, kept_forms, sessions
 from petservice.sign_in.kept_forms import KeptForm
-from petservice.sign_in.login_limits import LoginForm
 
 # Seconds for entering the code after the password.
 _CODE_MAX_AGE = 600
 _SALT = "petservice.sign_in.password_checked"
+
+
+class LoginForm(AdminAuthenticationForm):
+    """A login form that rejects names that are too long for an account and for the count of its attempts."""
+
+    # Django limits the length in the browser only.
+    username = UsernameField(max_length=150, widget=forms.TextInput({"autofocus": True}))
+    is_shared = forms.BooleanField(
+        label="This computer is shared",
+        help_text="Your session ends after 30 minutes without use.",
+        required=False,
+    )
 
 
 class TwoStepLoginView(LoginView):

@@ -80,15 +80,6 @@ def test_a_database_without_data_is_replaced(
     assert target.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_service_starts_on_what_is_restored(tmp_path: Path, backup: Path) -> None:
-    assert run(tmp_path, "restore_database", backup)[0] == 0
-
-    with running_service(tmp_path, DATABASE_URL="") as service, service.client(service.create_key()) as client:
-        assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
-        assert client.post("/v1/pets", json={"name": "Polly"}).status_code == 201
-        assert client.get("/v1/store/inventory").json() == {"available": 2, "pending": 0, "sold": 0}
-
-
 def test_a_backup_of_an_earlier_version_is_migrated_at_the_next_start(tmp_path: Path) -> None:
     earlier, file = tmp_path / "earlier", tmp_path / "earlier.backup"
     earlier.mkdir()
