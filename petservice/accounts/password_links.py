@@ -48,9 +48,8 @@ class SetPasswordView(PasswordResetConfirmView):
     success_url = reverse_lazy("admin:login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        user: User = form.save(
-            commit=False
-        )  # before the transaction, because hashing is slow, and SQLite has one writer
+        # Before the transaction, because hashing is slow, and SQLite has one writer.
+        user: User = form.save(commit=False)
         with transaction.atomic():
             services.lock(user.pk)
             account = Account.objects.get(pk=user.pk)

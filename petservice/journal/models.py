@@ -81,7 +81,7 @@ class Event(models.Model):
     def of_undo_period(cls, *, now: datetime | None = None) -> models.QuerySet[Any]:
         """Return the changes that can be undone now, and those that were undone, of the last hour."""
         begin = (now or timezone.now()) - cls.UNDO_PERIOD
-        return cls._default_manager.filter(at__gt=begin).exclude(permissions="")
+        return cls.objects.filter(at__gt=begin).exclude(permissions="")
 
     @classmethod
     def undoable(cls, *, now: datetime | None = None) -> models.QuerySet[Any]:
