@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages
-from pets.admin.selection import Selection, from_text
+from pets.admin.selection import Selection, version_in
 from pets.models import Pet
 from petservice.api.validators import is_id
 from store.models import InventoryItem
@@ -60,9 +60,9 @@ class InventoryItemAdmin(PetPages):
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:
-    """Return the new statuses and the statuses that the list showed, of the pets whose status was changed.
+    """Return the new statuses of the pets whose status was changed, and the versions that the list showed.
 
-    The status that the list showed is optional, because programs may omit the hidden fields.
+    Programs may omit the hidden fields with the status and the version that the list showed.
     """
     wanted: dict[str, str | None] = {}
     selection: Selection = {}
@@ -72,5 +72,5 @@ def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:
             shown, chosen = post.get(f"initial-{row[0]}-status", ""), post.get(f"{row[0]}-status", "")
             if chosen != shown and chosen in Pet.Status.values:
                 wanted[pk] = chosen
-                selection[pk] = from_text(shown)
+                selection[pk] = version_in(post, pk)
     return wanted, selection

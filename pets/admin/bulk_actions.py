@@ -54,7 +54,7 @@ class BulkActions(BulkChanges):
         already = len(selected) - counts.total()
         return self.confirmation(
             request,
-            {pet.pk: {"status": pet.status} for pet in selected},
+            {pet.pk: pet.version for pet in selected},
             action=f"mark_as_{status}",
             title=f"Mark as {new}",
             question=f"Mark {pets} as {new}?",

@@ -25,7 +25,7 @@ class BulkChanges(ConfirmedActions):
     """A mixin for actions on many pets: the comparison, the change and the messages."""
 
     def action_checkbox(self, obj: Pet) -> SafeString:
-        return super().action_checkbox(obj) + selections.shown_values(obj)
+        return super().action_checkbox(obj) + selections.hidden_version(obj)
 
     def change_field(
         self,

@@ -39,7 +39,7 @@ class Deletions(BulkChanges):
             return None
         return self.confirmation(
             request,
-            {pet.pk: selections.shown(pet) for pet in pets},
+            {pet.pk: pet.version for pet in pets},
             action="delete_selected",
             title="Delete pets",
             question=f"Delete {count_of_pets(len(pets))}? Deleted pets stay in the trash for 30 days.",
@@ -62,18 +62,13 @@ class Deletions(BulkChanges):
 
     # The page that deletes one pet.
 
-    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        values = selections.as_text(selections.shown(context["object"]))
-        response: HttpResponse = super().render_delete_form(request, context | {"shown": values})
-        return response
-
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent, if it is as shown."""
         if request.method != "POST" or not Pet.objects.filter(pk=object_id).exists():
             return super().delete_view(request, object_id, extra_context)
         if not self.has_delete_permission(request):
             raise PermissionDenied
-        if self._delete_pets(request, {object_id: selections.from_text(request.POST.get("shown", ""))}):
+        if self._delete_pets(request, {object_id: selections.as_version(request.POST.get("version", ""))}):
             return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
         self.message_user(request, "Check the pet, and then confirm again.", messages.WARNING)
         return HttpResponseRedirect(request.get_full_path())

@@ -1,8 +1,8 @@
-"""The pets that staff select in a list, compared with the values that the list showed."""
+"""The pets that staff select in a list, with the versions that the list showed."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.changelist import count_of_pets
+from pets.admin.undoable import changed_since
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
@@ -24,76 +25,57 @@ from petservice.journal.sentences import quoted
 FIELD = "selection"
 # Maximum number of pets that a message names, so that it stays readable.
 MAX_NAMED = 10
-_SHOWN = "shown-"
+_VERSION = "version-"
+_NUMBER = re.compile("[0-9]{1,10}")
 
-# The values of a pet that the user saw, by the names of the fields that the request contains.
-# Texts are short digests, so that a selection of 10,000 pets fits into a form.
-Shown = Mapping[str, str]
-# These values by the ids of the selected pets.
-Selection = dict[str, Shown]
-# The status is first, because a form that knows only the status sends it alone.
-_FIELDS = tuple(reversed(EDITABLE))
+# The versions of the selected pets that the user saw, by their ids. None is a version that the request does not name.
+Selection = dict[str, int | None]
 
 
-def shown(pet: Any) -> Shown:
-    """Return the present values of a pet, or of a row of the table, as a list sends them."""
-    return {name: _token(name, getattr(pet, name)) for name in _FIELDS}
+def hidden_version(pet: Any) -> SafeString:
+    """Return the hidden field of a row with the version of its pet."""
+    return format_html('<input type="hidden" name="{}{}" value="{}">', _VERSION, pet.pk, pet.version)
 
 
-def _token(name: str, value: str | None) -> str:
-    if name == "status":
-        return str(value)
-    return blake2b((value or "").encode(errors="surrogatepass"), digest_size=4).hexdigest()
+def version_in(post: Mapping[str, Any], pk: str) -> int | None:
+    """Return the version of a pet that a list showed."""
+    return as_version(post.get(f"{_VERSION}{pk}", ""))
 
 
-def as_text(values: Shown) -> str:
-    """Return these values as the text of a hidden field."""
-    return ":".join(values.get(name, "") for name in _FIELDS)
-
-
-def from_text(text: str) -> Shown:
-    """Return the values that a hidden field has. Raises BadRequest if the text is invalid."""
-    values = dict(zip(_FIELDS, text.split(":"), strict=False))
-    if values.get("status", "") not in ("", *Pet.Status.values):
+def as_version(text: str) -> int | None:
+    """Return the version in a hidden field, which may be empty. Raises BadRequest for any other text."""
+    if text and not _NUMBER.fullmatch(text):
         raise BadRequest("The selection of pets is invalid.")
-    return {name: value for name, value in values.items() if value}
-
-
-def shown_values(pet: Pet) -> SafeString:
-    """Return the hidden field with the values that the list shows for a pet."""
-    return format_html('<input type="hidden" name="{}{}" value="{}">', _SHOWN, pet.pk, as_text(shown(pet)))
+    return int(text) if text else None
 
 
 def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
-    """Return the selected pets.
+    """Return the pets that the user selected in a list or on a confirmation page, with the versions that it showed.
 
-    If all pages are selected, these are the pets of the queryset, at most one more than MAX_COUNTED.
+    If all pets of a list are selected, the queryset has those of the other pages, at most one more than MAX_COUNTED.
     """
     post = request.POST
     if post.get(FIELD):
         pairs = (text.partition(":") for text in post[FIELD].split())
-        return _checked({pk: from_text(values) for pk, _, values in pairs})
-    listed = {name.removeprefix(_SHOWN): from_text(str(text)) for name, text in post.items() if name.startswith(_SHOWN)}
-    if post.get("select_across", "0") not in ("", "0"):
-        return _checked(of_queryset(queryset) | listed)
-    return _checked({pk: listed.get(pk, {}) for pk in post.getlist(ACTION_CHECKBOX_NAME)})
+        selection = {pk: as_version(version) for pk, _, version in pairs}
+    elif post.get("select_across", "0") not in ("", "0"):
+        listed = [name.removeprefix(_VERSION) for name in post if name.startswith(_VERSION)]
+        selection = of_queryset(queryset) | {pk: version_in(post, pk) for pk in listed}
+    else:
+        selection = {pk: version_in(post, pk) for pk in post.getlist(ACTION_CHECKBOX_NAME)}
+    if not all(map(is_id, selection)):
+        raise BadRequest("The selection of pets is invalid.")
+    return selection
 
 
 def of_queryset(queryset: QuerySet[Any]) -> Selection:
-    """Return the pets of a queryset with their present values, at most one more than MAX_COUNTED."""
-    rows = queryset.values_list("pk", *EDITABLE, named=True)[: MAX_COUNTED + 1]
-    return {row.pk: shown(row) for row in rows}
+    """Return the pets of a queryset with their present versions, at most one more than MAX_COUNTED."""
+    return dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1])
 
 
 def as_field(selection: Selection) -> str:
     """Return the value of the field that holds the selection on a confirmation page."""
-    return " ".join(f"{pk}:{as_text(values)}" for pk, values in selection.items())
-
-
-def _checked(selection: Selection) -> Selection:
-    if not all(is_id(pk) for pk in selection):
-        raise BadRequest("The selection of pets is invalid.")
-    return selection
+    return " ".join(f"{pk}:{version or ''}" for pk, version in selection.items())
 
 
 @dataclass(frozen=True)
@@ -102,7 +84,7 @@ class Comparison:
 
     fields: Sequence[str]  # that were compared
     unchanged: list[Pet]
-    changed: dict[Pet, list[str]]  # with the names of the fields that differ
+    changed: dict[Pet, dict[str, str | None]]  # with the values that the list showed, if it is known what differs
     deleted: int
 
     def warnings(self, verb: str) -> list[str]:
@@ -112,10 +94,14 @@ class Comparison:
             ((pet, fields),) = self.changed.items()
             found.append(f"“{pet}” was not {verb}: someone else {_change(pet, fields)} in the meantime.")
         elif self.changed:
-            what = f"their {self.fields[0]}" if len(self.fields) == 1 else "them"
+            what = f"their {self.fields[0]}" if len(self.fields) == 1 and all(self.changed.values()) else "them"
+            names = [
+                f"“{pet}” ({values})" if (values := _values(pet, fields)) else f"“{pet}”"
+                for pet, fields in self.changed.items()
+            ]
             found.append(
                 f"{count_of_pets(len(self.changed))} were not {verb}, because someone else changed {what} in the "
-                f"meantime: {named([f'“{pet}” ({_values(pet, fields)})' for pet, fields in self.changed.items()])}."
+                f"meantime: {named(names)}."
             )
         if self.deleted:
             were, them = ("was", "it") if self.deleted == 1 else ("were", "them")
@@ -131,20 +117,17 @@ def named(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + more
 
 
-def _change(pet: Pet, fields: Sequence[str]) -> str:
+def _change(pet: Pet, fields: Iterable[str]) -> str:
+    if not fields:
+        return "changed it"
     if [*fields] == ["status"]:
         return f"set it to {pet.status}"
     return "changed its " + " and its ".join(f"{name} to {quoted(getattr(pet, name))}" for name in fields)
 
 
-def _values(pet: Pet, fields: Sequence[str]) -> str:
+def _values(pet: Pet, fields: Iterable[str]) -> str:
     values = {name: quoted(getattr(pet, name)) for name in fields}
     return ", ".join(value if name == "status" else f"{name} {value}" for name, value in values.items())
-
-
-def differences(pet: Pet, values: Shown, fields: Sequence[str] = EDITABLE) -> list[str]:
-    """Return the names of the fields, among these, whose values are not those that the user saw."""
-    return [name for name in fields if values.get(name, "") not in ("", _token(name, getattr(pet, name)))]
 
 
 def compare(
@@ -161,7 +144,13 @@ def compare(
     """
     queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
     pets = list(queryset.filter(Among("pk", [*selection])).order_by("pk"))
-    changed = {pet: found for pet in pets if (found := differences(pet, selection[pet.pk], fields))}
-    for pet in [pet for pet in changed if wanted and pet.pk in wanted and getattr(pet, fields[0]) == wanted[pet.pk]]:
-        del changed[pet]
+    others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
+    values = changed_since(others)
+    changed = {}
+    for pet in others:
+        then = values.get(pet.pk)
+        known = {name: then[name] for name in fields if name in then} if then else {}
+        has_value = wanted and pet.pk in wanted and getattr(pet, fields[0]) == wanted[pet.pk]
+        if (then is None or known) and not has_value:
+            changed[pet] = known
     return Comparison(fields, [pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))

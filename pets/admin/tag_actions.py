@@ -92,9 +92,10 @@ class TagActions(BulkChanges):
         if not having:
             form.add_error("old_tag", "None of these pets has this tag.")
             return self._ask_to_rename(request, selection, form)
-        # The selection has digests of the tags that the list showed. Pets that never had the tag are not compared.
-        spellings = {selections.shown(Pet(tag=tag))["tag"] for tag in {old, *having.values()}}
-        concerned = {pk: shown for pk, shown in chosen.items() if pk in having or shown.get("tag") in spellings}
+        # Pets that never had the tag are not compared.
+        changed = selections.compare(chosen, ["tag"]).changed
+        had = {pet.pk for pet, then in changed.items() if not then or fold(then["tag"] or "") == fold(old)}
+        concerned = {pk: version for pk, version in chosen.items() if pk in having or pk in had}
         return self._give(request, concerned, dict.fromkeys(having, new))
 
     def _ask_to_rename(self, request: HttpRequest, selection: Selection, form: RenameTagForm) -> HttpResponse:

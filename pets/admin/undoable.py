@@ -3,7 +3,8 @@
 No other module of the pages records a change of pets, except the undo and the trash.
 """
 
-from collections.abc import Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -14,9 +15,10 @@ from django.utils.safestring import SafeString
 from pets import trash
 from pets.fields import EDITABLE
 from pets.models import Pet
+from petservice.db.lookups import Among
 from petservice.journal import recording
-from petservice.journal.models import Event
-from petservice.journal.recording import Values, record
+from petservice.journal.models import Event, Item
+from petservice.journal.recording import Values, record, type_of
 from petservice.journal.sentences import changed
 
 Kind = Event.Kind
@@ -74,3 +76,24 @@ def with_undo_link(message: Any, event: Event) -> SafeString:
     """Return a message about a change, with the link that undoes it."""
     url = reverse("admin:pets_recentchange_change", args=[event.pk])
     return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
+
+
+def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
+    """Return the fields of each pet that changed after a version, with the values of then, by the ids of the pets.
+
+    Pets for which the journal does not name all changes are missing.
+    """
+    ids = Among("record_id", [pet.pk for pet in versions])
+    items = Item.objects.filter(ids, event__record_type=type_of(Pet), before__isnull=False, after__isnull=False)
+    changes: dict[str, list[tuple[Values, Values]]] = defaultdict(list)
+    for pk, before, after in items.order_by("-pk").values_list("record_id", "before", "after"):
+        changes[pk].append((before or {}, after or {}))
+    found = {}
+    for pet, version in versions.items():
+        # Each change raised the version by one.
+        number = pet.version - version
+        last = changes[pet.pk][: max(number, 0)]
+        now = ChainMap(*(after for _, after in last))
+        if len(last) == number and all(getattr(pet, name) == value for name, value in now.items()):
+            found[pet.pk] = dict(ChainMap(*(before for before, _ in reversed(last))))
+    return found

@@ -51,10 +51,7 @@ class ImportPreview:
     @property
     def digest(self) -> str:
         """Return a digest of the affected pets, which differs if one of them is changed, created or deleted."""
-        before = [
-            [change.line, change.before and [getattr(change.before, field) for field in ("id", *EDITABLE)]]
-            for change in self.changes
-        ]
+        before = [[change.line, change.before and [change.before.pk, change.before.version]] for change in self.changes]
         return sha256(orjson.dumps(before)).hexdigest()
 
 

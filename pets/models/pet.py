@@ -33,6 +33,8 @@ class Pet(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     # See pets.creator. The column keeps its first name, because earlier versions use it during an upgrade.
     created_by = models.CharField(max_length=255, null=True, editable=False, db_column="created_through")
+    # The database raises it at every change (pets/migrations/0014_version.py).
+    version = models.IntegerField(db_default=1, editable=False)
 
     class Meta:
         # For the searches and filters of staff: each list of the admin reads only the pets that it shows.

@@ -1,10 +1,15 @@
 """The pages of pets in the admin, and what they show."""
 
+from typing import Any
+
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
 from petservice.journal.sentences import sentence
+from tests.backoffice.pages import fields_of, submit, undo_url
+from tests.backoffice.staff import logged_in
 
 LIST = reverse("admin:pets_pet_changelist")
 INVENTORY = reverse("admin:store_inventoryitem_changelist")
@@ -12,6 +17,20 @@ INVENTORY = reverse("admin:store_inventoryitem_changelist")
 
 def page_of(pet: Pet) -> str:
     return reverse("admin:pets_pet_change", args=[pet.pk])
+
+
+def someone_else_edits(pet_name: str, **values: Any) -> Any:
+    """Change the values of a pet on its page, as another member of staff, and return the response."""
+    user, _ = User.objects.get_or_create(username="bea", is_staff=True, is_superuser=True)
+    return submit(logged_in(user), page_of(Pet.objects.get(name=pet_name)), "pet_form", values)
+
+
+def undo(client: Client, response: Any) -> Any:
+    """Open the page that the link in a message leads to, and undo the change there."""
+    url = undo_url(response)
+    page = client.get(url)
+    assert page.status_code == 200
+    return client.post(url, fields_of(page, "undo"), follow=True)
 
 
 def names(client: Client, url: str = LIST, **query: str) -> list[str]:

@@ -13,7 +13,7 @@ from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read
-from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, someone_else_edits, undo
 
 NOTHING_CHANGED = "Nothing was changed: the selected pets are {} already, or someone else changed them."
 
@@ -34,7 +34,7 @@ def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, 
     rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
     Pet.objects.update(status="pending")
     shown = read(staff, f"{url}?tag=dog", "changelist-form")
-    Pet.objects.filter(name="Rex").update(status="sold")
+    someone_else_edits("Rex", status="sold")
 
     response = act(staff, "mark_as_available", shown, rex, tom, url=f"{url}?tag=dog")
 
@@ -43,7 +43,7 @@ def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client, 
         "1 pet marked as available.",
     ]
     assert dict(Pet.objects.values_list("name", "status")) == {"Rex": "sold", "Tom": "available"}
-    assert histories(staff, rex) == []
+    assert histories(staff, rex) == [("bea", "Status changed from pending to sold.")]
     assert histories(staff, tom) == [("admin", "Status changed from pending to available.")]
 
 
@@ -51,7 +51,7 @@ def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> No
     rex = create_pet(name="Rex")
     url = f"{LIST}?status__exact=available"
     shown = read(staff, url, "changelist-form")
-    Pet.objects.update(status="sold")
+    someone_else_edits("Rex", status="sold")
 
     for fields in ({}, {"select_across": "1"}):
         response = act(staff, "mark_as_pending", shown, rex, url=url, **fields)
@@ -63,10 +63,45 @@ def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> No
     assert Pet.objects.get().status == "sold"
 
 
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
+def test_a_change_of_another_field_and_its_undo_are_no_obstacle(staff: Client, url: str) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    shown = read(staff, url, "changelist-form")
+    undo(staff, someone_else_edits("Rex", tag="dog"))
+    someone_else_edits("Tom", name="Tim", tag="dog")
+
+    assert messages(act(staff, "mark_as_sold", shown, rex, tom, url=url)) == ["2 pets marked as sold."]
+
+
+def test_a_change_and_its_undo_since_the_list_was_shown_are_noticed(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    shown = read(staff, LIST, "changelist-form")
+    undo(staff, someone_else_edits("Rex", status="sold"))
+
+    assert messages(act(staff, "mark_as_pending", shown, rex))[0] == (
+        "“Rex” was not changed: someone else set it to available in the meantime."
+    )
+
+
+def test_pets_that_another_program_changed_are_left_alone_although_no_record_says_what_changed(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    shown = read(staff, LIST, "changelist-form")
+    Pet.objects.update(tag="bird")
+
+    both = act(staff, "mark_as_sold", shown, rex, tom)
+    one = act(staff, "mark_as_sold", shown, tom)
+
+    assert messages(both)[0] == (
+        "2 pets were not changed, because someone else changed them in the meantime: “Rex”, “Tom”."
+    )
+    assert messages(one)[0] == "“Tom” was not changed: someone else changed it in the meantime."
+    assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
+
+
 def test_of_many_pets_that_someone_else_changed_ten_are_named(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(12))
     shown = read(staff, LIST, "changelist-form")
-    Pet.objects.update(status="sold")
+    act(staff, "mark_as_sold", {}, *pets)
 
     response = act(staff, "mark_as_pending", shown, *pets)
 
@@ -114,13 +149,13 @@ def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) ->
 def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
     pets = [create_pet(name=name) for name in ("Rex", "Tom", "Max")]
     shown = read(staff, LIST, "changelist-form")
-    Pet.objects.filter(name="Rex").update(status="pending")
+    someone_else_edits("Rex", status="pending")
 
     page = act(staff, "delete_selected", shown, *pets)
 
     assert messages(page) == ["“Rex” was not selected: someone else set it to pending in the meantime."]
     assert "Delete 2 pets?" in page.content.decode()
-    Pet.objects.filter(name="Tom").update(status="sold")
+    someone_else_edits("Tom", status="sold")
     assert messages(confirm(staff, page)) == [
         "“Tom” was not deleted: someone else set it to sold in the meantime.",
         "“Max” deleted.",
@@ -131,12 +166,12 @@ def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
 def test_a_pet_whose_texts_someone_else_changed_is_not_deleted(staff: Client) -> None:
     pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max")]
     shown = read(staff, LIST, "changelist-form")
-    Pet.objects.filter(name="Rex").update(tag="cat")
-    Pet.objects.filter(name="Tom").update(name="Tim", tag=None)
+    someone_else_edits("Rex", tag="cat")
+    someone_else_edits("Tom", name="Tim", tag="")
 
     page = act(staff, "delete_selected", shown, *pets)
     first = messages(page)
-    Pet.objects.filter(name="Max").update(tag="<b>")
+    someone_else_edits("Max", tag="<b>")
 
     assert first == [
         "2 pets were not selected, because someone else changed them in the meantime: "
@@ -194,7 +229,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client, url: str) -
 def test_the_confirmation_of_a_change_shows_present_statuses_and_names_pets_that_changed(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(25))
     shown = read(staff, LIST, "changelist-form")
-    Pet.objects.filter(name="Pet 01").update(status="pending")
+    someone_else_edits("Pet 01", status="pending")
     Pet.objects.filter(name="Pet 02").update(status="sold")
     Pet.objects.filter(name="Pet 03").delete()
 
@@ -217,14 +252,14 @@ def test_an_action_on_all_pages_reads_a_limited_number_of_pets(staff: Client) ->
         act(staff, "mark_as_sold", {}, pets[0], select_across="1")
 
     read = [query["sql"] for query in queries if f"LIMIT {MAX_COUNTED + 1}" in query["sql"]]
-    assert [query for query in read if '"pets_pet"."status"' in query and "COUNT(" not in query]
+    assert [query for query in read if '"pets_pet"."version"' in query and "COUNT(" not in query]
     assert [query for query in read if "WHERE" in query] == []
 
 
 def test_a_confirmed_change_leaves_pets_alone_that_changed_or_came_since(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number}") for number in range(30))
     page = act(staff, "mark_as_pending", {}, pets[0], select_across="1")
-    Pet.objects.filter(name="Pet 7").update(status="sold")
+    someone_else_edits("Pet 7", status="sold")
     create_pet(name="New")
 
     assert messages(confirm(staff, page)) == [
@@ -240,7 +275,7 @@ def test_a_forged_selection_changes_nothing(staff: Client, selection: str) -> No
 
     response = act(staff, "mark_as_sold", {}, rex, selection=selection)
 
-    forged = act(staff, "mark_as_sold", {f"shown-{rex.pk}": "lost::"}, rex)
+    forged = act(staff, "mark_as_sold", {f"version-{rex.pk}": "1" * 99}, rex)
 
     assert Pet.objects.get().status == "available"
     assert forged.status_code == 400

@@ -10,7 +10,7 @@ from petservice.journal.models import Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages, read, send
 from tests.backoffice.staff import granted
-from tests.pets.admin.pet_pages import INVENTORY, LIST, histories
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, someone_else_edits
 
 
 def test_a_status_is_changed_in_the_list(staff: Client) -> None:
@@ -53,8 +53,8 @@ def test_in_the_list_a_change_by_someone_else_is_kept_and_reported(staff: Client
     for name in ("Rex", "Tom", "Max"):
         create_pet(name=name)
     fields = rows(staff, {"Rex": "sold", "Tom": "pending"})
-    Pet.objects.filter(name="Rex").update(status="pending")
-    Pet.objects.filter(name="Max").update(status="sold")
+    someone_else_edits("Rex", status="pending")
+    someone_else_edits("Max", status="sold")
 
     response = send(staff, INVENTORY, fields)
 

@@ -19,9 +19,9 @@ from tests.backoffice.staff import staff as make_staff
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import LIST, histories, names, page_of
+from tests.pets.admin.pet_pages import LIST, histories, names, page_of, undo
 from tests.pets.admin.test_bulk_actions import act, confirm
-from tests.pets.admin.test_undo import undo, values
+from tests.pets.admin.test_undo import values
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
 

@@ -65,7 +65,7 @@ def deleted_pets(owner: User) -> dict[int, TrashedPet]:
     Other rows of the journal are no deleted pets.
     """
     choose, now = random.Random(9), timezone.now()
-    pets = [Pet(id=unkind_pets.new_id(choose), name=name, status="sold") for name in unkind_pets.NAMES * 8]
+    pets = [Pet(id=unkind_pets.new_id(choose), name=name, status="sold", version=1) for name in unkind_pets.NAMES * 8]
     choose.shuffle(pets)
     for number, days in enumerate((1, 2, 3, 29, 31)):
         at = now - timedelta(days=days, seconds=choose.randrange(3600))

@@ -18,20 +18,12 @@ from tests.backoffice.staff import granted, logged_in
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, names, page_of
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, names, page_of, undo
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.changes import delete
 
 RECENT = reverse("admin:pets_recentchange_changelist")
 TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
-
-
-def undo(client: Client, response: Any) -> Any:
-    """Open the page that the link in a message leads to, and undo the change there."""
-    url = undo_url(response)
-    page = client.get(url)
-    assert page.status_code == 200
-    return client.post(url, fields_of(page, "undo"), follow=True)
 
 
 def values() -> set[tuple[Any, ...]]:
