@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "import_export",
     "csp",
     "axes",
     "django_otp",

@@ -1,5 +1,6 @@
 """The pages of pets in the admin, and the base class of the pages of the inventory."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -15,8 +16,9 @@ from pets.admin.bulk_actions import BulkActions
 from pets.admin.changelist import OrderedList, PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import Deletions
+from pets.admin.export_page import export_view
 from pets.admin.forms import PetForm
-from pets.admin.import_export import PetImportExport
+from pets.admin.import_pages import confirmation_view, upload_view
 from pets.admin.saved_filters import SavedFilters
 from pets.admin.search import search
 from pets.admin.tag_actions import TagActions
@@ -137,7 +139,7 @@ class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
 
 
 @admin.register(Pet)
-class PetAdmin(PetImportExport, TagActions, Deletions, PetPages):
+class PetAdmin(TagActions, Deletions, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
     introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
@@ -147,6 +149,14 @@ class PetAdmin(PetImportExport, TagActions, Deletions, PetPages):
         if not change:
             obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
+
+    def get_urls(self) -> list[URLPattern]:
+        views = {"import": upload_view, "process_import": confirmation_view, "export": export_view}
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"pets_pet_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
 
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
         record_addition(request, obj)

@@ -13,7 +13,7 @@ LIST = reverse("admin:pets_pet_changelist")
 IMPORT = reverse("admin:pets_pet_import")
 CONFIRM = reverse("admin:pets_pet_process_import")
 EXPORT = reverse("admin:pets_pet_export")
-CSV, JSON = "0", "1"
+CSV, JSON = "csv", "json"
 
 # The permissions of staff who may import pets.
 IMPORTER = ("view_pet", "add_pet", "change_pet")

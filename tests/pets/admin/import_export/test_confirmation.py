@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pets.admin import import_export
+from pets.admin import import_pages
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet
@@ -84,7 +84,7 @@ def test_two_concurrent_confirmations_import_once(staff: Client, monkeypatch: py
     page = upload(staff, "name\nRex\n")
     found = Upload.objects.get()
     confirm(staff, page)
-    monkeypatch.setattr(import_export, "_uploaded", lambda request: found)
+    monkeypatch.setattr(import_pages, "_uploaded", lambda request: found)
 
     response = confirm(staff, page)
 

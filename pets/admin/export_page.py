@@ -1,0 +1,72 @@
+"""The page of the admin that exports the listed pets to a file."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from pets.admin.changelist import count_of_pets
+from pets.admin.filters import filters_in_words
+from pets.admin.undoable import record_export
+from pets.files.rows import COLUMNS, Row
+from pets.files.writing import write
+from petservice.exports.csv_files import BYTE_ORDER_MARK
+
+# Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
+MAX_ROWS = 10_000
+# All columns except the creator, which may contain the prefix of an API key.
+EXPORTED = COLUMNS[:-1]
+
+
+class FormatForm(forms.Form):
+    """A form to choose the format of the file."""
+
+    format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])
+
+
+def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show the form, and then send the file of the listed pets, without their creators."""
+    if not pages.has_view_permission(request):
+        raise PermissionDenied
+    changelist: Any = pages.get_changelist_instance(request)
+    form = FormatForm(request.POST or None)
+    filters = filters_in_words(request.GET)
+    if form.is_valid():
+        # One row more than the limit detects too many pets.
+        rows = [Row(*row) for row in changelist.queryset.values_list(*COLUMNS)[: MAX_ROWS + 1]]
+        file_format = form.cleaned_data["format"]
+        if len(rows) <= MAX_ROWS:
+            # If the audit cannot be written, nothing is exported.
+            record_export(request, f"Exported as {file_format.upper()}. Filter: {filters or 'none'}.", len(rows))
+            return _file(rows, file_format)
+        form.add_error(
+            "format",
+            f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask your administrator to use the export_pets "
+            "command.",
+        )
+    context = pages.admin_site.each_context(request) | {
+        "title": "Export pets",
+        "opts": pages.opts,
+        "form": form,
+        "pets": count_of_pets(changelist.result_count),
+        "filters": filters,
+    }
+    return TemplateResponse(request, "admin/pets/pet/export.html", context)
+
+
+def _file(rows: list[Row], file_format: str) -> HttpResponse:
+    if file_format == "csv":
+        content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED)), "text/csv"
+    else:  # an array with one pet per line
+        lines = b",\n".join(line.rstrip() for line in write(rows, "jsonl", EXPORTED))
+        content, content_type = b"[\n" + lines + b"\n]\n", "application/json"
+    name = f"Pet-{timezone.localdate()}.{file_format}"
+    return HttpResponse(
+        content,
+        content_type=content_type,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
