@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 
+from pets.admin.bulk_changes import change_field
 from pets.admin.forms import StatusForm
 from pets.admin.pages import PetPages
 from pets.admin.selection import Selection, version_in
@@ -56,7 +57,7 @@ class InventoryItemAdmin(PetPages):
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
         nothing = "Nothing was changed: the pets have these statuses already, or someone else changed them."
-        self.change_field(request, "status", *_chosen(request.POST), "Statuses of {} changed.".format, nothing)
+        change_field(self, request, "status", *_chosen(request.POST), "Statuses of {} changed.".format, nothing)
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:

@@ -4,12 +4,14 @@ from collections import Counter
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from pets.admin import selection as selections
-from pets.admin.bulk_changes import MAX_UNCONFIRMED, BulkChanges
+from pets.admin.bulk_changes import MAX_UNCONFIRMED, change_field, warn
 from pets.admin.changelist import count_of_pets
+from pets.admin.confirmation import confirmation, selected
 from pets.admin.filters import filters_in_words
 from pets.models import Pet
 
@@ -18,50 +20,47 @@ def _marking_as(status: Pet.Status) -> Any:
     """Return the admin action that sets the status of the selected pets."""
 
     @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
-    def mark(pages: "BulkActions", request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return pages.mark_selected(request, queryset, status)
+    def mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return _mark(pages, request, queryset, status)
 
     mark.__name__ = f"mark_as_{status}"
     return mark
 
 
-class BulkActions(BulkChanges):
-    """A mixin of the actions that change the statuses of many pets."""
+STATUS_ACTIONS = [*map(_marking_as, Pet.Status)]
 
-    actions: Any = tuple(map(_marking_as, Pet.Status))
 
-    def mark_selected(self, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
-        """Set the status of the selected pets, after a confirmation if there are many."""
-        if (selection := self.selected(request, queryset)) is None:
-            return None
-        wanted = dict.fromkeys(selection, status.value)
-        if "post" not in request.POST:
-            comparison = selections.compare(selection, ["status"], wanted)
-            if sum(pet.status != status for pet in comparison.unchanged) > MAX_UNCONFIRMED:
-                self.warn(request, comparison, "selected")
-                return self._ask_to_mark(request, comparison.unchanged, status)
-
-        def summary(pets: str) -> str:
-            return f"{pets} marked as {status.label.lower()}."
-
-        nothing = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
-        self.change_field(request, "status", wanted, selection, summary, nothing)
+def _mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
+    """Set the status of the selected pets, after a confirmation if there are many."""
+    if (selection := selected(request, queryset)) is None:
         return None
+    wanted = dict.fromkeys(selection, status.value)
+    if "post" not in request.POST:
+        comparison = selections.compare(selection, ["status"], wanted)
+        if sum(pet.status != status for pet in comparison.unchanged) > MAX_UNCONFIRMED:
+            warn(request, comparison, "selected")
+            return _ask_to_mark(pages, request, comparison.unchanged, status)
+    summary = f"{{}} marked as {status.label.lower()}.".format
+    nothing = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
+    change_field(pages, request, "status", wanted, selection, summary, nothing)
+    return None
 
-    def _ask_to_mark(self, request: HttpRequest, selected: list[Pet], status: Pet.Status) -> HttpResponse:
-        counts = Counter(pet.status for pet in selected if pet.status != status)
-        pets, new = count_of_pets(counts.total()), status.label.lower()
-        already = len(selected) - counts.total()
-        return self.confirmation(
-            request,
-            {pet.pk: pet.version for pet in selected},
-            action=f"mark_as_{status}",
-            title=f"Mark as {new}",
-            question=f"Mark {pets} as {new}?",
-            facts={
-                "Filter of the list": filters_in_words(request.GET) or "none",
-                "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
-                **({f"Already {new}": count_of_pets(already)} if already else {}),
-            },
-            button=f"Yes, mark {pets} as {new}",
-        )
+
+def _ask_to_mark(pages: ModelAdmin, request: HttpRequest, selected: list[Pet], status: Pet.Status) -> HttpResponse:
+    counts = Counter(pet.status for pet in selected if pet.status != status)
+    pets, new = count_of_pets(counts.total()), status.label.lower()
+    already = len(selected) - counts.total()
+    return confirmation(
+        pages,
+        request,
+        {pet.pk: pet.version for pet in selected},
+        action=f"mark_as_{status}",
+        title=f"Mark as {new}",
+        question=f"Mark {pets} as {new}?",
+        facts={
+            "Filter of the list": filters_in_words(request.GET) or "none",
+            "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
+            **({f"Already {new}": count_of_pets(already)} if already else {}),
+        },
+        button=f"Yes, mark {pets} as {new}",
+    )

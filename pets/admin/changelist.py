@@ -14,8 +14,10 @@ from django.utils.functional import cached_property
 
 from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
+from pets.admin.saved_filters import filters_of, kept, order_in_words
 from pets.admin.search import Tested
 from pets.admin.suggestions import Suggestion, suggestions
+from pets.models import SavedFilter
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 
 
@@ -63,6 +65,7 @@ class PetChangeList(OrderedChangeList):
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
+        self.user = request.user
         # The parameter to show all pets has no value.
         self.filter_params = {name: one for name, one in self.filter_params.items() if any(one) or name == ALL_VAR}
         self.filter_form = FilterForm(self.params, auto_id=False)
@@ -147,6 +150,18 @@ class PetChangeList(OrderedChangeList):
             (text, self.get_query_string({"created_from": today - timedelta(days=days - 1), "created_to": today}))
             for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
         ]
+
+    # The filters that the user saved or can save.
+
+    @property
+    def query_to_save(self) -> str:
+        """Return the query string of this list, or an empty string if it has neither a search nor a filter."""
+        return kept(self.params | {ORDER_VAR: "" if self.order == self.usual_order else self.order.parameter})
+
+    @property
+    def saved_filters(self) -> list[tuple[SavedFilter, str]]:
+        """Return the saved filters of the user, and the orders in words."""
+        return [(saved, order_in_words(saved)) for saved in filters_of(self.user)]
 
     # The order of the list.
 

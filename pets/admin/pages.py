@@ -4,33 +4,46 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import CharField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.bulk_actions import BulkActions
-from pets.admin.changelist import OrderedList, PetChangeList
+from pets.admin.bulk_actions import STATUS_ACTIONS
+from pets.admin.bulk_changes import permission
+from pets.admin.changelist import PetChangeList
 from pets.admin.columns import created, created_by_api, status_badge
-from pets.admin.deletions import Deletions
+from pets.admin.deletions import delete_one, delete_selected
 from pets.admin.export_page import export_view
 from pets.admin.forms import PetForm
 from pets.admin.import_pages import confirmation_view, upload_view
-from pets.admin.saved_filters import SavedFilters
+from pets.admin.saved_filters import remove_filter_view, save_filter_view
 from pets.admin.search import search
-from pets.admin.tag_actions import TagActions
+from pets.admin.selection import hidden_version
+from pets.admin.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.admin.undoable import Change, Kind, record_addition, record_change, with_undo_link
 from pets.fields import EDITABLE
 from pets.models import Pet
+from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages
 
 
-class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
+def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Return tags that begin with the text in the filter, as JSON."""
+    if not pages.has_view_permission(request):
+        raise PermissionDenied
+    text = request.GET.get("q", "").replace("\0", "")
+    return JsonResponse({"suggestions": tags_starting_with(text)})
+
+
+class PetPages(JournalPages):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.changelist.
@@ -44,6 +57,11 @@ class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
     search_help_text = "A full ID, or the start of any words."
     sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
     list_per_page = 50
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    actions: Any = STATUS_ACTIONS
+    # Views by the last part of their URLs; each gets this object and the request.
+    views: ClassVar[Any] = {"tags": tags_view, "save_filter": save_filter_view, "remove_filter": remove_filter_view}
 
     class Media:
         css = {"all": ["pets/admin.css"]}
@@ -60,17 +78,17 @@ class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
         return (queryset.filter(search(search_term)) if search_term else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.tags_view)
-        return [path("tags/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_tags"), *super().get_urls()]
-
-    def tags_view(self, request: HttpRequest) -> HttpResponse:
-        """Return tags that begin with the text in the filter, as JSON."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        text = request.GET.get("q", "").replace("\0", "")
-        return JsonResponse({"suggestions": tags_starting_with(text)})
+        prefix = f"{self.opts.app_label}_{self.opts.model_name}"
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"{prefix}_{name}")
+            for name, view in self.views.items()
+        ]
+        return [*own, *super().get_urls()]
 
     # Columns and fields.
+
+    def action_checkbox(self, obj: Pet) -> SafeString:
+        return super().action_checkbox(obj) + hidden_version(obj)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Show the API key that created a pet only to users with the permission to view keys.
@@ -112,19 +130,23 @@ class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
         return super().get_object(request, object_id, from_field)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if change and form.changed_data:
+        """Save and record what the user changed, and tell the user."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        if form.changed_data:
+            super().save_model(request, obj, form, change)
             before, after = (
                 {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
             )
             edit = Change(Pet(pk=obj.pk, name=obj.name), before, after)
             summary = f"“{obj}”: {edit.sentences}"
-            event = record_change(request, Kind.CHANGED, summary, [edit], self.permission("change"))
-            self.message_user(request, with_undo_link(summary, event), messages.SUCCESS)
-        elif change:
-            self.message_user(request, f"You changed nothing, so {obj} is as before.", messages.INFO)
-        if change and form.kept:
-            self.message_user(request, form.kept_changes, messages.WARNING)
+            event = record_change(request, Kind.CHANGED, summary, [edit], permission(self, "change"))
+            messages.success(request, with_undo_link(summary, event))
+        else:
+            messages.info(request, f"You changed nothing, so {obj} is as before.")
+        if form.kept:
+            messages.warning(request, form.kept_changes)
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
         """Do nothing, because save_model has recorded the change."""
@@ -139,24 +161,23 @@ class PetPages(SavedFilters, JournalPages, BulkActions, OrderedList):
 
 
 @admin.register(Pet)
-class PetAdmin(TagActions, Deletions, PetPages):
+class PetAdmin(PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
     introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
-    actions = (*PetPages.actions, "set_tag", "rename_tag", "remove_tag", "delete_selected")
+    actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
+    views = PetPages.views | {"import": upload_view, "process_import": confirmation_view, "export": export_view}
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
         if not change:
             obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
 
-    def get_urls(self) -> list[URLPattern]:
-        views = {"import": upload_view, "process_import": confirmation_view, "export": export_view}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"pets_pet_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
-
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
         record_addition(request, obj)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show the page that asks, and move the pet into the trash when its form is sent."""
+        if request.method == "POST" and Pet.objects.filter(pk=object_id).exists():
+            return delete_one(self, request, object_id)
+        return super().delete_view(request, object_id, extra_context)

@@ -73,7 +73,7 @@ def test_list_count_select_all_and_export_are_those_of_sql(
     def exported(**query: str) -> Any:
         url = reverse("admin:pets_pet_export", query={"o": "name"} | query)
         page = " ".join(staff.get(url).content.decode().split())
-        content = b"".join(staff.post(url, {"format": "0"})).decode("utf-8-sig")
+        content = b"".join(staff.post(url, {"format": "csv"})).decode("utf-8-sig")
         return page, [row.get("name") for row in csv.DictReader(io.StringIO(content))], content
 
     page, names, _ = exported(q="rex", status__exact="pending")

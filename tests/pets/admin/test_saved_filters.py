@@ -15,7 +15,7 @@ from tests.backoffice.staff import staff as staff_client
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import INVENTORY, LIST, names, number_of
 
-SAVE, REMOVE = f"{LIST}filters/save/", f"{LIST}filters/remove/"
+SAVE, REMOVE = f"{LIST}save_filter/", f"{LIST}remove_filter/"
 QUERY = "tag=guinea+pig&p=3&status__exact=sold&created_to=&q=+rex+&o=1"
 
 

@@ -49,7 +49,7 @@ def test_a_json_array_as_the_admin_exports_it_is_imported(
     for text in ("=1", 'Rex "the\r\ndog", first', " a ", "狗"):
         create_pet(name=text, tag=text)
     before = [pet[:-1] for pet in all_pets()]
-    array = admin_client.post(reverse("admin:pets_pet_export"), {"format": "1"}).content
+    array = admin_client.post(reverse("admin:pets_pet_export"), {"format": "json"}).content
     Pet.objects.all().delete()
 
     run("import_pets", file(array, name), *options)
