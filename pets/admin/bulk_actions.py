@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED, change_field, warn
-from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import confirmation, selected
-from pets.admin.filters import filters_in_words
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.filters import filters_in_words
 from pets.models import Pet
 
 

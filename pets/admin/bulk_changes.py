@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from pets.admin import selection as selections
-from pets.admin.changelist import count_of_pets
+from pets.admin.lists.changelist import count_of_pets
 from pets.admin.selection import Selection
 from pets.admin.undoable import Change, Kind, record_change, with_undo_link
 from pets.models import Pet

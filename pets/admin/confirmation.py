@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from pets.admin import selection as selections
-from pets.admin.changelist import count_of_pets
+from pets.admin.lists.changelist import count_of_pets
 from pets.admin.selection import Selection
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import permission, warn
-from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import confirmation, selected
-from pets.admin.filters import filters_in_words
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.filters import filters_in_words
 from pets.admin.selection import Selection
 from pets.admin.undoable import delete, with_undo_link
 from pets.models import Pet

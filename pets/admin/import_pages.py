@@ -21,8 +21,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from pets import creator
-from pets.admin.changelist import count_of_pets
-from pets.admin.export_page import EXPORTED, MAX_ROWS
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
 from pets.admin.undoable import Change, Kind, record_change, with_undo_link
 from pets.fields import EDITABLE
 from pets.files import import_diff

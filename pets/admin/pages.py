@@ -16,13 +16,13 @@ from django.utils.safestring import SafeString
 from pets import creator
 from pets.admin.bulk_actions import STATUS_ACTIONS
 from pets.admin.bulk_changes import permission
-from pets.admin.changelist import PetChangeList
-from pets.admin.columns import created, created_by_api, status_badge
 from pets.admin.deletions import delete_one, delete_selected
-from pets.admin.export_page import export_view
 from pets.admin.forms import PetForm
 from pets.admin.import_pages import confirmation_view, upload_view
-from pets.admin.saved_filters import remove_filter_view, save_filter_view
+from pets.admin.lists.changelist import PetChangeList
+from pets.admin.lists.columns import created, created_by_api, status_badge
+from pets.admin.lists.export_page import export_view
+from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.admin.search import search
 from pets.admin.selection import hidden_version
 from pets.admin.tag_actions import remove_tag, rename_tag, set_tag
@@ -46,7 +46,7 @@ def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 class PetPages(JournalPages):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
-    Each list reads only a part of one index; see pets.admin.changelist.
+    Each list reads only a part of one index; see pets.admin.lists.changelist.
     """
 
     form = PetForm

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pets.admin.changelist import count_of_pets
+from pets.admin.lists.changelist import count_of_pets
 from pets.admin.undoable import changed_since
 from pets.fields import EDITABLE
 from pets.models import Pet

@@ -13,7 +13,7 @@ from pets.models import Pet
 from petservice.folding import fold
 
 if TYPE_CHECKING:
-    from pets.admin.changelist import PetChangeList
+    from pets.admin.lists.changelist import PetChangeList
 
 # Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
 _MAX_WORDS = 3

@@ -12,10 +12,10 @@ from django.http import HttpRequest, HttpResponse
 
 from pets.admin import selection as selections
 from pets.admin.bulk_changes import MAX_UNCONFIRMED, change_field
-from pets.admin.changelist import count_of_pets
 from pets.admin.confirmation import confirmation, selected
-from pets.admin.filters import filters_in_words, has_tag
 from pets.admin.forms import TagInput
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.filters import filters_in_words, has_tag
 from pets.admin.selection import Selection
 from pets.models import Pet
 from pets.models.pet import validate_not_blank

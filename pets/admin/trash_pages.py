@@ -15,9 +15,9 @@ from django.utils.html import format_html
 
 from pets import trash
 from pets.admin.bulk_changes import MAX_UNCONFIRMED
-from pets.admin.changelist import OrderedList, count_of_pets
-from pets.admin.columns import created_by_api, status_badge
 from pets.admin.deletions import MAX_DELETED
+from pets.admin.lists.changelist import OrderedList, count_of_pets
+from pets.admin.lists.columns import created_by_api, status_badge
 from pets.admin.selection import FIELD, named
 from pets.case_insensitive import CaseInsensitive
 from pets.models import Pet, TrashedPet

@@ -30,7 +30,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.api.parsers:MAX_BODY_BYTES", 64 * KIB, "api", "body | 64 KiB"),
         ("petservice.monitoring.redaction:_ECHO", 100, "api", "at most 100 characters of what you sent"),
         ("petservice.backoffice.dashboard:DAYS", 30, "admin", "the last 30 days; a new pet"),
-        ("pets.admin.export_page:MAX_ROWS", 10_000, "admin", "what the import page says | 10,000 pets"),
+        ("pets.admin.lists.export_page:MAX_ROWS", 10_000, "admin", "what the import page says | 10,000 pets"),
         ("pets.admin.deletions:MAX_DELETED", 500, "admin", "Delete selected pets | 500 pets"),
         ("pets.admin.bulk_changes:MAX_UNCONFIRMED", 20, "admin", "more than 20 pets, a page asks"),
         ("petservice.journal.models:Item.TRASH_PERIOD", 30 * DAY, "admin", "*Trash* for 30 days"),

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.export_page import EXPORTED, MAX_ROWS
 from pets.admin.import_pages import MAX_BYTES
+from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator

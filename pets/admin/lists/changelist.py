@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.admin.filters import PARAMETERS, FilterForm, filters_in_words
-from pets.admin.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.saved_filters import filters_of, kept, order_in_words
+from pets.admin.lists.filters import PARAMETERS, FilterForm, filters_in_words
+from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
+from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
 from pets.admin.search import Tested
 from pets.admin.suggestions import Suggestion, suggestions
 from pets.models import SavedFilter

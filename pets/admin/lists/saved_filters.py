@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
-from pets.admin.filters import PARAMETERS
-from pets.admin.ordering import order_of
+from pets.admin.lists.filters import PARAMETERS
+from pets.admin.lists.ordering import order_of
 from pets.models import SavedFilter
 
 

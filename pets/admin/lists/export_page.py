@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from pets.admin.changelist import count_of_pets
-from pets.admin.filters import filters_in_words
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import record_export
 from pets.files.rows import COLUMNS, Row
 from pets.files.writing import write
