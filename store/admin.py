@@ -7,10 +7,10 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 
-from pets.admin.bulk_changes import change_field
-from pets.admin.forms import StatusForm
+from pets.admin.changes.bulk_changes import change_field
+from pets.admin.changes.forms import StatusForm
+from pets.admin.changes.selection import Selection, version_in
 from pets.admin.pages import PetPages
-from pets.admin.selection import Selection, version_in
 from pets.models import Pet
 from petservice.api.validators import is_id
 from store.models import InventoryItem

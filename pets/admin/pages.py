@@ -14,18 +14,18 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.bulk_actions import STATUS_ACTIONS
-from pets.admin.bulk_changes import permission
-from pets.admin.deletions import delete_one, delete_selected
-from pets.admin.forms import PetForm
-from pets.admin.import_pages import confirmation_view, upload_view
+from pets.admin.changes.bulk_actions import STATUS_ACTIONS
+from pets.admin.changes.bulk_changes import permission
+from pets.admin.changes.deletions import delete_one, delete_selected
+from pets.admin.changes.forms import PetForm
+from pets.admin.changes.import_pages import confirmation_view, upload_view
+from pets.admin.changes.selection import hidden_version
+from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, status_badge
 from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.admin.search import search
-from pets.admin.selection import hidden_version
-from pets.admin.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.tag_suggestions import tags_starting_with
 from pets.admin.undoable import Change, Kind, record_addition, record_change, with_undo_link
 from pets.fields import EDITABLE

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import undo
+from pets.admin.changes.selection import named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
-from pets.admin.selection import named
 from pets.models import RecentChange
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.db.lookups import is_key

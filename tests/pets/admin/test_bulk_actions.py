@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.bulk_changes import MAX_UNCONFIRMED
+from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from pets.admin import confirmation, deletions
+from pets.admin.changes import confirmation, deletions
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Item

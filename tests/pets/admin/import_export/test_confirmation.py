@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pets.admin import import_pages
+from pets.admin.changes import import_pages
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet

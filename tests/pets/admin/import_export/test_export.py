@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.import_pages import MAX_BYTES
+from pets.admin.changes.import_pages import MAX_BYTES
 from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.import_pages import MAX_SHOWN
+from pets.admin.changes.import_pages import MAX_SHOWN
 from pets.fields import new_pet_id
 from pets.models import Pet, Upload
 from pets.services import create_pet

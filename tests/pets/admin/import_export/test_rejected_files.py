@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from pets.admin.import_pages import MAX_BYTES
+from pets.admin.changes.import_pages import MAX_BYTES
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.models import Pet, Upload
 from tests.pets.admin.import_export.import_pages import IMPORT, upload

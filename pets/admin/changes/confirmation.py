@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from pets.admin import selection as selections
+from pets.admin.changes import selection as selections
+from pets.admin.changes.selection import Selection
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.selection import Selection
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 
 

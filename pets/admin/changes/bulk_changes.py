@@ -8,9 +8,9 @@ from django.contrib.auth import get_permission_codename
 from django.db import transaction
 from django.http import HttpRequest
 
-from pets.admin import selection as selections
+from pets.admin.changes import selection as selections
+from pets.admin.changes.selection import Selection
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.selection import Selection
 from pets.admin.undoable import Change, Kind, record_change, with_undo_link
 from pets.models import Pet
 from petservice.db.lookups import Among

@@ -10,13 +10,13 @@ from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from pets.admin import selection as selections
-from pets.admin.bulk_changes import MAX_UNCONFIRMED, change_field
-from pets.admin.confirmation import confirmation, selected
-from pets.admin.forms import TagInput
+from pets.admin.changes import selection as selections
+from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED, change_field
+from pets.admin.changes.confirmation import confirmation, selected
+from pets.admin.changes.forms import TagInput
+from pets.admin.changes.selection import Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words, has_tag
-from pets.admin.selection import Selection
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages import bounded_paginator

@@ -8,9 +8,9 @@ from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from pets.admin import selection as selections
-from pets.admin.bulk_changes import MAX_UNCONFIRMED, change_field, warn
-from pets.admin.confirmation import confirmation, selected
+from pets.admin.changes import selection as selections
+from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED, change_field, warn
+from pets.admin.changes.confirmation import confirmation, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.models import Pet

@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from pets.admin import selection as selections
-from pets.admin.bulk_changes import permission, warn
-from pets.admin.confirmation import confirmation, selected
+from pets.admin.changes import selection as selections
+from pets.admin.changes.bulk_changes import permission, warn
+from pets.admin.changes.confirmation import confirmation, selected
+from pets.admin.changes.selection import Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.selection import Selection
 from pets.admin.undoable import delete, with_undo_link
 from pets.models import Pet
 
