@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, ClassVar
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import connection
@@ -15,9 +15,8 @@ from django.utils.safestring import SafeString
 
 from pets import creator
 from pets.admin.changes.bulk_actions import STATUS_ACTIONS
-from pets.admin.changes.bulk_changes import permission
 from pets.admin.changes.deletions import delete_one, delete_selected
-from pets.admin.changes.forms import PetForm
+from pets.admin.changes.forms import PetForm, record_edit
 from pets.admin.changes.import_pages import confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
@@ -27,7 +26,7 @@ from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.admin.search import search
 from pets.admin.tag_suggestions import tags_starting_with
-from pets.admin.undoable import Change, Kind, record_addition, record_change, with_undo_link
+from pets.admin.undoable import record_addition
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -130,29 +129,16 @@ class PetPages(JournalPages):
         return super().get_object(request, object_id, from_field)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save and record what the user changed, and tell the user."""
-        if not change:
+        if not change or form.changed_data:
             super().save_model(request, obj, form, change)
-            return
-        if form.changed_data:
-            super().save_model(request, obj, form, change)
-            before, after = (
-                {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
-            )
-            edit = Change(Pet(pk=obj.pk, name=obj.name), before, after)
-            summary = f"“{obj}”: {edit.sentences}"
-            event = record_change(request, Kind.CHANGED, summary, [edit], permission(self, "change"))
-            messages.success(request, with_undo_link(summary, event))
-        else:
-            messages.info(request, f"You changed nothing, so {obj} is as before.")
-        if form.kept:
-            messages.warning(request, form.kept_changes)
+        if change:
+            record_edit(self, request, obj, form)
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because save_model has recorded the change."""
+        """Do nothing, because record_edit has recorded the change."""
 
     def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
-        """Return the next page. The message about the change is that of save_model."""
+        """Return the next page. The message about the change is that of record_edit."""
         if "_continue" in request.POST:
             return HttpResponseRedirect(request.get_full_path())
         if "_addanother" in request.POST:
@@ -178,6 +164,6 @@ class PetAdmin(PetPages):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent."""
-        if request.method == "POST" and Pet.objects.filter(pk=object_id).exists():
+        if request.method == "POST" and is_id(object_id):
             return delete_one(self, request, object_id)
         return super().delete_view(request, object_id, extra_context)

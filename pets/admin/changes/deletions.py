@@ -11,7 +11,7 @@ from django.urls import reverse
 from pets.admin.changes import selection as selections
 from pets.admin.changes.bulk_changes import permission, warn
 from pets.admin.changes.confirmation import confirmation, selected
-from pets.admin.changes.selection import Selection
+from pets.admin.changes.selection import Comparison, Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import delete, with_undo_link
@@ -47,24 +47,24 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     )
 
 
-def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> bool:
-    """Delete the selected pets that are as shown, and say so. Return whether one or more were deleted."""
+def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Comparison:
+    """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
         comparison = selections.compare(selection, lock=True)
-        pets = comparison.unchanged
-        done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-        event = delete(request, pets, done, permission(pages, "delete")) if pets else None
+        if pets := comparison.unchanged:
+            done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
+            event = delete(request, pets, done, permission(pages, "delete"))
     warn(request, comparison, "deleted")
-    if event:
+    if pets:
         messages.success(request, with_undo_link(done, event))
-    return bool(pets)
+    return comparison
 
 
 def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResponse:
     """Move the pet of a page into the trash, if it is as the page showed it."""
     if not pages.has_delete_permission(request):
         raise PermissionDenied
-    if _delete(pages, request, {pet_id: selections.as_version(request.POST.get("version", ""))}):
-        return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-    messages.warning(request, "Check the pet, and then confirm again.")
-    return HttpResponseRedirect(request.get_full_path())
+    if _delete(pages, request, {pet_id: selections.as_version(request.POST.get("version", ""))}).changed:
+        messages.warning(request, "Check the pet, and then confirm again.")
+        return HttpResponseRedirect(request.get_full_path())
+    return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))

@@ -3,11 +3,16 @@
 from typing import Any
 
 from django import forms
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from pets.admin.changes.bulk_changes import permission
+from pets.admin.undoable import Change, Kind, record_change, with_undo_link
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.admin_pages.merging_form import MergingForm
@@ -31,6 +36,22 @@ class PetForm(MergingForm):
         fields = EDITABLE
         widgets = {"tag": TagInput}
         labels = {"id": "ID"}
+
+
+def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
+    """Record what the form has changed, and tell the user."""
+    if form.changed_data:
+        before, after = (
+            {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
+        )
+        edit = Change(Pet(pk=pet.pk, name=pet.name), before, after)
+        summary = f"“{pet}”: {edit.sentences}"
+        event = record_change(request, Kind.CHANGED, summary, [edit], permission(pages, "change"))
+        messages.success(request, with_undo_link(summary, event))
+    else:
+        messages.info(request, f"You changed nothing, so {pet} is as before.")
+    if form.kept:
+        messages.warning(request, form.kept_changes)
 
 
 class StatusForm(forms.ModelForm):

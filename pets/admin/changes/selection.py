@@ -145,7 +145,7 @@ def compare(
     queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
     pets = list(queryset.filter(Among("pk", [*selection])).order_by("pk"))
     others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
-    values = changed_since(others)
+    values = changed_since(others) if others else {}
     changed = {}
     for pet in others:
         then = values.get(pet.pk)

@@ -8,12 +8,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from pets.models import Pet
+from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.pets.admin.pet_pages import INVENTORY, histories, page_of, someone_else_edits
+from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, page_of, someone_else_edits
 
 
 def test_staff_add_a_pet(staff: Client) -> None:
@@ -46,6 +46,21 @@ def test_a_pet_that_changed_while_its_deletion_was_confirmed_is_not_deleted(
     assert len(histories(staff, pet)) == 1
     staff.post(url, fields_of(response, "confirmation"))
     assert not Pet.objects.exists()
+
+
+def test_a_deletion_that_is_sent_twice_deletes_once_and_one_of_nothing_says_so(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    url = reverse("admin:pets_pet_delete", args=[pet.pk])
+    fields = fields_of(staff.get(url), "confirmation")
+
+    first, second = (staff.post(url, fields, follow=True) for _ in range(2))
+    odd = staff.post("/admin/pets/pet/nonsense/delete/", fields, follow=True)
+
+    assert messages(first) == ["“Rex” deleted."]
+    assert messages(second) == ["1 pet was not deleted, because someone else deleted it in the meantime."]
+    assert first.redirect_chain == second.redirect_chain == [(LIST, 302)]
+    assert "Perhaps it was deleted?" in messages(odd)[0]
+    assert TrashedPet.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", [" Rex ", "Rex\nthe second", "Rex\r\n", "a\rb"])
