@@ -9,12 +9,12 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import trash
 from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED
+from pets.admin.changes.confirmation import confirmation, within_limit
 from pets.admin.changes.deletions import MAX_DELETED
 from pets.admin.changes.selection import FIELD, named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
@@ -215,21 +215,8 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         keys = [int(key) for key in confirmed or request.POST.getlist(ACTION_CHECKBOX_NAME) if is_key(key)]
         if not confirmed and request.POST.get("select_across", "0") not in ("", "0"):
             keys = [*queryset.values_list("pk", flat=True)[: limit + 1]]
-        if len(keys) <= limit:
-            return keys
-        message = f"You selected more than {count_of_pets(limit)}. Select fewer and try again. Nothing was changed."
-        self.message_user(request, message, messages.ERROR)
-        return None
+        return keys if within_limit(request, keys, limit) else None
 
     def _ask(self, request: HttpRequest, keys: list[int], **page: Any) -> HttpResponse:
-        """Return the page that asks before an action. It sends the selection back with the action's name."""
-        context = self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "media": self.media,
-            "checkbox_name": ACTION_CHECKBOX_NAME,
-            "first_id": next(iter(keys), ""),
-            "selection_name": FIELD,
-            "selection": " ".join(map(str, keys)),
-            "facts": {"Search": request.GET.get("q", "").strip() or "none"},
-        }
-        return TemplateResponse(request, "admin/pets/confirmation.html", context | page)
+        facts = {"Search": request.GET.get("q", "").strip() or "none"}
+        return confirmation(self, request, dict.fromkeys(map(str, keys)), facts=facts, **page)

@@ -1,5 +1,6 @@
 """The page that asks before an action on the pets that staff selected in a list."""
 
+from collections.abc import Sized
 from typing import Any
 
 from django.contrib import messages
@@ -18,13 +19,19 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 def selected(request: HttpRequest, queryset: QuerySet[Any], limit: int | None = None) -> Selection | None:
     """Return the selected pets, or None after a message if they are more than the limit."""
     selection = selections.read(request, queryset)
-    advice = "Select fewer and try again" if limit else "Filter the list and try again"
-    limit = limit or MAX_COUNTED
+    if limit:
+        return selection if within_limit(request, selection, limit) else None
+    return selection if within_limit(request, selection, MAX_COUNTED, "Filter the list") else None
+
+
+def within_limit(request: HttpRequest, selection: Sized, limit: int, advice: str = "Select fewer") -> bool:
+    """Return whether the selected pets are at most as many as the limit, or tell the user what to do."""
     if len(selection) <= limit:
-        return selection
-    message = f"You selected more than {count_of_pets(limit)}. {advice}. Nothing was changed."
-    messages.error(request, message)
-    return None
+        return True
+    messages.error(
+        request, f"You selected more than {count_of_pets(limit)}. {advice} and try again. Nothing was changed."
+    )
+    return False
 
 
 def confirmation(pages: ModelAdmin, request: HttpRequest, selection: Selection, **context: Any) -> HttpResponse:

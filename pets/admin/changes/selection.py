@@ -75,7 +75,7 @@ def of_queryset(queryset: QuerySet[Any]) -> Selection:
 
 def as_field(selection: Selection) -> str:
     """Return the value of the field that holds the selection on a confirmation page."""
-    return " ".join(f"{pk}:{version or ''}" for pk, version in selection.items())
+    return " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items())
 
 
 @dataclass(frozen=True)
