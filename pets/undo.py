@@ -133,4 +133,11 @@ def _restore(changed: Sequence[tuple[Pet, Values]]) -> Iterable[Change]:
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]
     Pet.objects.bulk_create(pets, update_conflicts=True, unique_fields=["id"], update_fields=list(EDITABLE))
-    return changes
+    return with_versions(changes)
+
+
+def with_versions(changes: Sequence[Change]) -> list[Change]:
+    """Return changes that were just made to locked pets, with the versions of the pets after them."""
+    ids = [change.record_id for change in changes]
+    versions = dict(Pet.objects.filter(Among("pk", ids)).values_list("pk", "version"))
+    return [change._replace(version=versions.get(change.record_id)) for change in changes]

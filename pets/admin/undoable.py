@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from pets import trash
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.undo import with_versions
 from petservice.db.lookups import Among
 from petservice.journal import recording
 from petservice.journal.models import Event, Item
@@ -43,6 +44,7 @@ def record_change(
 ) -> Event:
     """Record a change in its transaction. Undoing it needs the permissions."""
     items = [recording.Change(pet.pk, pet.name, before, after) for pet, before, after in changes]
+    items = with_versions(items)
     kind = _kind(changes) if kind == Kind.CHANGED else kind
     return record(request, kind, target=Pet, message=summary, changes=items, permissions=permissions)
 
@@ -84,16 +86,14 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
     Pets for which the journal does not name all changes are missing.
     """
     ids = Among("record_id", [pet.pk for pet in versions])
-    items = Item.objects.filter(ids, event__record_type=type_of(Pet), before__isnull=False, after__isnull=False)
-    changes: dict[str, list[tuple[Values, Values]]] = defaultdict(list)
-    for pk, before, after in items.order_by("-pk").values_list("record_id", "before", "after"):
-        changes[pk].append((before or {}, after or {}))
+    items = Item.objects.filter(ids, event__record_type=type_of(Pet), version__isnull=False)
+    changes: dict[str, dict[int | None, Values]] = defaultdict(dict)
+    for pk, version, before in items.order_by("pk").values_list("record_id", "version", "before"):
+        changes[pk][version] = before or {}
     found = {}
     for pet, version in versions.items():
         # Each change raised the version by one.
-        number = pet.version - version
-        last = changes[pet.pk][: max(number, 0)]
-        now = ChainMap(*(after for _, after in last))
-        if len(last) == number and all(getattr(pet, name) == value for name, value in now.items()):
-            found[pet.pk] = dict(ChainMap(*(before for before, _ in reversed(last))))
+        since = range(version + 1, pet.version + 1)
+        if since and all(number in changes[pet.pk] for number in since):
+            found[pet.pk] = dict(ChainMap(*(changes[pet.pk][number] for number in since)))
     return found

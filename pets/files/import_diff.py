@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
+from secrets import randbelow
 from typing import Any
 
 import orjson
@@ -83,7 +84,9 @@ def _repeated(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 def _after(row: Row, values: Any, before: Pet | None) -> Pet:
     if before is None:
-        return Pet(**row._asdict() | {"id": row.id or new_pet_id()})
+        # A row with an ID may be a deleted pet again, whose version a list may still show. So it gets another one.
+        version = {"version": randbelow(1 << 30)} if row.id else {}
+        return Pet(**row._asdict() | {"id": row.id or new_pet_id()} | version)
     after = copy(before)
     for field in EDITABLE:
         # A missing column changes nothing. An empty cell removes an optional text and keeps a status.

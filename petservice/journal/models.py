@@ -114,6 +114,8 @@ class Item(models.Model):
     after = models.JSONField(null=True, editable=False)
     # What changed, if neither the values nor the message of the event tell it.
     message = models.TextField(blank=True, editable=False)
+    # The version of the record after the change, if its records have versions.
+    version = models.IntegerField(null=True, editable=False)
     # Until when the record is in the trash, or null if it is not there.
     in_trash_until = models.DateTimeField(null=True, editable=False)
 

@@ -31,6 +31,7 @@ class Change(NamedTuple):
     before: Values | None = None
     after: Values | None = None
     message: str = ""
+    version: int | None = None  # of the record after the change
 
 
 def record(
@@ -74,11 +75,11 @@ def record(
 
 
 def _add_items(event: Event, changes: Sequence[Change]) -> None:
-    columns = ("event_id", "record_id", "record_name", "before", "after", "message", "in_trash_until")
+    columns = ("event_id", "record_id", "record_name", "before", "after", "message", "version", "in_trash_until")
     until = connection.ops.adapt_datetimefield_value(event.at + Item.TRASH_PERIOD)
     rows = [
-        (event.pk, pk, name[:255], _json(before), _json(after), message, until if before and after is None else None)
-        for pk, name, before, after, message in changes
+        (event.pk, pk, name[:255], _json(before), _json(after), *others, until if before and after is None else None)
+        for pk, name, before, after, *others in changes
     ]
     # Ten thousand model instances would take longer than the statement.
     backend().copy_rows(Item._meta.db_table, columns, [rows], refresh_statistics=False)

@@ -90,6 +90,7 @@ class Migration(migrations.Migration):
                 ("before", models.JSONField(editable=False, null=True)),
                 ("after", models.JSONField(editable=False, null=True)),
                 ("message", models.TextField(blank=True, editable=False)),
+                ("version", models.IntegerField(editable=False, null=True)),
                 ("in_trash_until", models.DateTimeField(editable=False, null=True)),
                 (
                     "event",

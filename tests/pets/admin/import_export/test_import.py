@@ -14,8 +14,10 @@ from pets.models import Pet, Upload
 from pets.services import create_pet
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
+from tests.backoffice.pages import messages, read
 from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, stored, upload
 from tests.pets.admin.pet_pages import histories
+from tests.pets.admin.test_bulk_actions import act
 
 
 def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
@@ -160,3 +162,16 @@ def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
         assert "&lt;script&gt;alert" in page.content.decode()
     assert "<del>&lt;i&gt;Rex&lt;/i&gt;</del>" in pages[0].content.decode()
     assert "style=" not in pages[0].content.decode()
+
+
+def test_an_imported_pet_with_the_id_of_a_deleted_one_is_not_the_pet_that_a_list_showed(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    shown = read(staff, LIST, "changelist-form")
+    pk = pet.pk
+    pet.delete()
+    confirm(staff, upload(staff, f"id,name\n{pk},Max\n"))
+
+    response = act(staff, "mark_as_sold", shown, Pet.objects.get())
+
+    assert messages(response)[0] == "“Max” was not changed: someone else changed it in the meantime."
+    assert Pet.objects.get().status == "available"
