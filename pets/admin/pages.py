@@ -74,7 +74,7 @@ class PetPages(JournalPages):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        return (queryset.filter(search(search_term)) if search_term else queryset), False
+        return (search(queryset, search_term) if search_term else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
         prefix = f"{self.opts.app_label}_{self.opts.model_name}"

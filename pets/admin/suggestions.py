@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import Q
 
 from pets.admin.search import search
 from pets.admin.tag_suggestions import tags_starting_with
@@ -30,12 +29,14 @@ def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
     """Return other lists for a list without pets, each of which costs a few steps in an index."""
     found = []
     query, filters = changelist.query, changelist.active_filters()
-    if query and filters and _exists(search(query)):
+    if query and filters and _finds(query):
         found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
         found += [*_tags(query), *_words(query)]
     if query or len(filters) > 1:
-        present = [(text, parameters) for text, parameters, condition in filters if _exists(condition)]
+        present = [
+            (text, parameters) for text, parameters, condition in filters if Pet.objects.filter(condition).exists()
+        ]
         found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
     return found
 
@@ -50,17 +51,17 @@ def _words(query: str) -> list[Suggestion]:
     """Suggest each word of the search by itself, or for one word its longest beginning that a name has."""
     words = query.split()[:_MAX_WORDS]
     if len(words) > 1:
-        texts = [word for word in words if _exists(search(word))]
+        texts = [word for word in words if _finds(word)]
     else:
         # If a beginning finds a pet, each shorter one does.
         lengths = range(_MIN_LENGTH, min(len(query), _MAX_LENGTH))
-        number = bisect_left(lengths, True, key=lambda length: not _exists(search(query[:length])))
+        number = bisect_left(lengths, True, key=lambda length: not _finds(query[:length]))
         texts = [query[: lengths[number - 1]]] if number else []
     return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts if text]
 
 
-def _exists(condition: Q) -> bool:
-    return Pet.objects.filter(condition).exists()
+def _finds(text: str) -> bool:
+    return search(Pet.objects.all(), text).exists()
 
 
 def _suggestion(text: str, parameters: dict[str, str]) -> Suggestion:

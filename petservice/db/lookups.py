@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from django.db.models import BooleanField, F, Func, TextField
+from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q, TextField
 from django.db.models.functions import Cast
 
 
@@ -33,6 +33,17 @@ class Among(Func):
 def is_key(text: str) -> bool:
     """Return whether a text of a request can be an integer key of a row, which no database rejects."""
     return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
+
+
+class Unindexed(ExpressionWrapper):
+    """A condition for which SQLite uses no index. PostgreSQL knows how many rows fit, and takes this as any other."""
+
+    def __init__(self, condition: Q) -> None:
+        super().__init__(condition, output_field=BooleanField())
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        sql, parameters = self.as_sql(compiler, connection, **context)
+        return f"+({sql})", parameters
 
 
 # An id as text. Python takes several times as long to make the text of a `uuid` as PostgreSQL does.

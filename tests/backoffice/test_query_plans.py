@@ -123,7 +123,7 @@ def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admi
     queries = queries_about("pets_pet", admin_client, f"{PETS}?q=york")
 
     found = {query: plan_of(query) for query in queries if "york" in query}
-    index = r"SEARCH pets_pet USING .*\(id=\?\)[\s\S]*pets_search VIRTUAL TABLE|Index Scan on pets_pet_search"
+    index = r"pets_search VIRTUAL TABLE[\s\S]*SEARCH pets_pet USING INTEGER PRIMARY KEY|Index Scan on pets_pet_search"
     assert {query: plan for query, plan in found.items() if not re.search(index, plan)} == {}
     assert len(found) == 2  # the page and the count
 
@@ -172,9 +172,9 @@ def test_the_history_of_a_pet_uses_the_index_of_records(admin_client: Client) ->
 @pytest.mark.parametrize(
     ("query", "index"),
     [
-        ("q=york&creator=staff&status__exact=available", "sqlite_autoindex_pets_pet_1"),
-        ("status__exact=available&tag=city", "pets_pet_tag"),
-        ("creator=unknown&no_tag=1", "pets_pet_tag"),
+        ("q=york&creator=staff&status__exact=available", "INTEGER PRIMARY KEY"),
+        ("status__exact=available&tag=city", "INDEX pets_pet_tag"),
+        ("creator=unknown&no_tag=1", "INDEX pets_pet_tag"),
     ],
 )
 def test_a_list_with_several_conditions_looks_up_the_one_that_few_pets_fit(
@@ -186,16 +186,15 @@ def test_a_list_with_several_conditions_looks_up_the_one_that_few_pets_fit(
 
     plans = [plan_of(query) for query in queries if "WHERE (" in query and "RECURSIVE" not in query]
     assert plans
-    assert [plan for plan in plans if f"SEARCH pets_pet USING INDEX {index} " not in plan] == []
+    assert [plan for plan in plans if f"SEARCH pets_pet USING {index} " not in plan] == []
 
 
 @sqlite_only
-def test_a_list_that_many_pets_fit_is_read_in_its_order(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pets.admin.search._MANY", 5000)  # so that 10,001 pets are enough
+def test_a_list_that_many_pets_fit_is_read_in_its_order(admin_client: Client) -> None:
     Pet.objects.bulk_create((Pet(name="Rex") for _ in range(MAX_COUNTED + 1)), batch_size=1000)
 
-    queries = queries_about("pets_pet", admin_client, f"{PETS}?q=rex&status__exact=available&o=name")
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?q=rex&o=-created_at")
 
     (plan,) = [plan_of(query) for query in queries if "ORDER BY" in query]
-    assert "SCAN pets_pet USING INDEX pets_pet_name" in plan
+    assert "SCAN pets_pet USING INDEX pets_pet_created" in plan
     assert "TEMP B-TREE" not in plan

@@ -9,6 +9,7 @@ from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndex
 from django.db import NotSupportedError, OperationalError, connection, migrations, models
 from django.db.migrations.executor import MigrationExecutor
 
+from pets.admin.search import search
 from pets.fields import new_pet_id
 from pets.models import Pet
 from store.services import inventory_counts
@@ -67,6 +68,26 @@ def test_triggers_are_kept_forwards_and_backwards(operation: Any) -> None:
     assert triggers() == before
     Pet.objects.create(name="Tom")
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 1}
+
+
+def test_a_search_finds_the_same_pets_when_their_table_was_copied() -> None:
+    for name in ("Max", "Rex", "Kit"):
+        Pet.objects.create(name=name)
+    Pet.objects.filter(name="Max").delete()
+
+    def found() -> list[str]:
+        return [pet.name for name in ("max", "rex", "kit") for pet in search(Pet.objects.all(), name)]
+
+    with migrated(COLUMN, CONSTRAINT):
+        assert found() == ["Rex", "Kit"]
+    assert found() == ["Rex", "Kit"]
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has the words in the table of pets")
+def test_the_numbers_of_pets_are_a_key_which_sqlite_never_changes() -> None:
+    with migrated(COLUMN, CONSTRAINT), connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pragma_table_info('pets_pet') WHERE pk")
+        assert cursor.fetchall() == [("number",)]
 
 
 def test_added_index_is_removed_backwards() -> None:

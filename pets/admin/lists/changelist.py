@@ -15,10 +15,11 @@ from django.utils.functional import cached_property
 from pets.admin.lists.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
-from pets.admin.search import Tested
+from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
 from pets.models import SavedFilter
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
+from petservice.db.lookups import Unindexed
 
 
 def count_of_pets(number: int) -> str:
@@ -72,29 +73,21 @@ class PetChangeList(OrderedChangeList):
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
 
-    def get_queryset(
-        self, request: HttpRequest, exclude_parameters: Any = None, many_fit: bool = False
-    ) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         found = super().get_queryset(request, exclude_parameters)  # reads the filters as well
-        return found.filter(*self._conditions(many_fit))
+        return found.filter(*self._conditions())
 
-    def _conditions(self, many_fit: bool) -> Iterator[Any]:
-        """Yield the filters. Without help, SQLite would take the index of one that most pets fit."""
+    def _conditions(self) -> Iterator[Any]:
+        """Yield the filters. Beside a tag, SQLite could take the index of a status, which many pets have."""
         for names, condition in self.filters.items():
-            if many_fit and names == (f"{self.order.field}__exact",):
-                yield condition  # its index has the pets in this order
-            elif many_fit or (names in (("status__exact",), ("creator",)) and ("tag", "no_tag") in self.filters):
-                yield Tested(condition)
-            elif self.query:
-                yield Tested(condition, unless_many=self.query)
-            else:
-                yield condition
+            is_broad = names in (("status__exact",), ("creator",)) and ("tag", "no_tag") in self.filters
+            yield Unindexed(condition) if is_broad else condition
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        # If many pets fit, the first ones in the order are found soon. Indexes of filters have only the order by day.
-        if self.query and self.filters and not self.can_select_all and self.order.field != "created_at":
-            self.paginator.object_list = self.get_queryset(request, many_fit=True)
+        if self.query and not self.can_select_all and self.order.field != "name":
+            found = search(self.root_queryset, self.query, many_fit=True).filter(*self._conditions())
+            self.paginator.object_list = found.order_by(*self.order.indexed)
             self.result_list = self.paginator.page(self.page_num).object_list
 
     @cached_property
