@@ -24,11 +24,11 @@ from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, status_badge
 from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
-from pets.admin.search import search
-from pets.admin.tag_suggestions import tags_starting_with
 from pets.admin.undoable import record_addition
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.search.tags import tags_starting_with
+from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
 
-from pets.admin.search import search
-from pets.admin.tag_suggestions import tags_starting_with
 from pets.models import Pet
+from pets.search.tags import tags_starting_with
+from pets.search.words import search
 from petservice.folding import fold
 
 if TYPE_CHECKING:

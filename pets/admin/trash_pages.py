@@ -19,8 +19,8 @@ from pets.admin.changes.deletions import MAX_DELETED
 from pets.admin.changes.selection import FIELD, named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
-from pets.case_insensitive import CaseInsensitive
 from pets.models import Pet, TrashedPet
+from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.db.lookups import Among, is_key

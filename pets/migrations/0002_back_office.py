@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from pets.case_insensitive import CaseInsensitive
+from pets.search.case_insensitive import CaseInsensitive
 
 
 class Migration(migrations.Migration):

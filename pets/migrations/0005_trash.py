@@ -7,8 +7,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import pets.case_insensitive
 import pets.fields
+import pets.search.case_insensitive
 
 
 class Migration(migrations.Migration):
@@ -87,7 +87,9 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["deleted_at", "id"], name="pets_trashedpet_deleted"),
                     models.Index(
-                        pets.case_insensitive.CaseInsensitive("name"), models.F("id"), name="pets_trashedpet_name"
+                        pets.search.case_insensitive.CaseInsensitive("name"),
+                        models.F("id"),
+                        name="pets_trashedpet_name",
                     ),
                 ],
             },

@@ -2,9 +2,9 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from pets.case_insensitive import CaseInsensitive
 from pets.creator import KindOfCreator
 from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
+from pets.search.case_insensitive import CaseInsensitive
 from petservice.api.validators import NOT_BLANK
 
 validate_not_blank = RegexValidator(NOT_BLANK, "Enter at least one character that is not white space.", code="blank")

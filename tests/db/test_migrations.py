@@ -9,9 +9,9 @@ from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndex
 from django.db import NotSupportedError, OperationalError, connection, migrations, models
 from django.db.migrations.executor import MigrationExecutor
 
-from pets.admin.search import search
 from pets.fields import new_pet_id
 from pets.models import Pet
+from pets.search.words import search
 from store.services import inventory_counts
 
 pytestmark = pytest.mark.django_db(transaction=True)

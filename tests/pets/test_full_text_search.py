@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from pets import trash
-from pets.admin.search import search
 from pets.models import Pet
+from pets.search.words import search
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
 from tests.databases import fresh_database_url

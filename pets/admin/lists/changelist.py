@@ -15,9 +15,9 @@ from django.utils.functional import cached_property
 from pets.admin.lists.filters import PARAMETERS, FilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
-from pets.admin.search import search
 from pets.admin.suggestions import Suggestion, suggestions
 from pets.models import SavedFilter
+from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 from petservice.db.lookups import Unindexed
 

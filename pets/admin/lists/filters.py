@@ -8,9 +8,9 @@ from django import forms
 from django.db.models import Q
 
 from pets import creator
-from pets.admin.tag_suggestions import spellings_in_use
-from pets.case_insensitive import equals_any, is_absent
 from pets.models import Pet
+from pets.search.case_insensitive import equals_any, is_absent
+from pets.search.tags import spellings_in_use
 from petservice.admin_pages.day_field import DayField
 from petservice.time_zone import in_days
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import F
 
-from pets.case_insensitive import CaseInsensitive
+from pets.search.case_insensitive import CaseInsensitive
 
 # The columns of the indexes, by the field of the list's column.
 _INDEXED: dict[str, tuple[Any, ...]] = {

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from pets.admin import tag_suggestions
 from pets.models import Pet
+from pets.search import tags as tag_suggestions
 from tests.backoffice.staff import granted
 from tests.pets.admin.pet_pages import LIST
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from pets.case_insensitive import full_width
+from pets.search.case_insensitive import full_width
 from petservice.api.validators import is_id
 from petservice.folding import fold
 
