@@ -21,7 +21,7 @@ def search(pets: QuerySet[Any], text: str, many_fit: bool = False) -> QuerySet[A
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite tests all pets that the words find, in the order of their numbers, which takes 0.2 µs for each.
-    If many fit, it finds the first ones in the order of their days sooner if it tests the pets in that order.
+    If many fit, it finds the first ones in the order of an index sooner if it tests the pets in that order.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
