@@ -42,6 +42,25 @@ def test_a_list_over_the_counting_limit_says_more_than(staff: Client, monkeypatc
     assert "more than" not in staff.get(LIST, {"q": "re"}).content.decode()
 
 
+@pytest.mark.parametrize("order", ["name", "-name", "status", "created_at", "-created_at"])
+@pytest.mark.parametrize("filters", [{}, {"status__exact": "sold"}, {"status__exact": "sold", "tag": "dog"}])
+def test_a_search_that_finds_more_pets_than_are_counted_has_each_of_its_pets_in_order(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, order: str, filters: dict[str, str]
+) -> None:
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 60)
+    for number in range(480):
+        name = f"{('Rex', 'Max')[number % 2]} {number * 7 % 480:03}"
+        Pet.objects.create(name=name, tag=("dog", "cat")[number // 2 % 2], status=("sold", "pending")[number % 8 // 6])
+
+    result = staff.get(LIST, {"q": "rex", "o": order} | filters).context["cl"]
+
+    found = Pet.objects.filter(name__startswith="Rex").order_by(order, f"{'-' * order.startswith('-')}created_at")
+    conditions = {"status": "sold"} if filters else {}
+    conditions |= {"tag": "dog"} if "tag" in filters else {}
+    assert [pet.name for pet in result.result_list] == [pet.name for pet in found.filter(**conditions)][:50]
+    assert str(result.result_count) == "more than 60"
+
+
 def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(60))
 
