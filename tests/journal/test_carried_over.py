@@ -103,7 +103,7 @@ def fill(service: Service, rex: str, gone: str) -> None:
     ((pets,),), ((keys,),) = service.execute(types, "pet"), service.execute(types, "apikey")
     sold = "Status changed from available to sold."
     insert(service, "django_admin_log", columns, NOW - timedelta(days=9), 1, keys, "7", "Acme", 2, "By hand.")
-    insert(service, "django_admin_log", columns, NOW, 1, pets, rex, "Rex", 2, sold)
+    insert(service, "django_admin_log", columns, NOW + 8 * MILLISECOND, 1, pets, rex, "Rex", 2, sold)
     insert(service, "django_admin_log", columns, NOW + 10 * MILLISECOND, 1, pets, gone, "Max", 3, "")
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 # Number of rows that are read and written together.
 BATCH = 2000
-# A row of the history was written before the entry of the audit, in the same transaction.
+# A row of the history was written before or after the entry of the audit, in the same transaction.
 SAME_TRANSACTION = timedelta(minutes=1)
 TYPES = {"accounts.account": "auth.user", "store.inventoryitem": "pets.pet"}
 KINDS = {
@@ -65,9 +65,11 @@ def carry_histories(apps, has_audit):
             text = text or {1: "Added.", 3: "Deleted."}.get(row.action_flag, "Changed.")
             entry = None
             if has_audit:
-                same = Entry.objects.filter(account_name=name, record_type=record_type, at__gte=at)
-                same = same.filter(at__lte=at + SAME_TRANSACTION, record_id__in=["", row.object_id or ""])
-                entry = same.order_by("at", "pk").first()
+                same = Entry.objects.filter(account_name=name, record_type=record_type)
+                same = same.filter(record_id__in=["", row.object_id or ""])
+                before = same.filter(at__gt=at - SAME_TRANSACTION, at__lt=at).order_by("-at", "-pk").first()
+                after = same.filter(at__gte=at, at__lt=at + SAME_TRANSACTION).order_by("at", "pk").first()
+                entry = min(filter(None, (before, after)), key=lambda one: abs(one.at - at), default=None)
             item = Item(record_id=row.object_id or "", record_name=row.object_repr, message=text)
             if entry is None:
                 usual = {1: "added", 2: "changed", 3: "deleted"}[row.action_flag]
