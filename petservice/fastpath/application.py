@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 _DELETION_INTERVAL = 100
 
 Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+Receive = Callable[[], Awaitable[bytes]]
 # The status, headers and body of a response.
 Response = tuple[int, list[tuple[bytes, bytes]], bytes]
 
@@ -174,16 +174,16 @@ def _unauthorized(message: str) -> Answer:
 
 
 async def _received(receive: Receive) -> tuple[bytes, Receive]:
-    """Return a whole body, and a function that receives it again; the body is cut off if the client leaves."""
-    messages: list[Message] = []
-    while not messages or messages[-1].get("more_body"):
-        messages.append(await receive())
-    again = iter(messages)
+    """Return a whole body, and a function that receives it again."""
+    parts: list[bytes] = []
+    while part := await receive():
+        parts.append(part)
+    again = iter(parts)
 
-    async def receive_again() -> Message:
-        return next(again, None) or await receive()
+    async def receive_again() -> bytes:
+        return next(again, b"")
 
-    return b"".join(message.get("body", b"") for message in messages), receive_again
+    return b"".join(parts), receive_again
 
 
 def _response(request_id: str, answer: Answer) -> Response:

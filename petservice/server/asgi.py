@@ -1,4 +1,4 @@
-"""The ASGI application: the fast path answers the usual requests, and plain Django all others, on a few threads.
+"""The application: the fast path answers the usual requests, and plain Django all others, on a few threads.
 
 The event loop receives each request completely before it calls Django, so that a slow client occupies no thread.
 """
@@ -38,7 +38,6 @@ from petservice.server.limits import (
     REJECTION_DELAY,
 )
 from petservice.server.messages import (
-    CutBodyError,
     Receive,
     RefusedBodyError,
     Request,
@@ -46,7 +45,6 @@ from petservice.server.messages import (
     Send,
     UnreadableTargetError,
     encoded,
-    send_response,
     sent_request_id,
     whole,
 )
@@ -90,8 +88,13 @@ class Application:
             await self._respond(scope, receive, send, None)
             return
         record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"])
+
+        async def recorded(response: Response) -> None:
+            record.status = response[0]
+            await send(response)
+
         try:
-            await self._respond(scope, receive, send, record)
+            await self._respond(scope, receive, recorded, record)
         finally:
             self.access_log.end(record)
 
@@ -99,7 +102,7 @@ class Application:
         if self.fast_path is not None:
             response, receive = await self.fast_path.respond(scope, receive, record)
             if response is not None:
-                await send_response(send, scope["method"], response, record)
+                await send(response)
                 return
         try:
             request = Request(scope)
@@ -107,33 +110,22 @@ class Application:
             refusal = error_response_for(400, sent_request_id(scope["headers"]))
             if record is not None:
                 record.client_is(refusal["X-Request-ID"], (scope["client"] or [""])[0], "")
-            await send_response(send, scope["method"], whole(refusal), record)
+            await send(whole(refusal))
             return
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
             peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
             record.client_is(request.id, peer, forwarded_for)
-        await self._respond_by_django(request, receive, send, record)
-
-    async def _respond_by_django(
-        self, request: Request, receive: Receive, send: Send, record: AccessRecord | None
-    ) -> None:
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
             response = _refused(request, error)
-            if isinstance(error, CutBodyError):
-                record = None  # the client has left, or the connection has recorded its own refusal
         except Exception as error:
             response = _failed(request, error)
         finally:
             if record is not None:
                 record.handled(request)
-        try:
-            await send_response(send, request.method, response, record)
-        except Exception as error:
-            # gunicorn refuses invalid headers before it sends anything, and would respond in HTML.
-            await send_response(send, request.method, _failed(request, error), record)
+        await send(response)
         request.release()
 
     async def _response(self, request: Request, receive: Receive) -> Response:
@@ -201,8 +193,8 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _refused(request: Request, error: RefusedBodyError) -> Response:
-    is_page = request.path_info.startswith(ADMIN) and not isinstance(error, CutBodyError)
     title = "The request could not be processed"
+    is_page = request.path_info.startswith(ADMIN)
     page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
     return _without_middleware(request, page or error_response(400, str(error)))
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from petservice.monitoring.exporter import Exporter
 from petservice.server import limits
-from petservice.server.balancing import WorkerSlot
 from petservice.server.drain import drain_first, stop_quickly_on_quit
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
@@ -21,12 +20,6 @@ worker_class = "petservice.server.worker.EventLoopWorker"
 # The master loads the application once, and workers share its memory. A new release needs a restart.
 preload_app = True
 worker_connections = limits.MAX_CONNECTIONS
-# The C parser gunicorn_h1c. The parser in Python would take more CPU than the rest of gunicorn.
-http_parser = "fast"
-# asyncio also where uvloop is installed, because petservice.server.protocol knows its transports.
-asgi_loop = "asyncio"
-# Django does not handle ASGI's lifespan messages.
-asgi_lifespan = "off"
 
 keepalive = limits.KEEPALIVE
 # Seconds without progress of the event loop or of a request, after which the worker is replaced.
@@ -40,13 +33,8 @@ control_socket_disable = True
 certfile = os.environ.get("TLS_CERTFILE") or None
 keyfile = os.environ.get("TLS_KEYFILE") or None
 
-# Django reads X-Forwarded-Proto (petservice.handler). gunicorn knows no IPv4-mapped addresses, and refuses requests
-# with several values or with other headers of the scheme.
-secure_scheme_headers: dict[str, str] = {}
 limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
-# A request whose client has disconnected is dropped immediately, unless it has started.
-asgi_disconnect_grace_period = 0
 
 errorlog = "-"
 logger_class = "petservice.server.logger.ServiceLogger"
@@ -98,7 +86,6 @@ def _serve_metrics(server: Any, host: str, port: int) -> None:
 
 def pre_fork(server: Any, worker: Any) -> None:
     """Prepare a new worker, in the master process."""
-    worker.slot = WorkerSlot(worker.age)
     worker.signals_before = server.SIG_QUEUE.qsize()
 
 
@@ -124,7 +111,6 @@ def worker_abort(worker: Any) -> None:
 
 def child_exit(server: Any, worker: Any) -> None:
     """Clear the data of an ended worker, in the master process."""
-    worker.slot.note(None)
     if _exporter is not None:
         _exporter.worker_ended(worker.pid)
 

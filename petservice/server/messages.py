@@ -1,6 +1,7 @@
-"""The conversion of ASGI's messages into Django's requests, and of Django's responses into ASGI's messages."""
+"""The conversion of what a connection has received into Django's requests, and of Django's responses into bytes."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
@@ -15,15 +16,18 @@ from django.http.response import HttpResponseBase
 from petservice.client_address import forwarded_scheme
 from petservice.handler import ClientRequest
 from petservice.middleware import REQUEST_ID, request_id_of
-from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
-from petservice.server.limits import RESPONSE_PIECE_BYTES, UPLOAD_MEMORY_BYTES
+from petservice.server.limits import UPLOAD_MEMORY_BYTES
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 # The status, headers and body of a response.
 Response = tuple[int, Headers, bytes]
+# A function that returns the next part of a body, or nothing at its end.
+Receive = Callable[[], Awaitable[bytes]]
+Send = Callable[[Response], Awaitable[None]]
+
+# Control characters, with which a header could end early.
+_NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class UnreadableTargetError(ValueError):
@@ -32,10 +36,6 @@ class UnreadableTargetError(ValueError):
 
 class RefusedBodyError(Exception):
     """The error that a body cannot be accepted, with a message for the client."""
-
-
-class CutBodyError(RefusedBodyError):
-    """The error that a body is incomplete, because the client has left or the server has refused the rest."""
 
 
 class Request(ClientRequest, ASGIRequest):
@@ -84,7 +84,7 @@ class Request(ClientRequest, ASGIRequest):
         self.__dict__.clear()
 
     async def receive_body(self, receive: Receive, max_bytes: int) -> None:
-        """Receive the body. Raises RefusedBodyError if it is incomplete, or too large for a page.
+        """Receive the body. Raises RefusedBodyError if it is too large for a page.
 
         For the API, nothing more is received once the body is above the parser's limit. If Content-Length is above that
         limit, nothing is received, and the client gets no `100 Continue`. The parser refuses such bodies.
@@ -101,13 +101,10 @@ class Request(ClientRequest, ASGIRequest):
         self._received.seek(0)
 
     async def _receive(self, receive: Receive, max_bytes: int) -> None:
-        more = True
-        while more and not (self.is_for_api and self._received.tell() > max_bytes):
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise CutBodyError("The body ended early, or its chunks are malformed: send it again, whole.")
-            await self._write(message["body"], max_bytes)
-            more = message["more_body"]
+        while part := await receive():
+            await self._write(part, max_bytes)
+            if self.is_for_api and self._received.tell() > max_bytes:
+                return
 
     async def _write(self, part: bytes, max_bytes: int) -> None:
         size = self._received.tell() + len(part)
@@ -151,32 +148,20 @@ def _text(query: bytes) -> str:
 
 
 def whole(response: HttpResponse) -> Response:
-    """Return a response of Django in the form that `send_response` takes."""
+    """Return a response of Django in the form that a connection sends."""
     return encoded(response, response.content)
 
 
 def encoded(response: HttpResponseBase, body: bytes) -> Response:
-    """Return a response of Django, whose body has been read, in the form that `send_response` takes."""
+    """Return a response of Django, whose body has been read, in the form that a connection sends.
+
+    Raises ValueError if a header is invalid.
+    """
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
     # A 304 has no length, because clients would read it as the length of the cached response.
     if response.status_code != 304 and "Content-Length" not in response.headers:
         headers.append((b"Content-Length", str(len(body)).encode()))
+    if any(_NOT_IN_HEADERS.search(value) for _, value in headers):
+        raise ValueError("A header of the response has a control character.")
     return response.status_code, headers, body
-
-
-async def send_response(send: Send, method: str | None, response: Response, record: AccessRecord | None) -> None:
-    """Send a response. Each piece of a large one is sent in its own step of the event loop."""
-    status, headers, body = response
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    if record is not None:
-        record.status = status
-    if method == "HEAD":
-        body = b""
-    sent = 0
-    while len(body) - sent > RESPONSE_PIECE_BYTES:
-        piece = body[sent : sent + RESPONSE_PIECE_BYTES]
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        sent += len(piece)
-        await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": body[sent:]})

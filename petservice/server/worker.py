@@ -1,7 +1,5 @@
 """gunicorn's worker process with a connection limit, a heartbeat for blocked requests, and a graceful stop.
 
-Without this module, a stop resets idle connections while clients use them, and a blocked request is never noticed.
-
 The stop at SIGTERM: The master first waits for the drain, if there is one (petservice.server.drain). Then it closes its
 listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests finish, and adds
 `Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when it has no
@@ -22,16 +20,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import uuid_utils
-from gunicorn.asgi.protocol import ASGIProtocol
-from gunicorn.workers.gasgi import ASGIWorker
+import uvloop
+from gunicorn.workers.base import Worker
 
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
 from petservice.monitoring.line_writer import LineWriter
-from petservice.server.balancing import Acceptor, WorkerSlot
-from petservice.server.certificate import Certificate
+from petservice.server.acceptor import Acceptor
+from petservice.server.connection import Connection
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
-from petservice.server.protocol import Connection
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath
@@ -44,36 +41,27 @@ SWITCH_INTERVAL = 0.0001
 CHECK_INTERVAL = 1.0
 
 
-class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
+class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """A worker process that serves the application of petservice.server.asgi on one event loop."""
 
-    # The master sets it before the worker starts, see gunicorn_conf.
-    slot: WorkerSlot
-    # Whether each response is the last one of its connection. gunicorn's `alive` must stay true during the stop.
-    # Otherwise gunicorn would close connections after responses without `Connection: close`.
+    # Whether each response is the last one of its connection, and whether even running requests are cut off.
     is_stopping = False
+    _is_cut_off = False
 
-    def init_process(self) -> None:
-        self.connections: set[Connection] = set()
-        certificate: Certificate | None = self.app.certificate
-        self.tls = certificate.context if certificate else None
-        # On gunicorn's own class, because it stores the result on the class that runs the check.
-        ASGIProtocol._check_h1c_protocol_available()
+    def run(self) -> None:
+        """Serve requests until the worker is stopped."""
+        # Ctrl-C in a terminal reaches the workers too, but only the master decides how they stop.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # Otherwise all workers would generate the same random numbers as the process that was forked.
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
-        super().init_process()
-
-    def init_signals(self) -> None:
-        super().init_signals()
-        # Ctrl-C in a terminal reaches the workers too, but only the master decides how they stop.
-        self.loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def load_wsgi(self) -> None:
-        super().load_wsgi()
-        self.asgi.access_log = self._access_log()
-        self.asgi.fast_path = _fast_path()
+        self.connections: set[Connection] = set()
+        self.tls = self.app.certificate.context if self.app.certificate else None
+        self.application = self.wsgi
+        self.application.access_log = self._access_log()
+        self.application.fast_path = _fast_path()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._run())
 
     def _access_log(self) -> AccessLog | None:
         """Return the access log, or None if neither request lines nor metrics are configured."""
@@ -100,15 +88,18 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
 
         return Metrics()
 
-    async def _serve(self) -> None:
+    async def _run(self) -> None:
         from django.conf import settings
 
+        self.loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
+        self.loop.add_signal_handler(signal.SIGTERM, self._begin_stop)
+        self.loop.add_signal_handler(signal.SIGQUIT, self._cut_off)
         self.acceptor = Acceptor(self, settings.TRUSTED_PROXIES)
-        while self.alive and not self.is_stopping and self.ppid == os.getppid():
+        while self.alive and not self.is_stopping and self.nr < self.max_requests and self.ppid == os.getppid():
             # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
             # exempt: it blocks while the database does not respond, and replacing the worker would not help.
-            pools = [pool for name, pool in self.asgi.threads.items() if name != "readiness"]
+            pools = [pool for name, pool in self.application.threads.items() if name != "readiness"]
             if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in pools):
                 self.notify()
             self._check_connections()
@@ -121,13 +112,13 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
-        access_log = self.asgi.access_log
+        access_log = self.application.access_log
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
-                is_ready=self.asgi.watch_readiness(),
+                is_ready=self.application.watch_readiness(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
-                threads=self.asgi.threads,
+                threads=self.application.threads,
             )
 
     async def _stop(self) -> None:
@@ -135,7 +126,7 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
         self.is_stopping = True
         self.acceptor.stop()
         began = time.monotonic()
-        while not self._quick_shutdown and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
+        while not self._is_cut_off and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
             # Connections that were accepted most recently may not be in `connections` yet.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
             if not has_clients and not self._has_calls():
@@ -146,21 +137,22 @@ class EventLoopWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no type
                     connection.close_idle()
             self._check_connections()
             await asyncio.sleep(0.05)
-        self.asgi.close()
+        self.application.close()
         for listener in self.sockets:
             listener.sock.close()
 
     def _has_calls(self) -> bool:
         """Return whether a request is running, including those whose clients have left."""
-        return any(pool.is_busy for pool in self.asgi.threads.values())
+        return any(pool.is_busy for pool in self.application.threads.values())
 
-    def handle_exit_signal(self) -> None:
+    def _begin_stop(self) -> None:
         self.is_stopping = True
         self._stopping.set()
 
-    def handle_quit_signal(self) -> None:
-        super().handle_quit_signal()
+    def _cut_off(self) -> None:
+        self._is_cut_off = True
         self._stopping.set()
+        self.alive = False
 
 
 def _fast_path() -> "FastPath | None":

@@ -20,19 +20,20 @@ from petservice import health
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
-from petservice.server import asgi, balancing, protocol, worker
+from petservice.server import acceptor, asgi, connection, worker
 from petservice.sign_in import login_limits
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20
 settings.ROOT_URLCONF = "tests.server.endpoint_urls"
-balancing.MAX_DEFERRAL = float(os.environ.get("TEST_MAX_DEFERRAL", balancing.MAX_DEFERRAL))
-protocol.REQUEST_TIMEOUT = balancing.REQUEST_TIMEOUT = int(
-    os.environ.get("TEST_REQUEST_TIMEOUT", protocol.REQUEST_TIMEOUT)
+connection.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(
+    os.environ.get("TEST_REQUEST_TIMEOUT", connection.REQUEST_TIMEOUT)
 )
+acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
+acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
 asgi.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", asgi.CHECK_TIMEOUT))
-protocol.LINGER = float(os.environ.get("TEST_LINGER", protocol.LINGER))
+connection.LINGER = float(os.environ.get("TEST_LINGER", connection.LINGER))
 
 
 class NeverReadyWorker(worker.EventLoopWorker):
@@ -76,11 +77,11 @@ class EndpointsHandler(Handler):
                 return HttpResponse(headers={"X-Invalid": "\0"})
             case "/v1/connections":
                 gc.collect()
-                return _json(str(sum(isinstance(one, protocol.Connection) for one in gc.get_objects())))
+                return _json(str(sum(isinstance(one, connection.Connection) for one in gc.get_objects())))
             case "/v1/garbage":
                 return _json(str(gc.collect()))
             case "/v1/open":  # the number of connections that the worker counts
-                return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, balancing.Acceptor))))
+                return _json(str(sum(one.open for one in gc.get_objects() if isinstance(one, acceptor.Acceptor))))
             case "/v1/worker":
                 return _json(str(os.getpid()))
         return super().get_response(request)

@@ -7,37 +7,16 @@ from petservice.handler import APIHandlerMixin, Handler
 from petservice.server import run
 from petservice.server.logger import ServiceLogger
 from petservice.server.messages import Request
-from petservice.server.protocol import Connection
 from petservice.server.worker import EventLoopWorker
 
 # By the module, and by the class if the members belong to one.
 MEMBERS = {
-    "gunicorn.asgi.protocol:ASGIProtocol": [
-        *("_awaiting_request", "_body_receiver", "_callback_parser", "_closed", "_current_request", "_request_ready"),
-        *("_task", "log", "transport", "worker"),
-        *("_build_http_scope", "_check_h1c_protocol_available", "_close_transport", "_is_websocket_upgrade"),
-        *("_on_headers_complete", "_on_message_complete", "_resume_reading", "_safe_write", "_send_error_response"),
-        *("_send_response_start", "_will_close"),
-        *("connection_lost", "connection_made", "data_received", "pause_writing", "resume_writing"),
+    "gunicorn_h1c:H1CProtocol": [
+        *("asgi_headers", "feed", "http_version", "is_chunked", "is_complete", "method", "path", "remaining", "reset"),
+        "should_keep_alive",
     ],
-    "gunicorn.asgi.protocol:BodyReceiver": ["signal_disconnect"],
-    "gunicorn.asgi.parser:CallbackRequest": ["headers_bytes"],
-    "gunicorn.workers.gasgi:ASGIWorker": [
-        *(
-            "_quick_shutdown",
-            "_serve",
-            "age",
-            "alive",
-            "asgi",
-            "cfg",
-            "log",
-            "loop",
-            "pid",
-            "ppid",
-            "sockets",
-        ),
-        *("handle_exit_signal", "handle_quit_signal"),
-        *("init_process", "init_signals", "load_wsgi", "notify"),
+    "gunicorn.workers.base:Worker": [
+        *("alive", "app", "cfg", "log", "max_requests", "notify", "nr", "ppid", "run", "sockets", "wsgi"),
     ],
     "gunicorn.arbiter:Arbiter": [
         "SIG_QUEUE",
@@ -55,9 +34,6 @@ MEMBERS = {
     "gunicorn.sock": ["_sock_type", "close_sockets", "ssl_context"],
     "gunicorn.workers.workertmp": ["WorkerTmp"],
     "_ssl": ["_test_decode_cert"],
-    "asyncio.selector_events:_SelectorSocketTransport": ["_read_ready_cb"],
-    "asyncio.sslproto:SSLProtocol": ["_transport"],
-    "asyncio.sslproto:_SSLProtocolTransport": ["_ssl_protocol"],
     "psycopg:Connection": ["close", "connect", "wait"],
     "psycopg.errors": ["_WaitTimeout"],
     "django.core.handlers.asgi": ["ASGIRequest"],
@@ -76,7 +52,6 @@ MEMBERS = {
 # Classes that override methods which a library calls.
 OVERRIDING: list[type] = [
     _Tokens,
-    Connection,
     EventLoopWorker,
     ServiceLogger,
     run.WebServer,

@@ -1,6 +1,5 @@
 """The workers of a service share its connections evenly, and no connection waits for a suspended worker."""
 
-import os
 import resource
 import signal
 from collections import Counter
@@ -45,7 +44,7 @@ def wait_for_workers(service: Service, number: int = 2) -> None:
 
 def test_simultaneous_connections_are_split_evenly_between_workers(tmp_path: Path) -> None:
     # A long deferral, because a busy machine may run a worker late.
-    with two_workers(tmp_path, TEST_MAX_DEFERRAL="5") as service:
+    with two_workers(tmp_path, TEST_DEFERRAL="0.1") as service:
         for number in (2, 4, 16):
             wait_for_workers(service)
             with ExitStack() as stack:
@@ -70,16 +69,6 @@ def test_connections_are_split_about_evenly_with_the_default_deferral(
     assert few >= 5
 
 
-@pytest.mark.long
-def test_new_worker_gets_the_next_connections(tmp_path: Path, connect: Connect) -> None:
-    with service_with_test_endpoints(tmp_path, TEST_MAX_DEFERRAL="5") as service:
-        (old,) = {worker_of(connect(service)) for _ in range(8)}
-        service.process.send_signal(signal.SIGTTIN)  # adds a worker
-        wait_until(lambda: worker_of(connect(service)) != old)
-
-        assert old not in {worker_of(connect(service)) for _ in range(6)}
-
-
 def test_suspended_worker_delays_no_connection(with_two_workers: Service, connect: Connect) -> None:
     wait_for_workers(with_two_workers)
     one, other = booted_workers(with_two_workers)
@@ -88,21 +77,6 @@ def test_suspended_worker_delays_no_connection(with_two_workers: Service, connec
             client = connect(with_two_workers)
             client.socket.settimeout(1)
             assert worker_of(client) == other
-
-
-@pytest.mark.long
-def test_simultaneous_connections_wait_only_once_for_a_suspended_worker(tmp_path: Path, connect: Connect) -> None:
-    """If the connections waited one after another, the last one would wait for 30 seconds."""
-    with two_workers(tmp_path, TEST_MAX_DEFERRAL="1") as service:
-        wait_for_workers(service)
-        one, other = booted_workers(service)
-        with suspended(one):
-            clients = [connect(service) for _ in range(30)]
-            for client in clients:
-                client.send(get("/v1/worker"))
-            for client in clients:
-                client.socket.settimeout(8)
-                assert int(client.response().body) == other
 
 
 @pytest.mark.long
@@ -141,35 +115,6 @@ def test_worker_at_its_limit_of_open_files_serves_waiting_connections_once_files
         for client in waiting:
             client.socket.settimeout(5)
             assert worker_of(client) == pid
-
-
-@pytest.mark.long
-def test_no_connection_is_deferred_to_a_killed_worker(tmp_path: Path, connect: Connect) -> None:
-    # Longer than any client waits, so that a deferral would fail the test.
-    with two_workers(tmp_path, TEST_MAX_DEFERRAL="600") as service:
-        wait_for_workers(service)
-        killed, other = booted_workers(service)
-        clients = []
-        while killed not in map(worker_of, clients):
-            clients.append(connect(service))
-        os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: worker_of_a_new_connection(service) not in (killed, other))
-        clients = [client for client in clients if not is_lost(client)]
-        ahead = len(clients)
-
-        clients += [connect(service) for _ in range(ahead + 10)]
-
-        counts = Counter(map(worker_of, clients))
-        assert counts[other] == ahead + 5
-        assert sum(counts.values()) == 2 * (ahead + 5)
-
-
-def is_lost(client: Client) -> bool:
-    try:
-        worker_of(client)
-    except (AssertionError, OSError):
-        return True
-    return False
 
 
 def test_reload_loses_no_connection_and_no_request(tmp_path: Path) -> None:

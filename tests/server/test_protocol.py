@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from petservice.server.protocol import Connection
 from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post
 from tests.service import ROOT, Service
 
@@ -136,25 +135,3 @@ def test_simultaneous_clients_get_their_own_responses(service: Service, service_
 
     with ThreadPoolExecutor(20) as pool:
         assert all(pool.map(use, range(20)))
-
-
-def test_a_request_whose_response_has_begun_is_not_refused_as_well() -> None:
-    """The client would take the refusal for a part of the response, or for the response to its next request.
-
-    Over a socket this takes a response in pieces that another client delays for longer than the timeout.
-    """
-
-    class WrittenConnection(Connection):
-        written = b""
-
-        def __init__(self) -> None:
-            self._current_request = object()
-            self.has_responded = True
-
-        def _safe_write(self, data: bytes) -> None:
-            self.written += data
-
-    connection = WrittenConnection()
-    connection._send_error_response(408, "The request took too long.")
-
-    assert connection.written == b""

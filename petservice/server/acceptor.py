@@ -1,0 +1,108 @@
+"""The acceptance of connections by one worker, up to limits in all and from one address.
+
+Without this module, one worker may get both of two clients, which then wait for each other while the other is idle.
+"""
+
+import socket
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from petservice.client_address import Address, Proxies, network_of, parse_address
+from petservice.server.connection import Connection
+from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
+
+# Seconds for which a worker leaves a new connection to the others, for each connection that it has, and at most. So the
+# worker with the fewest connections takes it, and no worker waits long for another that is busy.
+DEFERRAL = 0.001
+MAX_DEFERRAL = 0.005
+# A worker with many connections accepts several at once, one for each of these many. Between two turns of its event
+# loop, all requests that have arrived on busy connections are handled, and each new client would wait for them.
+_CONNECTIONS_PER_ACCEPTED = 8
+
+
+class Acceptor:
+    """An acceptor of one worker's connections. Those beyond its limit wait in the kernel or go to other workers."""
+
+    def __init__(self, worker: Any, proxies: Proxies) -> None:
+        """Create the acceptor of an EventLoopWorker. Connections of these proxies are not limited."""
+        self._worker = worker
+        self._proxies = proxies
+        self._listeners = [listener.sock for listener in worker.sockets]
+        self._of_address: Counter[Address | None] = Counter()
+        # Number of accepted connections, including those in their TLS handshake.
+        self.open = 0
+        self._is_stopped = False
+        # The listeners with a connection that this worker leaves to the others for a moment.
+        self._deferred: set[socket.socket] = set()
+        self._handshakes: set[Any] = set()
+        for listener in self._listeners:
+            listener.setblocking(False)
+
+    def listen(self) -> None:
+        """Accept connections if the limit is not reached."""
+        for listener in self._listeners:
+            if not self._is_stopped and self.open < self._worker.cfg.worker_connections:
+                if listener not in self._deferred:
+                    self._worker.loop.add_reader(listener, self._defer, listener)
+            else:
+                self._worker.loop.remove_reader(listener)
+
+    def stop(self) -> None:
+        """Accept no more connections."""
+        self._is_stopped = True
+        self.listen()
+
+    def _defer(self, listener: socket.socket) -> None:
+        self._worker.loop.remove_reader(listener)
+        self._deferred.add(listener)
+        self._worker.loop.call_later(min(self.open * DEFERRAL, MAX_DEFERRAL), self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        self._deferred.discard(listener)
+        try:
+            for _ in range(1 + self.open // _CONNECTIONS_PER_ACCEPTED):
+                if self._is_stopped or self.open >= self._worker.cfg.worker_connections:
+                    break
+                self._accepted(*listener.accept())
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            pass  # another worker has it
+        except OSError as error:  # for example too many open files; the worker tries again within a second
+            self._worker.log.error("No connection could be accepted: %s", error)
+            return
+        self.listen()
+
+    def _accepted(self, accepted: socket.socket, peer: Any) -> None:
+        client = peer[:2] if isinstance(peer, tuple) else None  # a unix socket has no address
+        host = client[0] if client else None
+        address = parse_address(host) if host else None
+        address = network_of(address) if address else None
+        if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(host):
+            accepted.close()
+            return
+        self.open += 1
+        self._of_address[address] += 1
+        accepted.setblocking(False)
+        handshake = self._worker.loop.create_task(self._begin(accepted, client, partial(self._ended, address)))
+        self._handshakes.add(handshake)
+        handshake.add_done_callback(self._handshakes.discard)
+
+    async def _begin(self, accepted: socket.socket, client: Any, ended: Any) -> None:
+        try:
+            await self._worker.loop.connect_accepted_socket(
+                partial(Connection, self._worker, client, ended),
+                accepted,
+                ssl=self._worker.tls,
+                ssl_handshake_timeout=REQUEST_TIMEOUT if self._worker.tls else None,
+            )
+        except OSError:  # not TLS, or disconnected before the handshake
+            accepted.close()
+            ended()
+
+    def _ended(self, address: Address | None) -> None:
+        """Count a connection of an address as ended."""
+        self.open -= 1
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+        self.listen()

@@ -1,0 +1,329 @@
+"""A client's connection: HTTP/1.1 with a deadline for each state, a bound on what waits in memory, and errors in JSON.
+
+gunicorn's parser reads the requests. Its own connections have no deadline for a request, answer malformed HTTP in HTML,
+and keep a client waiting that has been refused.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from enum import Enum, auto
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine, ParseError
+
+from petservice.middleware import REQUEST_ID, error_response_for
+from petservice.monitoring.access_log import ACCESS_RECORD
+from petservice.monitoring.redaction import echo
+from petservice.server.limits import (
+    LINGER,
+    MAX_PIECE_BYTES,
+    MAX_UNREAD_BYTES,
+    MIN_BYTES_PER_SECOND,
+    REQUEST_TIMEOUT,
+    RESPONSE_PIECE_BYTES,
+)
+from petservice.server.messages import Response, sent_request_id
+
+_NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
+
+
+class State(Enum):
+    """What a connection waits for. Each state has one deadline, or none."""
+
+    # A request. At the deadline, the client has lost interest.
+    IDLE = auto()
+    # The rest of a request. The response may have begun.
+    RECEIVING = auto()
+    # The application, which has no deadline here.
+    RESPONDING = auto()
+    # The client, which reads nothing of the response.
+    STALLED = auto()
+    # The client, which gets no further response. Until it leaves, all that it sends is dropped, because closing the
+    # connection earlier would reset it, and the last response would be lost.
+    LINGERING = auto()
+    CLOSED = auto()
+
+
+class Connection(asyncio.Protocol):
+    """A connection of one client."""
+
+    _transport: Any  # asyncio's or uvloop's
+    _parser: Any
+    # The request that arrives or is handled; None between requests and until its headers are complete.
+    _scope: dict[str, Any] | None = None
+    _task: asyncio.Task[None] | None = None
+    # The time when the request began to arrive.
+    _began = 0.0
+    _is_head = False
+    _expects_continue = False
+    # Whether the response has begun, and whether it is the last one.
+    _has_responded = False
+    _is_last = False
+    # What waits for more of the body, and what waits until the client reads.
+    _more: asyncio.Future[None] | None = None
+    _writable: asyncio.Future[None] | None = None
+
+    def __init__(self, worker: Any, client: tuple[str, int] | None, ended: Callable[[], object]) -> None:
+        """Create the connection of an EventLoopWorker with a client; one on a unix socket has no address."""
+        self._worker = worker
+        self._client = client
+        self._ended = ended
+        # The bytes that followed a complete request, and the part of a body that the application has not received.
+        self._unread = self._body = b""
+        self._enter(State.IDLE, REQUEST_TIMEOUT)
+
+    def _enter(self, state: State, seconds: float | None) -> None:
+        self.state = state
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._server = transport.get_extra_info("sockname")
+        self._scheme = "https" if transport.get_extra_info("ssl_object") else "http"
+        config = self._worker.cfg
+        self._parser = H1CProtocol(
+            on_headers_complete=self._headers_complete,
+            on_body=self._body_received,
+            on_message_complete=self._request_complete,
+            limit_request_line=config.limit_request_line,
+            limit_request_fields=config.limit_request_fields,
+            limit_request_field_size=config.limit_request_field_size,
+        )
+        self._worker.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._enter(State.CLOSED, None)
+        self._worker.connections.discard(self)
+        self._ended()
+        self._cancel()
+        # It has methods of this object, so only the garbage collector could free both, and it interrupts all requests
+        # for milliseconds while strangers open thousands of connections a second.
+        self._parser = None
+
+    # Requests.
+
+    def data_received(self, data: bytes) -> None:
+        if self.state is State.LINGERING:
+            return
+        if self.state is State.IDLE:
+            self._enter(State.RECEIVING, REQUEST_TIMEOUT)
+            self._began = time.monotonic()
+            self._is_head = data.startswith(b"HEAD ")
+        if self._parser.is_complete:  # it waits for the response to the request before
+            self._unread += data
+            if len(self._unread) > MAX_UNREAD_BYTES:
+                self._transport.pause_reading()
+            return
+        if self._deadline is not None:
+            self._deadline += len(data) / MIN_BYTES_PER_SECOND
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        position = 0
+        try:
+            while position < len(data) and self.state is not State.LINGERING and not self._parser.is_complete:
+                self._parser.feed(data[position : position + MAX_PIECE_BYTES])
+                position += MAX_PIECE_BYTES
+        except LimitRequestLine as error:
+            self._refuse(414, str(error))
+        except LimitRequestHeaders as error:
+            self._refuse(431, str(error))
+        except Exception as error:  # the parser has several unrelated classes for malformed requests
+            self._refuse(400, str(error))
+        else:
+            if self._parser.is_complete:
+                self._unread = self._parser.remaining() + data[position:]
+
+    def _headers_complete(self) -> None:
+        parser = self._parser
+        if _NOT_IN_TARGETS.search(parser.path):
+            raise ParseError("Invalid request target")
+        headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
+        if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
+            raise ParseError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
+        path, _, query = parser.path.partition(b"?")
+        method = parser.method.decode()
+        self._is_head = method == "HEAD"
+        self._expects_continue = parser.http_version >= (1, 1) and (b"expect", b"100-continue") in (
+            (name, value.lower()) for name, value in headers
+        )
+        self._scope = {
+            "method": method,
+            "scheme": self._scheme,
+            "path": path.decode(),
+            "raw_path": path,
+            "query_string": query,
+            "root_path": "",
+            "headers": headers,
+            "server": self._server if self._client else None,
+            "client": self._client,
+        }
+        self._task = self._worker.loop.create_task(self._respond(self._scope))
+
+    def _body_received(self, part: bytes) -> None:
+        self._body += part
+        if len(self._body) > MAX_UNREAD_BYTES:
+            self._transport.pause_reading()
+        self._wake()
+
+    def _request_complete(self) -> None:
+        if self.state is State.RECEIVING:
+            self._enter(State.RESPONDING, None)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._more is not None and not self._more.done():
+            self._more.set_result(None)
+
+    async def receive(self) -> bytes:
+        """Return the next part of the body, or nothing at its end. The task ends here if the client leaves before."""
+        if not self._body and not self._parser.is_complete:
+            if self._expects_continue and not self._has_responded:
+                self._expects_continue = False
+                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._more = self._worker.loop.create_future()
+            await self._more
+        part, self._body = self._body, b""
+        self._transport.resume_reading()
+        return part
+
+    # Responses.
+
+    async def _respond(self, scope: dict[str, Any]) -> None:
+        try:
+            await self._worker.application(scope, self.receive, self.send)
+        except Exception:
+            self._worker.log.exception("A request failed.")
+        self._task = None
+        if not self._has_responded:
+            self._refuse(500, "It has no response.")
+        elif self._is_last:
+            self._close()
+        else:
+            self._worker.nr += 1
+            self._next()
+
+    def _next(self) -> None:
+        """Begin with the next request."""
+        self._parser.reset()
+        self._scope, self._body = None, b""
+        self._has_responded = False
+        self._enter(State.IDLE, self._worker.cfg.keepalive)
+        self._transport.resume_reading()
+        data, self._unread = self._unread, b""
+        if data:
+            self.data_received(data)
+
+    async def send(self, response: Response) -> None:
+        """Send a response. Each piece of a large one is sent in its own step of the event loop."""
+        status, headers, body = response
+        parser = self._parser
+        self._is_last = bool(
+            self._worker.is_stopping
+            or not self._worker.cfg.keepalive
+            or not parser.should_keep_alive
+            or parser.method == b"CONNECT"
+            # The rest of an incomplete request must not be read as the next request.
+            or not parser.is_complete
+        )
+        self._has_responded = True
+        if self._is_head or status == HTTPStatus.NOT_MODIFIED:
+            body = b""
+        head = _head(status, int(time.time()), is_last=self._is_last)
+        head += b"".join([b"%b: %b\r\n" % header for header in headers])
+        self._transport.write(b"%b\r\n%b" % (head, body[:RESPONSE_PIECE_BYTES]))
+        for start in range(RESPONSE_PIECE_BYTES, len(body), RESPONSE_PIECE_BYTES):
+            await asyncio.sleep(0)
+            if self._writable is not None:
+                await self._writable
+            self._transport.write(body[start : start + RESPONSE_PIECE_BYTES])
+        if self._writable is not None:
+            await self._writable
+
+    def pause_writing(self) -> None:
+        self._writable = self._worker.loop.create_future()
+        if self.state in (State.RECEIVING, State.RESPONDING):
+            self._enter(State.STALLED, REQUEST_TIMEOUT)
+
+    def resume_writing(self) -> None:
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+        if self.state is State.STALLED:
+            self._enter(State.RESPONDING, None)
+
+    # Ends.
+
+    def _refuse(self, status: int, cause: str) -> None:
+        """Send an error response that the application does not know of, and close the connection."""
+        scope = self._scope or {}
+        self._cancel()
+        if not self._has_responded:  # a second response would be read as the response to another request
+            self._has_responded = True
+            response = error_response_for(status, scope.get(REQUEST_ID) or sent_request_id(scope.get("headers", ())))
+            # The cause can contain what the client has sent.
+            request_id = response["X-Request-ID"]
+            self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
+            self._log_refusal(scope, response.status_code, request_id)
+            head = _head(response.status_code, int(time.time()), is_last=True)
+            head += "".join(f"{name}: {value}\r\n" for name, value in response.items()).encode("latin-1")
+            self._transport.write(b"%b\r\n%b" % (head, b"" if self._is_head else response.content))
+        self._close()
+
+    def _cancel(self) -> None:
+        """Stop the application, unless a thread has begun with the request."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _log_refusal(self, scope: dict[str, Any], status: int, request_id: str) -> None:
+        access_log = self._worker.application.access_log
+        record = scope.get(ACCESS_RECORD)
+        if record is not None:  # the application will write this record
+            record.status = status
+        elif access_log is not None:
+            access_log.refused(status, request_id, self._client[0] if self._client else "", self._began)
+
+    def _close(self) -> None:
+        """Close the connection, at once if the client has sent nothing that has not been read."""
+        has_all = self.state is State.IDLE or (self._parser.is_complete and not self._unread)
+        self._enter(State.LINGERING, LINGER)
+        if has_all:
+            self._transport.close()
+            return
+        try:
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
+            self._transport.resume_reading()
+        except OSError:  # the client has disconnected
+            self._transport.abort()
+
+    def close_idle(self) -> None:
+        """Close the connection if no request is in progress."""
+        if self.state is State.IDLE:
+            self._close()
+
+    def close_overdue(self, now: float) -> None:
+        """Close the connection if its deadline has passed, with an error response if a request has begun."""
+        if self._deadline is None or now <= self._deadline:
+            return
+        if self.state is State.RECEIVING:
+            self._refuse(408, "The request took too long.")
+        elif self.state is State.IDLE:
+            self._close()
+        else:
+            self._transport.abort()
+
+
+@lru_cache(maxsize=64)
+def _head(status: int, second: int, *, is_last: bool) -> bytes:
+    """Return the status line and the headers of each response, which has the current second as its date."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Date: {formatdate(second, usegmt=True)}"]
+    if is_last:
+        lines.append("Connection: close")
+    return "".join(f"{line}\r\n" for line in lines).encode()

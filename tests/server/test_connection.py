@@ -1,0 +1,84 @@
+"""Connections with a transport that writes nowhere, for what a client on a socket can hardly cause."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from petservice.server import connection
+from petservice.server.limits import RESPONSE_PIECE_BYTES
+from tests.server.connections import get, post
+
+pytestmark = pytest.mark.once(on="postgresql")
+
+LONG = b"x" * (3 * RESPONSE_PIECE_BYTES + 1)
+
+
+class Transport:
+    """A transport that records what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.write = self.written.append
+
+    def get_extra_info(self, name: str) -> None:
+        """Return nothing about the socket, because there is none."""
+
+    def resume_reading(self) -> None:
+        """Do nothing, because a test passes what the connection reads."""
+
+    def can_write_eof(self) -> bool:
+        return False
+
+
+def begun(request: bytes) -> tuple[connection.Connection, list[bytes]]:
+    """Return a connection whose application responds to a request with LONG, and what it has written."""
+
+    async def application(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+        await send((200, [], LONG))
+
+    config = SimpleNamespace(
+        keepalive=15, limit_request_line=8190, limit_request_fields=64, limit_request_field_size=8190
+    )
+    loop, transport = asyncio.get_running_loop(), Transport()
+    worker = SimpleNamespace(application=application, cfg=config, connections=set(), is_stopping=False, loop=loop, nr=0)
+    one = connection.Connection(worker, None, lambda: None)
+    one.connection_made(transport)  # type: ignore[arg-type]
+    one.data_received(request)
+    return one, transport.written
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0)
+
+
+async def test_large_response_is_sent_in_pieces_between_which_others_are_served() -> None:
+    """The next piece waits until the client has read some data, so a slow client holds no copy of the rest."""
+    client, written = begun(get("/"))
+    await until(lambda: len(written) == 2)
+    client.pause_writing()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(written) == 2
+    client.resume_writing()
+
+    await until(lambda: client.state is connection.State.IDLE)
+
+    assert b"".join(written).endswith(b"\r\n\r\n" + LONG)
+    assert max(map(len, written[1:])) == RESPONSE_PIECE_BYTES
+
+
+async def test_a_request_whose_response_has_begun_is_not_refused_as_well() -> None:
+    """The client would take the refusal for a part of the response, or for the response to its next request."""
+    client, written = begun(post("guess", b"{", length=100))
+    await until(lambda: len(written) == 1)
+
+    client.close_overdue(time.monotonic() + 1000)
+
+    assert client.state is connection.State.LINGERING
+    assert len(written) == 1
