@@ -1,29 +1,20 @@
-"""Django's request handler, with a separate and shorter list of middleware for the API.
-
-Requests to the API go through settings.API_MIDDLEWARE, because sessions and forms serve pages only, and would cost more
-than the rest of a small API request.
-"""
+"""Django's request handler, for what servers and clients send that Django reads in another way or not at all."""
 
 import socket
 from collections.abc import Callable
 from io import IOBase
-from time import time
 from typing import Any, cast
 
 from django.conf import settings
 from django.core import signals
-from django.core.handlers.base import BaseHandler
-from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.http import HttpRequest, parse_cookie
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
-from django.utils.module_loading import import_string
 
 from petservice.api.parsers import MAX_BODY_BYTES
-from petservice.apikeys import usage
 from petservice.client_address import forwarded_scheme, parse_address
 from petservice.paths import API
 
@@ -61,31 +52,6 @@ class _WSGIRequest(ClientRequest, WSGIRequest):
     """A request under a WSGI server."""
 
 
-class APIHandlerMixin(BaseHandler):
-    """A handler that sends API requests through the API's middleware; with DEBUG, the browsable API needs them all."""
-
-    # Attributes of Django's class that its type stubs leave out.
-    _get_response: Any
-    _middleware_chain: Any
-
-    def load_middleware(self, is_async: bool = False) -> None:
-        super().load_middleware(is_async)
-        chain = convert_exception_to_response(self._get_response)
-        for name in reversed(settings.API_MIDDLEWARE):
-            chain = convert_exception_to_response(import_string(name)(chain))
-        self._api_chain: Any = self._middleware_chain if settings.DEBUG else chain
-
-    def get_response(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith(API):
-            response: HttpResponseBase = self._api_chain(request)
-            client = getattr(request, "auth", None)
-            if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-                peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
-                usage.recorder.count(client.id, response.status_code, time(), peer=peer, forwarded_for=forwarded_for)
-            return response
-        return super().get_response(request)
-
-
 class ChunkedInput(IOBase):
     """A chunked request body that raises OSError if the chunks are malformed.
 
@@ -104,7 +70,7 @@ class ChunkedInput(IOBase):
             raise OSError("The chunks of the body are malformed.") from error
 
 
-class Handler(APIHandlerMixin, WSGIHandler):
+class Handler(WSGIHandler):
     """The WSGI application, with further methods for a server that creates Django's requests itself."""
 
     request_class = _WSGIRequest

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Callable
+from time import time
 from typing import Any, cast
 
 from csp.middleware import CSPMiddleware
@@ -19,7 +20,7 @@ from django.utils import timezone
 from petservice import paths
 from petservice.admin_pages.failure_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
-from petservice.apikeys import keys
+from petservice.apikeys import keys, usage
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.monitoring.logs import request_id as logged_request_id
 
@@ -31,6 +32,12 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 REQUEST_ID = "petservice.request_id"
 
 _REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+# Headers that only pages need, from Django, and `Allow` from REST framework, because the API offers no OPTIONS and
+# no response of it is a 405.
+_HEADERS_OF_PAGES = (
+    *("Allow", "Cross-Origin-Opener-Policy", "Referrer-Policy", "Strict-Transport-Security", "Vary"),
+    "X-Frame-Options",
+)
 # Maximum number of host names that a process keeps after it has checked them.
 _MAX_KNOWN_HOSTS = 100
 
@@ -70,7 +77,10 @@ def _is_page(request: HttpRequest) -> bool:
 
 
 class EnvelopeMiddleware:
-    """Middleware that gives each request its id, and each response of the API its headers and error envelope."""
+    """Middleware that gives each request its id, and each response of the API its headers and error envelope.
+
+    It also counts the use of API keys.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -83,6 +93,7 @@ class EnvelopeMiddleware:
         finally:
             logged_request_id.reset(token)
         if not _is_page(request):
+            _count_use_of_key(request, response.status_code)
             return with_standard_headers(self._as_api_response(response), request_id)
         response.headers["X-Request-ID"] = request_id
         if isinstance(response, HttpResponse):  # not a stream, so its length is known and it needs no chunks
@@ -93,10 +104,18 @@ class EnvelopeMiddleware:
         if response.status_code >= 400 and not _is_of_api(response):
             # An HTML response of Django, such as a debug page. API clients get the standard message of its status.
             response = standard_error_response(response.status_code)
-        response.headers.pop("Allow", None)  # from REST framework; it offers OPTIONS, and no response is a 405
+        for name in _HEADERS_OF_PAGES:
+            response.headers.pop(name, None)
         if not settings.DEBUG:  # the browsable API needs its CSRF cookie
             response.cookies.clear()
         return cast(HttpResponse, response)  # only pages are streamed
+
+
+def _count_use_of_key(request: HttpRequest, status: int) -> None:
+    client = getattr(request, "auth", None)
+    if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
+        peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
+        usage.recorder.count(client.id, status, time(), peer=peer, forwarded_for=forwarded_for)
 
 
 def _is_of_api(response: HttpResponseBase) -> bool:
@@ -113,12 +132,14 @@ class PagePolicyMiddleware(CSPMiddleware):
 
 
 class TimeZoneMiddleware:
-    """Middleware that shows and reads the times of pages in the store's time zone. The API runs without it, in UTC."""
+    """Middleware that shows and reads the times of pages in the store's time zone. The API stays in UTC."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(paths.API):
+            return self.get_response(request)
         with timezone.override(settings.STORE_TIME_ZONE):
             return self.get_response(request)
 

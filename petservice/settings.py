@@ -56,11 +56,6 @@ MIDDLEWARE = [
     # Last, because it replaces the login's response by the lockout page.
     "axes.middleware.AxesMiddleware",
 ]
-# The middleware of the API (petservice.handler).
-API_MIDDLEWARE = [
-    "petservice.middleware.EnvelopeMiddleware",
-    "petservice.middleware.TransportMiddleware",
-]
 
 ROOT_URLCONF = "petservice.urls"
 WSGI_APPLICATION = "petservice.wsgi.application"

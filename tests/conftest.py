@@ -23,7 +23,7 @@ from petservice import health
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
-from petservice.handler import APIHandlerMixin, Handler
+from petservice.handler import Handler
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
@@ -32,12 +32,6 @@ from tests.redis_server import RedisServer, redis_used_by, running_redis
 from tests.service import GUNICORN, Service, running_service
 from tests.waiting import wait_until
 
-
-class ClientHandler(APIHandlerMixin, client.ClientHandler):
-    """A handler of the test client that takes requests to the views in the same way as the service."""
-
-
-client.ClientHandler = ClientHandler  # type: ignore[misc]
 client.WSGIRequest = Handler.request_class  # type: ignore[misc]
 
 

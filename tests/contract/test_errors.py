@@ -14,14 +14,15 @@ from rest_framework.exceptions import MethodNotAllowed
 
 from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
+from petservice.settings import MIDDLEWARE
 from tests.contract.rows.row import WRITE
 from tests.contract.test_table import assert_api_response, assert_failure, filled
 from tests.contract.transports import ClientTransport, Reply, SocketTransport
 
 CAUSE = "raised on purpose"
-# Positions in API_MIDDLEWARE behind the middleware that sets the standard headers. A crash in front of it has only the
+# Positions in MIDDLEWARE behind the middleware that sets the standard headers. A crash in front of it has only the
 # envelope.
-POSITIONS_WITH_HEADERS = (1, 2)
+POSITIONS_WITH_HEADERS = (1, len(MIDDLEWARE))
 
 
 def crash(*args: object) -> None:
@@ -107,9 +108,7 @@ def test_crash_in_a_middleware_is_reported_only_in_the_log(
     debug: bool,
 ) -> None:
     settings.DEBUG = debug
-    name = "MIDDLEWARE" if debug else "API_MIDDLEWARE"
-    middleware = getattr(settings, name)
-    setattr(settings, name, [*middleware[:place], f"{__name__}.{kind}", *middleware[place:]])
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], f"{__name__}.{kind}", *settings.MIDDLEWARE[place:]]
 
     reply = client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed))
 
@@ -122,7 +121,7 @@ def test_crash_in_the_first_middleware_has_the_envelope(
     settings: LazySettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Such a response lacks the standard headers, so the test uses no client that checks them."""
-    settings.API_MIDDLEWARE = [f"{__name__}.CrashingMiddleware", *settings.API_MIDDLEWARE]
+    settings.MIDDLEWARE = [f"{__name__}.CrashingMiddleware", *settings.MIDDLEWARE]
 
     response = ClientHandler()(RequestFactory().get("/v1/pets").environ)
 

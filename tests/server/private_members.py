@@ -3,7 +3,7 @@
 from petservice.accounts.password_links import _Tokens
 from petservice.db.postgresql import base as postgresql
 from petservice.db.sqlite import base as sqlite
-from petservice.handler import APIHandlerMixin, Handler
+from petservice.handler import Handler
 from petservice.server import run
 from petservice.server.logger import ServiceLogger
 from petservice.server.messages import Request
@@ -35,10 +35,7 @@ MEMBERS = {
     "gunicorn.workers.workertmp": ["WorkerTmp"],
     "_ssl": ["_test_decode_cert"],
     "psycopg:Connection": ["close", "connect", "wait"],
-    "psycopg.errors": ["_WaitTimeout"],
     "django.core.handlers.asgi": ["ASGIRequest"],
-    "django.core.handlers.base:BaseHandler": ["_get_response", "_middleware_chain", "get_response", "load_middleware"],
-    "django.core.handlers.exception": ["convert_exception_to_response"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
@@ -59,7 +56,6 @@ OVERRIDING: list[type] = [
     postgresql.DatabaseWrapper,
     postgresql.DatabaseSchemaEditor,
     sqlite.DatabaseWrapper,
-    APIHandlerMixin,
     Handler,
     Request,
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
-from psycopg.errors import DeadlockDetected, _WaitTimeout
+from psycopg.errors import DeadlockDetected
 
 from petservice.db.backend import Backend
 from petservice.db.postgresql import pooler
@@ -41,14 +41,12 @@ class Connection(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Run one of psycopg's generators. Raises OperationalError if the server does not respond in time."""
-        if arguments or options:
-            return super().wait(gen, *arguments, **options)
         try:
-            return super().wait(gen, timeout=time_limit.get())
-        except _WaitTimeout:
-            # A server that cannot be reached ends no statement itself.
-            self.close()
-            raise psycopg.OperationalError("The database has not answered in time.") from None
+            return super().wait(gen, *arguments, **{"timeout": time_limit.get(), **options})
+        except psycopg.OperationalError as error:
+            if error.sqlstate is None:  # not from the server, which cannot be reached and ends no statement itself
+                self.close()
+            raise
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
