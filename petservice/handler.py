@@ -23,8 +23,8 @@ from petservice.paths import API
 _MAX_COOKIES = 32 * 1024
 
 
-class ClientRequest(HttpRequest):
-    """A mixin of both kinds of requests, for what a client says about the request."""
+class Request(WSGIRequest):
+    """A request of Django, which reads in another way what some clients send."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         # Unlike in Django's method, the charset decodes nothing: all that clients send is UTF-8.
@@ -48,10 +48,6 @@ class ClientRequest(HttpRequest):
         return parse_cookie(self.META.get("HTTP_COOKIE", "")[:_MAX_COOKIES].replace("\\", ""))
 
 
-class _WSGIRequest(ClientRequest, WSGIRequest):
-    """A request under a WSGI server."""
-
-
 class ChunkedInput(IOBase):
     """A chunked request body that raises OSError if the chunks are malformed.
 
@@ -71,9 +67,9 @@ class ChunkedInput(IOBase):
 
 
 class Handler(WSGIHandler):
-    """The WSGI application, with further methods for a server that creates Django's requests itself."""
+    """The WSGI application, with a further method for a server that creates Django's requests itself."""
 
-    request_class = _WSGIRequest
+    request_class = Request
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         # gunicorn gets the address from accept(), so it is also known if the client has reset its connection.

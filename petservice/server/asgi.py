@@ -39,8 +39,8 @@ from petservice.server.limits import (
 )
 from petservice.server.messages import (
     Receive,
+    ReceivedRequest,
     RefusedBodyError,
-    Request,
     Response,
     Send,
     UnreadableTargetError,
@@ -105,7 +105,7 @@ class Application:
                 await send(response)
                 return
         try:
-            request = Request(scope)
+            request = ReceivedRequest(scope)
         except UnreadableTargetError:
             refusal = error_response_for(400, sent_request_id(scope["headers"]))
             if record is not None:
@@ -128,7 +128,7 @@ class Application:
         await send(response)
         request.release()
 
-    async def _response(self, request: Request, receive: Receive) -> Response:
+    async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
             return whole(error_response_for(417, request.id))
         if request.path_info == READINESS:
@@ -143,7 +143,7 @@ class Application:
                 return await self._login_response(request)
             return await self._on_thread("pages", request)
 
-    async def _readiness_response(self, request: Request) -> Response:
+    async def _readiness_response(self, request: ReceivedRequest) -> Response:
         # Without a timeout, a database that does not respond would keep the client waiting.
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
@@ -151,7 +151,7 @@ class Application:
         except TimeoutError:
             return whole(with_standard_headers(unavailable(), request.id))
 
-    async def _max_body_bytes(self, request: Request, places: ExitStack) -> int:
+    async def _max_body_bytes(self, request: ReceivedRequest, places: ExitStack) -> int:
         """Return how many bytes the body of a request to a page may have, and take a place for an upload."""
         if request.declared_bytes <= MAX_FORM_BYTES and not request.is_chunked:
             return MAX_FORM_BYTES
@@ -166,7 +166,7 @@ class Application:
             raise RefusedBodyError("Other uploads are under way: wait until they have ended.") from None
         return MAX_UPLOAD_BYTES
 
-    async def _login_response(self, request: Request) -> Response:
+    async def _login_response(self, request: ReceivedRequest) -> Response:
         try:
             return await self._logins.check(counted_address(request), partial(self._on_thread, "pages", request))
         except BusyError:
@@ -175,7 +175,7 @@ class Application:
             reject_login(request)
             return await self._on_thread("pages", request)
 
-    async def _on_thread(self, name: str, request: Request) -> Response:
+    async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:
         return encoded(*await self.threads[name].call(partial(self._handler.response_and_body, request)))
 
     def watch_readiness(self) -> bool:
@@ -186,20 +186,20 @@ class Application:
         return readiness.was_ready()
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _failed(request: ReceivedRequest, error: Exception) -> Response:
     """Log an error of the server, and return the error response."""
     logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=error)
     return _without_middleware(request, server_error(request))
 
 
-def _refused(request: Request, error: RefusedBodyError) -> Response:
+def _refused(request: ReceivedRequest, error: RefusedBodyError) -> Response:
     title = "The request could not be processed"
     is_page = request.path_info.startswith(ADMIN)
     page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
     return _without_middleware(request, page or error_response(400, str(error)))
 
 
-def _without_middleware(request: Request, response: HttpResponse) -> Response:
+def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:
     """Add the headers of the middleware, which has not seen the request, and return the response."""
     return whole(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
 

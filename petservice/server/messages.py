@@ -9,15 +9,14 @@ from typing import IO, Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from petservice.client_address import forwarded_scheme
-from petservice.handler import ClientRequest
+from petservice.handler import Request
 from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.paths import API
-from petservice.server.limits import UPLOAD_MEMORY_BYTES
+from petservice.server.limits import MAX_UPLOAD_BYTES, UPLOAD_MEMORY_BYTES
 
 Headers = list[tuple[bytes, bytes]]
 # The status, headers and body of a response.
@@ -26,6 +25,8 @@ Response = tuple[int, Headers, bytes]
 Receive = Callable[[], Awaitable[bytes]]
 Send = Callable[[Response], Awaitable[None]]
 
+# What joins the values of a repeated header. An Idempotency-Key may contain a comma, but no line feed.
+_SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
 # Control characters, with which a header could end early.
 _NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -38,28 +39,18 @@ class RefusedBodyError(Exception):
     """The error that a body cannot be accepted, with a message for the client."""
 
 
-class Request(ClientRequest, ASGIRequest):
-    """A Django request that reads path and query as under WSGI, and receives its body later."""
+class ReceivedRequest(Request):
+    """A request of Django, as under any WSGI server, which receives its body later."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
         """Raise UnreadableTargetError if the target of the scope is neither a path nor a URL."""
-        target, query = scope["raw_path"], scope["query_string"]
-        if b"#" in target:  # a fragment, which browsers never send
-            target, query = target.partition(b"#")[0], b""
-        path = unquote_to_bytes(_path(target)) if b"%" in target else _path(target)
-        readable = {"path": _readable(path) or "/", "query_string": _text(query)}
-        self.is_for_api = readable["path"].startswith(API)
-        # Django closes this file with the request.
+        environ = _environ(scope)
+        self.is_for_api = environ["PATH_INFO"].startswith(API)
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
-        super().__init__({**scope, **readable}, self._received)
-        if "HTTP_X_FORWARDED_PROTO" in self.META:
-            self.scope["scheme"] = forwarded_scheme(self.META, settings.TRUSTED_PROXIES) or scope["scheme"]  # type: ignore[index]
-        if "," in self.META.get("HTTP_IDEMPOTENCY_KEY", ""):
-            # Django joins repeated headers by a comma, which a key may contain. By a line feed, they are no valid key.
-            keys = [value for name, value in scope["headers"] if name == b"idempotency-key"]
-            self.META["HTTP_IDEMPOTENCY_KEY"] = b"\n".join(keys).decode("latin-1")
+        environ["wsgi.input"] = self._received
+        super().__init__(environ)
         # The connection needs the id if it refuses the rest of the request.
-        self.id = scope[REQUEST_ID] = request_id_of(self.META)
+        self.id = scope[REQUEST_ID] = request_id_of(environ)
 
     @property
     def is_chunked(self) -> bool:
@@ -68,7 +59,7 @@ class Request(ClientRequest, ASGIRequest):
     @property
     def declared_bytes(self) -> int:
         """The length of the body by its Content-Length, or 0 without one."""
-        return int(self.META.get("CONTENT_LENGTH", 0))
+        return 0 if self.is_chunked else int(self.META.get("CONTENT_LENGTH", 0))
 
     def leave_body(self) -> None:
         """Continue without the body; the server closes the connection after the response, with the body unread."""
@@ -94,7 +85,7 @@ class Request(ClientRequest, ASGIRequest):
         try:
             await self._receive(receive, max_bytes)
         except BaseException:
-            self.close()
+            self._received.close()
             raise
         if self.is_chunked:
             self.META["CONTENT_LENGTH"] = str(self._received.tell())
@@ -122,29 +113,47 @@ def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
     return request_id_of({"HTTP_X_REQUEST_ID": ",".join(sent)})
 
 
-def _path(target: bytes) -> bytes:
-    if target.startswith(b"/"):
-        return target
-    try:
-        return urlsplit(target).path  # an absolute URL, as in a request to a proxy
-    except ValueError as error:
-        raise UnreadableTargetError from error
+def _environ(scope: dict[str, Any]) -> dict[str, Any]:
+    """Return the WSGI environment of a request, without its body."""
+    target, query = scope["raw_path"], scope["query_string"]
+    if b"#" in target:  # a fragment, which browsers never send
+        target, query = target.partition(b"#")[0], b""
+    environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": _path(target),
+        "QUERY_STRING": query.partition(b"#")[0].decode("latin-1"),
+        "wsgi.url_scheme": scope["scheme"],
+    }
+    if scope["server"]:
+        environ |= {"SERVER_NAME": scope["server"][0], "SERVER_PORT": str(scope["server"][1])}
+    if scope["client"]:
+        environ["REMOTE_ADDR"] = scope["client"][0]
+    for header, value in scope["headers"]:
+        name = header.decode("latin-1").upper().replace("-", "_")
+        name = name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
+        text = value.decode("latin-1")
+        environ[name] = environ[name] + _SEPARATORS.get(name, ",") + text if name in environ else text
+    environ["wsgi.url_scheme"] = forwarded_scheme(environ, settings.TRUSTED_PROXIES) or scope["scheme"]
+    if "HTTP_TRANSFER_ENCODING" in environ:  # the length is not known yet, and Django reads only as much as it says
+        environ["CONTENT_LENGTH"] = str(MAX_UPLOAD_BYTES)
+    return environ
 
 
-def _readable(path: bytes) -> str:
+def _path(target: bytes) -> str:
+    """Return the path of a request line's target in the encoding of WSGI."""
+    if not target.startswith(b"/"):
+        try:
+            target = urlsplit(target).path  # an absolute URL, as in a request to a proxy
+        except ValueError as error:
+            raise UnreadableTargetError from error
+    path = unquote_to_bytes(target) if b"%" in target else target
     try:
-        return path.decode()
+        path.decode()
     except UnicodeDecodeError:
         # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
         return quote(path)
-
-
-def _text(query: bytes) -> str:
-    query = query.partition(b"#")[0]
-    try:
-        return query.decode()
-    except UnicodeDecodeError:
-        return query.decode("latin-1")
+    return path.decode("latin-1")
 
 
 def whole(response: HttpResponse) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from petservice.server.messages import Request
+from petservice.server.messages import ReceivedRequest
 from tests.service import Service
 
 HOST = b"Host: localhost\r\n"
@@ -86,10 +86,10 @@ def response_to(service: Service, *parts: bytes) -> Response:
         return client.response()
 
 
-def request_of(path: str, query: bytes = b"", *headers: tuple[bytes, bytes]) -> Request:
+def request_of(path: str, query: bytes = b"", *headers: tuple[bytes, bytes]) -> ReceivedRequest:
     """Return the request that the server makes of a GET."""
     scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": query, "headers": headers}
-    return Request({**scope, "root_path": "", "server": None, "client": None})
+    return ReceivedRequest({**scope, "root_path": "", "server": None, "client": None})
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:

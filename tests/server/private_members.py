@@ -6,15 +6,12 @@ from petservice.db.sqlite import base as sqlite
 from petservice.handler import Handler
 from petservice.server import run
 from petservice.server.logger import ServiceLogger
-from petservice.server.messages import Request
+from petservice.server.messages import ReceivedRequest
 from petservice.server.worker import EventLoopWorker
 
 # By the module, and by the class if the members belong to one.
 MEMBERS = {
-    "gunicorn_h1c:H1CProtocol": [
-        *("asgi_headers", "feed", "http_version", "is_chunked", "is_complete", "method", "path", "remaining", "reset"),
-        "should_keep_alive",
-    ],
+    "gunicorn_h1c:H1CProtocol": ["asgi_headers"],
     "gunicorn.workers.base:Worker": [
         *("alive", "app", "cfg", "log", "max_requests", "notify", "nr", "ppid", "run", "sockets", "wsgi"),
     ],
@@ -35,7 +32,6 @@ MEMBERS = {
     "gunicorn.workers.workertmp": ["WorkerTmp"],
     "_ssl": ["_test_decode_cert"],
     "psycopg:Connection": ["close", "connect", "wait"],
-    "django.core.handlers.asgi": ["ASGIRequest"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
@@ -57,9 +53,9 @@ OVERRIDING: list[type] = [
     postgresql.DatabaseSchemaEditor,
     sqlite.DatabaseWrapper,
     Handler,
-    Request,
+    ReceivedRequest,
 ]
 # Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
-OWN_CONSTRUCTORS = (Request, run.WebServer)
+OWN_CONSTRUCTORS = (ReceivedRequest, run.WebServer)
 # Members that the documentation of named tuples, models and managers guarantees.
 DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace"}
