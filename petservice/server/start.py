@@ -4,11 +4,10 @@ import errno
 import os
 import resource
 import socket
+import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
-
-from gunicorn import sock
-from gunicorn.workers.workertmp import WorkerTmp
 
 from petservice.server.limits import MAX_CONNECTIONS
 
@@ -34,8 +33,8 @@ def allow_open_files() -> None:
 def try_files_of_workers(config: Any) -> None:
     """Raise StartError if a worker could not have its file, by whose time the master sees that it runs."""
     try:
-        WorkerTmp(config).close()
-    except (OSError, RuntimeError) as error:
+        tempfile.TemporaryFile(dir=config.worker_tmp_dir).close()
+    except OSError as error:
         raise StartError(
             f"The workers cannot have their temporary files ({error}): set TMPDIR to a directory that can be written, "
             "for example TMPDIR=/var/lib/petservice"
@@ -54,10 +53,12 @@ def try_addresses(config: Any) -> None:
         if isinstance(address, int):  # the descriptor of a socket
             continue
         try:
-            _listen_for_a_moment(address, config)
+            _listen_for_a_moment(address)
         except (OSError, OverflowError, ValueError) as error:
             where = f"unix:{address}" if isinstance(address, str) else ":".join(map(str, address))
-            raise _refused(f"at {where}", getattr(error, "strerror", None) or str(error)) from error
+            reason = getattr(error, "strerror", None) or str(error)
+            # Python adds the address in parentheses.
+            raise _refused(f"at {where}", reason.partition(" (")[0]) from error
 
 
 def _refused(where: str, reason: str) -> StartError:
@@ -67,12 +68,20 @@ def _refused(where: str, reason: str) -> StartError:
     )
 
 
-def _listen_for_a_moment(address: Any, config: Any) -> None:
-    is_file = isinstance(address, str) and not address.startswith("\0")
+def _listen_for_a_moment(address: Any) -> None:
+    if not isinstance(address, str):
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        socket.create_server(address[:2], family=family).close()
+        return
+    is_file = not address.startswith("\0")
     if is_file and _answers(address):  # gunicorn would take the address away from the program that has it
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-    listener = sock._sock_type(address)(address, config, None)
-    sock.close_sockets([listener], unlink=is_file)
+    if is_file and Path(address).is_socket():
+        Path(address).unlink()  # a killed service has left it
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+    if is_file:
+        Path(address).unlink()
 
 
 def _answers(path: str) -> bool:

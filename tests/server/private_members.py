@@ -16,30 +16,21 @@ MEMBERS = {
         *("alive", "app", "cfg", "log", "max_requests", "notify", "nr", "ppid", "run", "sockets", "wsgi"),
     ],
     "gunicorn.arbiter:Arbiter": [
-        "SIG_QUEUE",
-        "cfg",
-        "handle_int",
-        "handle_quit",
-        "handle_term",
-        "handle_usr2",
-        "log",
-        "signal",
+        *("SIG_QUEUE", "cfg", "handle_int", "handle_quit", "handle_term", "handle_usr2", "log", "signal"),
     ],
-    "gunicorn.app.base:Application": ["cfg", "load", "load_config_from_module_name_or_filename", "reload", "run"],
-    "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser", "set", "settings"],
+    "gunicorn.app.base:Application": ["load_config_from_module_name_or_filename", "reload"],
+    "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser"],
     "gunicorn.glogging:Logger": ["error_log", "setup"],
-    "gunicorn.sock": ["_sock_type", "close_sockets", "ssl_context"],
-    "gunicorn.workers.workertmp": ["WorkerTmp"],
+    "gunicorn.sock": ["ssl_context"],
     "_ssl": ["_test_decode_cert"],
-    "psycopg:Connection": ["close", "connect", "wait"],
+    "psycopg:Connection": ["wait"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
-    "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql", "execute"],
+    "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql"],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
         *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),
         *("get_new_connection", "in_atomic_block", "ops", "settings_dict", "wrap_database_errors"),
     ],
-    "django.db.models:Model": ["_state"],
 }
 
 # Classes that override methods which a library calls.
@@ -58,4 +49,4 @@ OVERRIDING: list[type] = [
 # Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
 OWN_CONSTRUCTORS = (ReceivedRequest, run.WebServer)
 # Members that the documentation of named tuples, models and managers guarantees.
-DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace"}
+DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace", "_state"}
