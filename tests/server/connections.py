@@ -86,10 +86,10 @@ def response_to(service: Service, *parts: bytes) -> Response:
         return client.response()
 
 
-def request_of(path: str, query: bytes = b"", *headers: tuple[bytes, bytes]) -> ReceivedRequest:
+def request_of(path: str, *headers: tuple[bytes, bytes]) -> ReceivedRequest:
     """Return the request that the server makes of a GET."""
-    scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": query, "headers": headers}
-    return ReceivedRequest({**scope, "root_path": "", "server": None, "client": None})
+    scope = {"method": "GET", "scheme": "http", "raw_path": path.encode(), "query_string": b"", "headers": headers}
+    return ReceivedRequest({**scope, "server": None, "client": None})
 
 
 def get(path: str, *headers: bytes, method: str = "GET") -> bytes:

@@ -60,15 +60,6 @@ def with_two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
         yield service
 
 
-def test_connections_are_split_about_evenly_with_the_default_deferral(
-    with_two_workers: Service, connect: Connect
-) -> None:
-    wait_for_workers(with_two_workers)
-    clients = [connect(with_two_workers) for _ in range(16)]
-    few, _ = sorted(Counter(map(worker_of, clients)).values())
-    assert few >= 5
-
-
 def test_suspended_worker_delays_no_connection(with_two_workers: Service, connect: Connect) -> None:
     wait_for_workers(with_two_workers)
     one, other = booted_workers(with_two_workers)
