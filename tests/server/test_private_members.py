@@ -189,6 +189,6 @@ def test_all_classes_that_use_private_members_of_a_base_class_are_checked() -> N
                 continue
             stored = {one.attr for one in own_attributes(node) if isinstance(one.ctx, ast.Store)}
             methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
-            if {one.attr for one in own_attributes(node)} - stored - methods:
+            if {one.attr for one in own_attributes(node)} - stored - methods - DOCUMENTED:
                 missed.add(f"{module}.{node.name}")
     assert missed == set()
