@@ -78,7 +78,7 @@ class Recognition:
         self._hosts: dict[bytes, str] = {}
 
     def usual(self, scope: dict[str, Any]) -> UsualRequest | None:
-        """Return the request of an ASGI scope in the form that the fast path takes, or None if it is not usual."""
+        """Return a received request in the form that the fast path takes, or None if it is not usual."""
         found = _operation(scope["method"], scope["raw_path"], scope["query_string"])
         headers = _headers(scope["headers"])
         if found is None or headers is None:
@@ -94,7 +94,7 @@ class Recognition:
         return UsualRequest(
             operation,
             request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
-            f"{scheme}://{host}{scope['path']}",
+            f"{scheme}://{host}{scope['raw_path'].decode()}",
             None if key is None else key.decode("latin-1"),
             peer,
             headers.get(_FORWARDED_FOR, b"").decode("latin-1"),

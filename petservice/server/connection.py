@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
             if len(self._unread) > MAX_UNREAD_BYTES:
                 self._transport.pause_reading()
             return
-        if self._deadline is not None:
+        if self._deadline is not None and self.state is State.RECEIVING:
             self._deadline += len(data) / MIN_BYTES_PER_SECOND
         self._parse(data)
 
@@ -155,10 +155,8 @@ class Connection(asyncio.Protocol):
         self._scope = {
             "method": method,
             "scheme": self._scheme,
-            "path": path.decode(),
             "raw_path": path,
             "query_string": query,
-            "root_path": "",
             "headers": headers,
             "server": self._server if self._client else None,
             "client": self._client,
@@ -200,12 +198,12 @@ class Connection(asyncio.Protocol):
         except Exception:
             self._worker.log.exception("A request failed.")
         self._task = None
+        self._worker.nr += 1
         if not self._has_responded:
             self._refuse(500, "It has no response.")
         elif self._is_last:
             self._close()
         else:
-            self._worker.nr += 1
             self._next()
 
     def _next(self) -> None:
