@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-# The key of the request id in a request's META, and in the scope of ASGI.
+# The key of the request id in a request's META, and in what the server knows of the request.
 REQUEST_ID = "petservice.request_id"
 
 _REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)

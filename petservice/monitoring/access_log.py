@@ -19,7 +19,7 @@ from petservice.paths import PROBES, STATIC
 if TYPE_CHECKING:
     from petservice.monitoring.metrics import Metrics  # to be imported only where metrics are configured
 
-# The key of a request's access record in its ASGI scope.
+# The key of a request's access record in what the server knows of it.
 ACCESS_RECORD = "petservice.access_record"
 # The route of a request that matched no URL pattern: an unknown path, or a request that was refused earlier.
 NO_ROUTE = "no_route"

@@ -47,6 +47,6 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
             self.certificate.renew()
 
     def load(self) -> Any:
-        from petservice.server.asgi import application
+        from petservice.server.application import application
 
         return application

@@ -42,7 +42,7 @@ CHECK_INTERVAL = 1.0
 
 
 class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
-    """A worker process that serves the application of petservice.server.asgi on one event loop."""
+    """A worker process that serves the application of petservice.server.application on one event loop."""
 
     # Whether each response is the last one of its connection, and whether even running requests are cut off.
     is_stopping = False

@@ -101,7 +101,7 @@ def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_ea
     assert all(with_ids), dated
     loggers = {(match[1], int(match[2]), match[3]) for match in with_ids if match}
     assert ("gunicorn.error", service.process.pid, "-") in loggers
-    assert ("petservice.server.asgi", worker, "order-8") in loggers
+    assert ("petservice.server.application", worker, "order-8") in loggers
     assert "petservice.requests" not in {logger for logger, _, _ in loggers}
 
 

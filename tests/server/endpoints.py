@@ -20,7 +20,8 @@ from petservice import health
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler
-from petservice.server import acceptor, asgi, connection, worker
+from petservice.server import acceptor, connection, worker
+from petservice.server import application as server
 from petservice.sign_in import login_limits
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
@@ -32,7 +33,7 @@ connection.REQUEST_TIMEOUT = acceptor.REQUEST_TIMEOUT = int(
 acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
-asgi.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", asgi.CHECK_TIMEOUT))
+server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
 connection.LINGER = float(os.environ.get("TEST_LINGER", connection.LINGER))
 
 
@@ -124,4 +125,4 @@ def _meta(request: HttpRequest) -> str:
 
 health.missing_migrations = _recorded_probe
 wsgi_application = EndpointsHandler()
-application = asgi.Application(wsgi_application)
+application = server.Application(wsgi_application)
