@@ -11,8 +11,6 @@ from django.db import connection
 from django.db.models import CharField, F, Func, Q, Value
 from django.db.models.lookups import In, IsNull
 
-from petservice.db.backend import backend
-
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
 LAST = chr(0x10FFFF)
 # Maximum number of non-ASCII letters that are looked up in both cases. Each letter doubles the number of ranges.
@@ -58,7 +56,7 @@ def equals_any(field: str, texts: Iterable[str]) -> Q:
 
 def has_one_spelling(text: str) -> bool:
     """Return whether the database ignores the case of all letters of `text`."""
-    return text.isascii() or not backend().knows_case_of_ascii_only
+    return text.isascii() or connection.vendor != "sqlite"
 
 
 def is_absent(field: str) -> Q:

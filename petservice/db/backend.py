@@ -12,8 +12,6 @@ class Backend(Protocol):
 
     # Whether the database is a file that belongs to this service alone.
     is_embedded: bool
-    # Whether the database ignores the case of ASCII letters only.
-    knows_case_of_ascii_only: bool
 
     def copy_rows(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 from gunicorn.app.base import Application
 
 from petservice.server.certificate import Certificate, described
-from petservice.server.start import StartError, allow_open_files, try_addresses, try_files_of_workers
+from petservice.server.start import StartError, allow_open_files, try_addresses
 
 __all__ = ["StartError", "WebServer"]
 
@@ -26,7 +26,6 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         super().__init__()
         allow_open_files()
         try_addresses(self.cfg)
-        try_files_of_workers(self.cfg)
         if self.cfg.is_ssl:
             try:
                 self.certificate = Certificate(self.cfg)

@@ -4,7 +4,6 @@ import errno
 import os
 import resource
 import socket
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,6 @@ def allow_open_files() -> None:
     wanted = MAX_CONNECTIONS + _OTHER_FILES
     if 0 <= soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
-
-
-def try_files_of_workers(config: Any) -> None:
-    """Raise StartError if a worker could not have its file, by whose time the master sees that it runs."""
-    try:
-        tempfile.TemporaryFile(dir=config.worker_tmp_dir).close()
-    except OSError as error:
-        raise StartError(
-            f"The workers cannot have their temporary files ({error}): set TMPDIR to a directory that can be written, "
-            "for example TMPDIR=/var/lib/petservice"
-        ) from error
 
 
 def try_addresses(config: Any) -> None:

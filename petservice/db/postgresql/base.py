@@ -70,7 +70,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
-    knows_case_of_ascii_only = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         limits = "" if time_limit.get() is None else LIMITS_OF_REQUESTS

@@ -18,7 +18,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = True
-    knows_case_of_ascii_only = True  # in every collation
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
