@@ -44,9 +44,11 @@ class Connection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, *arguments, **{"timeout": time_limit.get(), **options})
         except psycopg.OperationalError as error:
-            if error.sqlstate is None:  # not from the server, which cannot be reached and ends no statement itself
-                self.close()
-            raise
+            if error.sqlstate or self.closed:
+                raise
+            # The error is the driver's, because the server cannot be reached. So it ends no statement itself.
+            self.close()
+            raise psycopg.OperationalError("The database has not answered in time.") from error
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
