@@ -133,8 +133,11 @@ def test_sqlite_backup_under_load_can_be_restored(
     assert call(later, "restore_database", later / "pets.backup")[0] == 0
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
     restored = tables(f"sqlite:///{later}/petservice.sqlite3")
-    for name in ("journal_event", "sqlite_sequence"):  # the restore itself adds an entry, with the next number
-        del restored[name], original[name]
+    del (
+        restored["sqlite_sequence"],
+        original["sqlite_sequence"],
+    )  # the restore itself adds an event, with the next number
+    restored["journal_event"] = [row for row in restored["journal_event"] if "restored" not in row]
     assert_same(restored, original)
     with running_service(new, DATABASE_URL="") as service:
         report(Outcome("restored from a backup, SQLite", 1, load.summary(), lost(service, key, expected)))
