@@ -5,16 +5,13 @@ and keep a client waiting that has been refused.
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
-from email.utils import formatdate
 from enum import Enum, auto
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
-from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine, ParseError
+from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
 from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
@@ -27,9 +24,7 @@ from petservice.server.limits import (
     REQUEST_TIMEOUT,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.messages import Response, sent_request_id
-
-_NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
+from petservice.server.messages import Response, head, scope_of, sent_request_id, whole
 
 
 class State(Enum):
@@ -140,28 +135,12 @@ class Connection(asyncio.Protocol):
                 self._unread = self._parser.remaining() + data[position:]
 
     def _headers_complete(self) -> None:
-        parser = self._parser
-        if _NOT_IN_TARGETS.search(parser.path):
-            raise ParseError("Invalid request target")
-        headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
-        if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
-            raise ParseError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
-        path, _, query = parser.path.partition(b"?")
-        method = parser.method.decode()
-        self._is_head = method == "HEAD"
-        self._expects_continue = parser.http_version >= (1, 1) and (b"expect", b"100-continue") in (
-            (name, value.lower()) for name, value in headers
+        scope = self._scope = scope_of(self._parser, self._scheme, self._server, self._client)
+        self._is_head = scope["method"] == "HEAD"
+        self._expects_continue = self._parser.http_version >= (1, 1) and any(
+            name == b"expect" and value.lower() == b"100-continue" for name, value in scope["headers"]
         )
-        self._scope = {
-            "method": method,
-            "scheme": self._scheme,
-            "raw_path": path,
-            "query_string": query,
-            "headers": headers,
-            "server": self._server if self._client else None,
-            "client": self._client,
-        }
-        self._task = self._worker.loop.create_task(self._respond(self._scope))
+        self._task = self._worker.loop.create_task(self._respond(scope))
 
     def _body_received(self, part: bytes) -> None:
         self._body += part
@@ -232,9 +211,7 @@ class Connection(asyncio.Protocol):
         self._has_responded = True
         if self._is_head or status == HTTPStatus.NOT_MODIFIED:
             body = b""
-        head = _head(status, int(time.time()), is_last=self._is_last)
-        head += b"".join([b"%b: %b\r\n" % header for header in headers])
-        self._transport.write(b"%b\r\n%b" % (head, body[:RESPONSE_PIECE_BYTES]))
+        self._transport.write(head(status, headers, is_last=self._is_last) + body[:RESPONSE_PIECE_BYTES])
         for start in range(RESPONSE_PIECE_BYTES, len(body), RESPONSE_PIECE_BYTES):
             await asyncio.sleep(0)
             if self._writable is not None:
@@ -268,9 +245,8 @@ class Connection(asyncio.Protocol):
             request_id = response["X-Request-ID"]
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
             self._log_refusal(scope, response.status_code, request_id)
-            head = _head(response.status_code, int(time.time()), is_last=True)
-            head += "".join(f"{name}: {value}\r\n" for name, value in response.items()).encode("latin-1")
-            self._transport.write(b"%b\r\n%b" % (head, b"" if self._is_head else response.content))
+            status, headers, body = whole(response)
+            self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()
 
     def _cancel(self) -> None:
@@ -316,12 +292,3 @@ class Connection(asyncio.Protocol):
             self._close()
         else:
             self._transport.abort()
-
-
-@lru_cache(maxsize=64)
-def _head(status: int, second: int, *, is_last: bool) -> bytes:
-    """Return the status line and the headers of each response, which has the current second as its date."""
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Date: {formatdate(second, usegmt=True)}"]
-    if is_last:
-        lines.append("Connection: close")
-    return "".join(f"{line}\r\n" for line in lines).encode()

@@ -1,8 +1,12 @@
-"""The conversion of what a connection has received into Django's requests, and of Django's responses into bytes."""
+"""The conversion of what a connection has parsed into Django's requests, and of Django's responses into bytes."""
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -11,6 +15,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from gunicorn_h1c import ParseError
 
 from petservice.client_address import forwarded_scheme
 from petservice.handler import Request
@@ -27,6 +32,7 @@ Send = Callable[[Response], Awaitable[None]]
 
 # What joins the values of a repeated header. An Idempotency-Key may contain a comma, but no line feed.
 _SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
+_NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
 # Control characters, with which a header could end early.
 _NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -37,6 +43,25 @@ class UnreadableTargetError(ValueError):
 
 class RefusedBodyError(Exception):
     """The error that a body cannot be accepted, with a message for the client."""
+
+
+def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> dict[str, Any]:
+    """Return what gunicorn's parser has read of a request up to its body. Raises ParseError if it is ambiguous."""
+    if _NOT_IN_TARGETS.search(parser.path):
+        raise ParseError("Invalid request target")
+    headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
+    if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
+        raise ParseError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
+    path, _, query = parser.path.partition(b"?")
+    return {
+        "method": parser.method.decode(),
+        "scheme": scheme,
+        "raw_path": path,
+        "query_string": query,
+        "headers": headers,
+        "server": server if client else None,
+        "client": client,
+    }
 
 
 class ReceivedRequest(Request):
@@ -174,3 +199,19 @@ def encoded(response: HttpResponseBase, body: bytes) -> Response:
     if any(_NOT_IN_HEADERS.search(value) for _, value in headers):
         raise ValueError("A header of the response has a control character.")
     return response.status_code, headers, body
+
+
+def head(status: int, headers: Headers, *, is_last: bool) -> bytes:
+    """Return the head of a response, which is the last one of its connection if `is_last`."""
+    return (
+        _start(status, int(time.time()), is_last) + b"".join([b"%b: %b\r\n" % header for header in headers]) + b"\r\n"
+    )
+
+
+@lru_cache(maxsize=64)
+def _start(status: int, second: int, is_last: bool) -> bytes:
+    """Return the status line and the headers of each response, which has the current second as its date."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Date: {formatdate(second, usegmt=True)}"]
+    if is_last:
+        lines.append("Connection: close")
+    return "".join(f"{line}\r\n" for line in lines).encode()

@@ -2,27 +2,33 @@
 
 import csv
 import io
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from pets.models import Pet
+from pets.undo import undo
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.journal.models import Event
+from petservice.journal.recording import Change, record
 from tests.backoffice.pages import messages
 from tests.backoffice.staff import staff
 from tests.journal.events import create_event
+from tests.pets.changes import mark, request_of
 
 pytestmark = pytest.mark.django_db
 
 AUDIT = reverse("admin:journal_event_changelist")
 EXPORT = reverse("admin:journal_event_export")
-KIND = Event.Kind
+Kind = Event.Kind
 
 
 @pytest.fixture
@@ -30,16 +36,16 @@ def entries() -> list[Event]:
     """Return entries of two people, from the oldest to the newest."""
     Event.objects.all().delete()  # the login of the test client
     rows: list[dict[str, Any]] = [
-        {"account_name": "ada", "kind": KIND.LOGIN, "address": "192.0.2.7"},
+        {"account_name": "ada", "kind": Kind.LOGIN, "address": "192.0.2.7"},
         {
             "account_name": "ada",
-            "kind": KIND.CHANGED,
+            "kind": Kind.CHANGED,
             "record_type": "pets.pet",
             "record_id": "7",
             "record_name": "Rex",
         },
-        {"account_name": "bea", "kind": KIND.CHANGED, "record_type": "auth.user", "record_id": "7", "message": "=1+1"},
-        {"account_name": "bea", "kind": KIND.CHANGED, "record_type": "pets.pet", "record_id": "8", "count": 934},
+        {"account_name": "bea", "kind": Kind.CHANGED, "record_type": "auth.user", "record_id": "7", "message": "=1+1"},
+        {"account_name": "bea", "kind": Kind.CHANGED, "record_type": "pets.pet", "record_id": "8", "count": 934},
     ]
     return [create_event(at=datetime(2026, 11, 21 + day, tzinfo=UTC), **row) for day, row in enumerate(rows)]
 
@@ -154,7 +160,7 @@ def test_an_export_of_too_many_entries_says_what_to_do(
         "Nothing was exported: this page exports at most 3 events. Choose fewer days and try again, or ask the "
         "operator of the service for a file of the command export_audit, which has no limit."
     ]
-    assert not Event.objects.filter(kind=KIND.EXPORTED).exists()
+    assert not Event.objects.filter(kind=Kind.EXPORTED).exists()
 
 
 def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Client) -> None:
@@ -165,3 +171,42 @@ def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Cli
         url = reverse(f"admin:{page}_history", args=[pet.pk])
         assert link in admin_client.get(url).content.decode()
     assert link not in staff(PETS_AND_INVENTORY).get(url).content.decode()
+
+
+def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pets(
+    admin_client: Client, admin_user: User
+) -> None:
+    yesterday = timezone.now() - timedelta(days=1)
+    ada = User.objects.create_user("ada")
+    rex, tom, max_ = (Pet.objects.create(name=name) for name in ("Rex", "Tom", "Max"))
+    sold = change(ada, Kind.SOLD, [rex, tom], now=yesterday)
+    change(ada, Kind.STATUS, [max_], now=yesterday)
+    change(admin_user, Kind.SOLD, [max_], now=yesterday)
+
+    first = links(admin_client.get(AUDIT))["ada"]
+    second = links(admin_client.get(AUDIT + first))["Sold yesterday"]
+    page = admin_client.get(AUDIT + second)
+
+    assert list(page.context["page"]) == [sold]
+    pets = admin_client.get(reverse("admin:journal_event_change", args=[sold.pk])).content.decode()
+    assert re.findall(r"<bdi>(\w+)</bdi>", pets) == ["Rex", "Tom"]
+    assert pets.count("Status changed from available to sold.") == 2
+
+
+def test_the_page_of_an_event_names_who_has_undone_it(admin_client: Client, admin_user: User) -> None:
+    event = mark(admin_user, [Pet.objects.create(name="Rex")], "sold")
+    undo(request_of(admin_user), event.pk)
+
+    for url in (AUDIT, reverse("admin:journal_event_change", args=[event.pk])):
+        assert "Undone by admin" in admin_client.get(url).content.decode()
+
+
+def change(user: User, kind: Kind, pets: list[Pet], *, now: datetime) -> Event:
+    """Record that an account gave pets the status sold."""
+    changes = [Change(pet.pk, pet.name, {"status": "available"}, {"status": "sold"}) for pet in pets]
+    return record(request_of(user), kind, target=Pet, message="Some pets.", changes=changes, now=now)
+
+
+def links(response: Any) -> dict[str, str]:
+    """Return the queries of the links in the audit, by their texts."""
+    return {text: unescape(query) for query, text in re.findall(r'<a href="(\?[^"]*)">([^<]+)</a>', response.content.decode())}
