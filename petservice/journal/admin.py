@@ -18,7 +18,7 @@ from petservice.admin_pages.read_only import ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.db.backend import backend
 from petservice.journal.export import CSVExport
-from petservice.journal.filters import FilterForm, record_types
+from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, record
 
@@ -43,7 +43,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         """Show the events that pass the filters, newest first."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = FilterForm(request.GET, label_suffix="")
+        form = EventFilterForm(request.GET, label_suffix="")
         paginator = BoundedPaginator(form.events(), _PER_PAGE)
         page = paginator.get_page(request.GET.get("p"))
         users = get_user_model().objects.order_by("username").values_list("username", flat=True)
@@ -89,7 +89,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         """Send the filtered events as a CSV file, after the export itself is in the audit."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = FilterForm(request.POST)
+        form = EventFilterForm(request.POST)
         if request.method != "POST" or not form.is_valid():
             return HttpResponseRedirect(reverse("admin:journal_event_changelist"))
         count = form.events()[: MAX_EXPORTED + 1].values("pk").count()

@@ -30,7 +30,7 @@ def _record_type_choices() -> list[tuple[str, str]]:
     return [("", "All"), *sorted(record_types().items(), key=lambda one: one[1])]
 
 
-class FilterForm(forms.Form):
+class EventFilterForm(forms.Form):
     """A form of the filters. An empty field does not filter."""
 
     person = forms.CharField(

@@ -209,4 +209,7 @@ def change(user: User, kind: Kind, pets: list[Pet], *, now: datetime) -> Event:
 
 def links(response: Any) -> dict[str, str]:
     """Return the queries of the links in the audit, by their texts."""
-    return {text: unescape(query) for query, text in re.findall(r'<a href="(\?[^"]*)">([^<]+)</a>', response.content.decode())}
+    return {
+        text: unescape(query)
+        for query, text in re.findall(r'<a href="(\?[^"]*)">([^<]+)</a>', response.content.decode())
+    }

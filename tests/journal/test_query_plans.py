@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.journal.filters import FilterForm
+from petservice.journal.filters import EventFilterForm
 from petservice.journal.models import Event, Item
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def entries() -> None:
 
 
 def filtered(names: tuple[str, ...]) -> QuerySet[Event]:
-    form = FilterForm({name: FILTERS[name] for name in names})
+    form = EventFilterForm({name: FILTERS[name] for name in names})
     assert form.is_valid()
     return form.events()
 

@@ -39,7 +39,7 @@ OVERRIDING: list[type] = [
     EventLoopWorker,
     ServiceLogger,
     run.WebServer,
-    postgresql.Connection,
+    postgresql.TimeLimitedConnection,
     postgresql.DatabaseWrapper,
     postgresql.DatabaseSchemaEditor,
     sqlite.DatabaseWrapper,

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.admin.lists.filters import PARAMETERS, FilterForm, filters_in_words
+from pets.admin.lists.filters import PARAMETERS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
 from pets.admin.suggestions import Suggestion, suggestions
@@ -69,7 +69,7 @@ class PetChangeList(OrderedChangeList):
         self.user = request.user
         # The parameter to show all pets has no value.
         self.filter_params = {name: one for name, one in self.filter_params.items() if any(one) or name == ALL_VAR}
-        self.filter_form = FilterForm(self.params, auto_id=False)
+        self.filter_form = PetFilterForm(self.params, auto_id=False)
         self.filters = self.filter_form.conditions()
         return [], False, {}, False, bool(self.filters)
 

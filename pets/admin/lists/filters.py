@@ -24,7 +24,7 @@ class _ChoiceField(forms.ChoiceField):
         super().__init__(required=False, choices=[("", "Any"), *choices], **kwargs)
 
 
-class FilterForm(forms.Form):
+class PetFilterForm(forms.Form):
     """A form of the filters above a list. Its fields have the names of the parameters of the URL."""
 
     status__exact = _ChoiceField(Pet.Status.choices, label="Status")
@@ -77,7 +77,7 @@ _CONDITIONS: dict[tuple[str, ...], Callable[..., Q]] = {
     ("created_from", "created_to"): partial(in_days, "created_at"),
 }
 # The parameters of all filters in a URL.
-PARAMETERS = tuple(FilterForm.base_fields)
+PARAMETERS = tuple(PetFilterForm.base_fields)
 
 
 def filters_in_words(query: Mapping[str, Any]) -> str:

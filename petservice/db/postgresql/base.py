@@ -36,7 +36,7 @@ _LOCK_INTERVAL = 0.2
 _LOCK_ATTEMPTS = 10
 
 
-class Connection(psycopg.Connection[Any]):
+class TimeLimitedConnection(psycopg.Connection[Any]):
     """A psycopg connection whose statements have a time limit (petservice.db.time_limit)."""
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
@@ -73,10 +73,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     is_embedded = False
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
+    def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
         limits = "" if time_limit.get() is None else LIMITS_OF_REQUESTS
         options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
-        connect = partial(Connection.connect, **conn_params | {"options": options})
+        connect = partial(TimeLimitedConnection.connect, **conn_params | {"options": options})
         return pooler.checked(connect) if limits else connect()
 
     def copy_rows(

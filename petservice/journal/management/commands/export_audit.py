@@ -8,7 +8,7 @@ from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
 from petservice.journal.commands import record_done
 from petservice.journal.export import CSVExport
-from petservice.journal.filters import FilterForm, record_types
+from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
 
 
@@ -23,12 +23,12 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="An existing file is replaced. - for standard output.")
         choices = {"kind": Event.Kind.values, "record_type": sorted(record_types())}
-        for field in FilterForm.base_fields:
+        for field in EventFilterForm.base_fields:
             metavar = None if field in choices else "DAY" if field.startswith("day") else "TEXT"
             parser.add_argument(_option(field), dest=field, default="", choices=choices.get(field), metavar=metavar)
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        form = FilterForm({field: options[field] for field in FilterForm.base_fields})
+        form = EventFilterForm({field: options[field] for field in EventFilterForm.base_fields})
         if not form.is_valid():
             raise CommandError(self._errors(form))
         started = time.monotonic()
@@ -42,6 +42,6 @@ class Command(DatabaseCommand):
         text = f"Exported {csv_export.count:,} {entries} in {time.monotonic() - started:.1f} s."
         self.stderr.write(text, self.style.SUCCESS)
 
-    def _errors(self, form: FilterForm) -> str:
+    def _errors(self, form: EventFilterForm) -> str:
         texts = [f"{_option(field)}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
         return f"{' '.join(texts)} Nothing was exported."
