@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -15,7 +15,7 @@ from django.utils.functional import cached_property
 from pets.admin.lists.filters import PARAMETERS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
-from pets.admin.suggestions import Suggestion, suggestions
+from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
@@ -95,7 +95,9 @@ class PetChangeList(OrderedChangeList):
     def suggestions(self) -> list[Suggestion]:
         """Return other lists that have pets, if this one has none."""
         # Not in the constructor, because an export makes a list that does not count its pets.
-        return suggestions(self) if self.is_narrowed and not self.result_count else []
+        if not self.is_narrowed or self.result_count:
+            return []
+        return suggestions(self.query, self.active_filters())
 
     @property
     def hidden_parameters(self) -> dict[str, str]:
@@ -117,8 +119,8 @@ class PetChangeList(OrderedChangeList):
         """Return the URL of the list without the filters, or an empty text if there are none."""
         return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.filters else ""
 
-    def active_filters(self) -> list[tuple[str, dict[str, str], Q]]:
-        """Return each filter in use: in words, its parameters and its condition."""
+    def active_filters(self) -> list[Filter]:
+        """Return the filters in use."""
         found = []
         for names, condition in self.filters.items():
             parameters = {name: self.params[name] for name in names if self.params.get(name)}

@@ -1,18 +1,16 @@
 """The suggestions of an empty list: other lists that do have pets."""
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
+from django.db.models import Q
 
 from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.folding import fold
-
-if TYPE_CHECKING:
-    from pets.admin.lists.changelist import PetChangeList
 
 # Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
 _MAX_WORDS = 3
@@ -23,12 +21,13 @@ _MAX_LENGTH = 20
 
 # The text and the URL of a list that has at least one pet.
 Suggestion = tuple[str, str]
+# A filter: in words, its parameters and its condition.
+Filter = tuple[str, dict[str, str], Q]
 
 
-def suggestions(changelist: "PetChangeList") -> list[Suggestion]:
-    """Return other lists for a list without pets, each of which costs a few steps in an index."""
+def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
+    """Return other lists for one without pets, each of which costs a few steps in an index."""
     found = []
-    query, filters = changelist.query, changelist.active_filters()
     if query and filters and _finds(query):
         found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
