@@ -230,7 +230,10 @@ class Connection(asyncio.Protocol):
             self._writable.set_result(None)
         self._writable = None
         if self.state is State.STALLED:
-            self._enter(State.RESPONDING, None)
+            if self._has_responded or self._parser.is_complete:
+                self._enter(State.RESPONDING, None)
+            else:  # it did not read `100 Continue`, and has the rest of its request to send
+                self._enter(State.RECEIVING, REQUEST_TIMEOUT)
 
     # Ends.
 

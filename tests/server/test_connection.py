@@ -82,3 +82,15 @@ async def test_a_request_whose_response_has_begun_is_not_refused_as_well() -> No
 
     assert client.state is connection.State.LINGERING
     assert len(written) == 1
+
+
+async def test_client_that_reads_again_in_its_request_must_still_send_the_rest() -> None:
+    """`100 Continue` can stall behind earlier responses, before the request is complete."""
+    client, _ = begun(post("guess", b"{", length=100))
+    client.pause_writing()
+    assert client.state is connection.State.STALLED
+
+    client.resume_writing()
+
+    assert client.state is connection.State.RECEIVING
+    client.connection_lost(None)
