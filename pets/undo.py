@@ -108,10 +108,14 @@ def undo(request: HttpRequest, pk: int) -> Undoing:
     if event is None:
         raise NotUndoableError
     undoing = preview(event, lock=True)
+    back = trash.put_back([one.pk for one in undoing.deleted])
+    taken = {one.pk for one in back.taken}  # by an import, after the preview
+    undoing.left_alone += [(one.record_name, "exists again") for one in undoing.deleted if one.pk in taken]
+    undoing.deleted = [one for one in undoing.deleted if one.pk not in taken]
     changes = [
         *_restore(undoing.changed),
         *trash.delete(undoing.added, message="Undone: the import that added this pet. It is in the trash."),
-        *trash.put_back([one.pk for one in undoing.deleted]).changes("Undone: the deletion of this pet."),
+        *back.changes("Undone: the deletion of this pet."),
     ]
     left_alone = f" Left alone: {len(undoing.left_alone):,}." if undoing.left_alone else ""
     message = f"{event.message} By {event.account_name}.{left_alone}"

@@ -92,6 +92,19 @@ def test_an_id_that_an_import_takes_just_before_its_pet_comes_back_stays_in_the_
 
 
 @only_on_postgresql
+def test_an_undo_does_not_tell_that_a_pet_is_back_whose_id_an_import_takes_just_before(ada: User) -> None:
+    change = deleted(ada, 2)
+    first, _ = in_trash().values()
+
+    with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
+        done = undo.undo(request_of(ada), change.pk)
+
+    assert (done.count, done.left_alone) == (1, [("Rex", "exists again")])
+    event = Event.objects.get(kind="undone")
+    assert (event.count, event.items.count()) == (1, 1)
+
+
+@only_on_postgresql
 def test_the_page_of_a_change_that_someone_else_undoes_a_moment_before_says_so(admin_client: Client, ada: User) -> None:
     change = sold(ada, 2)
     url = reverse("admin:pets_recentchange_change", args=[change.pk])
