@@ -204,6 +204,7 @@ class Connection(asyncio.Protocol):
             self._worker.is_stopping
             or not self._worker.cfg.keepalive
             or not parser.should_keep_alive
+            or parser.http_version < (1, 1)  # without `Connection: keep-alive`, the client waits for the end
             or parser.method == b"CONNECT"
             # The rest of an incomplete request must not be read as the next request.
             or not parser.is_complete

@@ -82,6 +82,14 @@ def test_error_response_to_a_huge_body_can_be_read(service: Service, service_key
         assert client.is_closed()
 
 
+def test_a_connection_of_http_1_0_ends_with_the_response(service: Service) -> None:
+    """Its client takes no connection for kept that the response does not name so, and reads until its end."""
+    with Client(service) as client:
+        client.send(get("/v1/health", b"Connection: keep-alive").replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert client.response().headers["connection"] == "close"
+        assert client.is_closed()
+
+
 def test_client_gets_100_continue_before_it_sends_its_body(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
