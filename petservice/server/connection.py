@@ -290,7 +290,9 @@ class Connection(asyncio.Protocol):
         """Close the connection if its deadline has passed, with an error response if a request has begun."""
         if self._deadline is None or now <= self._deadline:
             return
-        if self.state is State.RECEIVING:
+        if self.state is State.RECEIVING and len(self._body) > MAX_UNREAD_BYTES:
+            self._deadline = now + REQUEST_TIMEOUT  # the client waits, until the application takes the body
+        elif self.state is State.RECEIVING:
             self._refuse(408, "The request took too long.")
         elif self.state is State.IDLE:
             self._close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from petservice.server import connection
-from petservice.server.limits import RESPONSE_PIECE_BYTES
+from petservice.server.limits import MAX_UNREAD_BYTES, RESPONSE_PIECE_BYTES
 from tests.server.connections import get, post
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -26,6 +26,9 @@ class Transport:
 
     def get_extra_info(self, name: str) -> None:
         """Return nothing about the socket, because there is none."""
+
+    def pause_reading(self) -> None:
+        """Do nothing, as resume_reading."""
 
     def resume_reading(self) -> None:
         """Do nothing, because a test passes what the connection reads."""
@@ -93,4 +96,16 @@ async def test_client_that_reads_again_in_its_request_must_still_send_the_rest()
     client.resume_writing()
 
     assert client.state is connection.State.RECEIVING
+    client.connection_lost(None)
+
+
+async def test_a_client_has_the_time_in_which_the_application_takes_nothing_of_its_body() -> None:
+    """While all threads are busy, nothing more of an upload is read, so its client cannot send in time."""
+    client, written = begun(post("guess", b"", length=2 * MAX_UNREAD_BYTES))
+    client.data_received(b"x" * (MAX_UNREAD_BYTES + 1))
+
+    client.close_overdue(time.monotonic() + 1000)
+
+    assert client.state is connection.State.RECEIVING
+    assert written == []
     client.connection_lost(None)
