@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from secrets import randbelow
 from tempfile import TemporaryFile
 
 import orjson
@@ -66,7 +67,10 @@ class CheckedRows(ExitStack):
 def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
     """Insert all pets in the current transaction. Raises IntegrityError if one of the ids exists already."""
     columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
-    backend().copy_rows(Pet._meta.db_table, [columns[name] for name in COLUMNS], batches)
+    # A row may be a deleted pet again, whose version a list may still show. So all get another one.
+    version = randbelow(1 << 30)
+    rows = ([(*row, version) for row in batch] for batch in batches)
+    backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows)
 
 
 def existing(checked: CheckedRows) -> Iterator[LineError]:

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from pets.admin.changes import selection
 from pets.fields import new_pet_id
 from pets.models import Pet
 from pets.services import create_pet
@@ -155,3 +156,13 @@ def test_an_import_fails_although_the_pet_with_the_same_id_is_deleted_before_the
     assert error.startswith("Database error: ")
     assert error.endswith(" Nothing was imported.")
     assert not Pet.objects.exists()
+
+
+def test_a_pet_that_is_imported_again_is_not_the_one_that_a_page_still_shows(file: Callable[..., Path]) -> None:
+    old = create_pet(name="Rex")
+    shown = dict(Pet.objects.values_list("pk", "version"))
+    Pet.objects.filter(pk=old.pk).delete()
+
+    run("import_pets", file(f"id,name\n{old.pk},Other\n"))
+
+    assert [pet.name for pet in selection.compare(shown).changed] == ["Other"]
