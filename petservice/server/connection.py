@@ -136,7 +136,7 @@ class Connection(asyncio.Protocol):
 
     def _headers_complete(self) -> None:
         scope = self._scope = scope_of(self._parser, self._scheme, self._server, self._client)
-        self._is_head = scope["method"] == "HEAD"
+        self._is_head, self._is_last = scope["method"] == "HEAD", scope["is_last"]
         self._expects_continue = self._parser.http_version >= (1, 1) and any(
             name == b"expect" and value.lower() == b"100-continue" for name, value in scope["headers"]
         )
@@ -199,15 +199,12 @@ class Connection(asyncio.Protocol):
     async def send(self, response: Response) -> None:
         """Send a response. Each piece of a large one is sent in its own step of the event loop."""
         status, headers, body = response
-        parser = self._parser
         self._is_last = bool(
-            self._worker.is_stopping
+            self._is_last
+            or self._worker.is_stopping
             or not self._worker.cfg.keepalive
-            or not parser.should_keep_alive
-            or parser.http_version < (1, 1)  # without `Connection: keep-alive`, the client waits for the end
-            or parser.method == b"CONNECT"
             # The rest of an incomplete request must not be read as the next request.
-            or not parser.is_complete
+            or not self._parser.is_complete
         )
         self._has_responded = True
         if self._is_head or status == HTTPStatus.NOT_MODIFIED:

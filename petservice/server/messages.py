@@ -61,7 +61,15 @@ def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | No
         "headers": headers,
         "server": server if client else None,
         "client": client,
+        "is_last": _is_last(parser, headers),
     }
+
+
+def _is_last(parser: Any, headers: Headers) -> bool:
+    """Return whether the client waits for the end of the connection, or says that it sends no other request."""
+    # The parser takes the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
+    closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
+    return closes or not parser.should_keep_alive or parser.http_version < (1, 1) or parser.method == b"CONNECT"
 
 
 class ReceivedRequest(Request):

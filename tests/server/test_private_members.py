@@ -106,7 +106,7 @@ def test_method_takes_the_parameters_of_the_overridden_method(cls: type, name: s
 
 def test_overridden_methods_are_found() -> None:
     found = {f"{cls.__name__}.{name}" for cls, name, _ in overridden()}
-    assert {"Connection.wait", "EventLoopWorker.run"} <= found
+    assert {"TimeLimitedConnection.wait", "EventLoopWorker.run"} <= found
 
 
 # The list of members is complete.

@@ -90,6 +90,14 @@ def test_a_connection_of_http_1_0_ends_with_the_response(service: Service) -> No
         assert client.is_closed()
 
 
+def test_connection_that_is_to_be_closed_and_kept_is_closed(service: Service) -> None:
+    for headers in ((b"Connection: close", b"Connection: keep-alive"), (b"Connection: Keep-Alive, Close",)):
+        with Client(service) as client:
+            client.send(get("/v1/health", *headers))
+            assert client.response().headers["connection"] == "close"
+            assert client.is_closed()
+
+
 def test_client_gets_100_continue_before_it_sends_its_body(service: Service, service_key: str) -> None:
     with Client(service) as client:
         client.send(post(service_key, b"", b"Expect: 100-continue", length=len(PET)))
