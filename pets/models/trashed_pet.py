@@ -42,7 +42,8 @@ class TrashedPet(Item):
     @property
     def pet(self) -> Pet:
         """Return the pet as it was, which is not in the database."""
-        values: dict[str, Any] = self.before or {}
+        # A newer version, which runs beside this one during an upgrade, may know more fields.
+        values: dict[str, Any] = {name: value for name, value in (self.before or {}).items() if name in _FIELDS}
         return Pet(pk=self.record_id, **{**values, "created_at": parse_datetime(values["created_at"])})
 
     @classmethod

@@ -55,6 +55,18 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_hi
     assert "Acme" not in page
 
 
+def test_a_pet_that_a_newer_version_deleted_is_shown_and_put_back_during_an_upgrade(staff: Client) -> None:
+    rex = create_pet(name="Rex")
+    deleted(staff, rex)
+    row = row_of(rex)
+    TrashedPet.objects.update(before={**(row.before or {}), "field_of_the_next_version": "x"})
+
+    assert "Rex" in staff.get(TRASH).content.decode()
+    staff.post(reverse("admin:pets_trashedpet_put_back", args=[row.pk]))
+
+    assert Pet.objects.get().name == "Rex"
+
+
 def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(staff: Client) -> None:
     rex, rexona, tom = (create_pet(name=name) for name in ("Rex", "rexona", "Tom"))
     for pet in (rexona, tom, rex):
