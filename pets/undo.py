@@ -68,11 +68,14 @@ def _changed_later(event: Event, ids: list[str]) -> dict[str, set[str]]:
     each change is recorded while its pet is locked.
     """
     first = Item.objects.filter(event=event).aggregate(first=Min("pk", default=0))["first"]
-    later = Item.objects.filter(Among("record_id", ids), pk__gt=first, after__isnull=False, event__undone_by=None)
-    later = later.exclude(event=event).exclude(event__kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED])
+    items = Item.objects.filter(Among("record_id", ids), pk__gt=first, after__isnull=False).exclude(event=event)
+    later = [*items.values_list("record_id", "after", "event")]
+    # Not joined, because SQLite would begin with all events that were not undone.
+    events = Event.objects.filter(Among("pk", [*{one for *_, one in later}]), undone_by=None)
+    valid = set(events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED]).values_list("pk", flat=True))
     found: dict[str, set[str]] = defaultdict(set)
-    for pk, after in later.values_list("record_id", "after"):
-        found[pk].update(after or ())
+    for pk, after, one in later:
+        found[pk].update((after or ()) if one in valid else ())
     return found
 
 

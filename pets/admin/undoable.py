@@ -19,7 +19,7 @@ from pets.undo import with_versions
 from petservice.db.lookups import Among
 from petservice.journal import recording
 from petservice.journal.models import Event, Item
-from petservice.journal.recording import Values, record, type_of
+from petservice.journal.recording import Values, record
 from petservice.journal.sentences import changed
 
 Kind = Event.Kind
@@ -86,7 +86,7 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
     Pets for which the journal does not name all changes are missing.
     """
     ids = Among("record_id", [pet.pk for pet in versions])
-    items = Item.objects.filter(ids, event__record_type=type_of(Pet), version__isnull=False)
+    items = Item.objects.filter(ids, version__isnull=False)  # only pets have versions
     changes: dict[str, dict[int | None, Values]] = defaultdict(dict)
     for pk, version, before in items.order_by("pk").values_list("record_id", "version", "before"):
         changes[pk][version] = before or {}

@@ -1,5 +1,7 @@
 """Sentences about changes, made of the values before and after."""
 
+from typing import Any
+
 from petservice.journal.models import Event, Item
 
 # Values that need no quotation marks, because they are words of the service.
@@ -18,7 +20,9 @@ def changed(field: str, old: str | None, new: str | None) -> str:
 
 def sentence(item: Item) -> str:
     """Describe what an event did to one of its records."""
-    kind, before, after = Event.Kind(item.event.kind), item.before, item.after
+    # A text, because a newer version, which runs beside this one during an upgrade, may know more kinds.
+    kind: Any = item.event.kind
+    before, after = item.before, item.after
     if item.message or (before is None and after is None):
         return str(item.message or item.event.message)
     if before is None:
