@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Case, Min, OuterRef, Q, Subquery, When
 from django.utils import timezone
 
 
@@ -91,10 +91,13 @@ class Event(models.Model):
     @classmethod
     def with_record(cls, events: models.QuerySet["Event"]) -> models.QuerySet["Event"]:
         """Return events with the `record_id` and `record_name` of the record, for events about one record."""
-        items = Item.objects.filter(event=OuterRef("pk"), event__count=1).order_by("pk")
-        return events.annotate(
-            record_id=Subquery(items.values("record_id")[:1]), record_name=Subquery(items.values("record_name")[:1])
-        )
+        # An aggregate of the one item, because for `LIMIT 1` PostgreSQL may walk all items if most events have many.
+        items = Item.objects.filter(event=OuterRef("pk")).values("event")
+
+        def of_one(column: str) -> Case:
+            return Case(When(count=1, then=Subquery(items.annotate(only=Min(column)).values("only"))))
+
+        return events.annotate(record_id=of_one("record_id"), record_name=of_one("record_name"))
 
 
 class Item(models.Model):

@@ -74,3 +74,22 @@ def test_a_page_counts_at_most_the_entries_that_it_can_show(admin_client: Client
     queries: list[Any] = [query["sql"] for query in captured if 'FROM "journal_event"' in query["sql"]]
     assert f"LIMIT {MAX_COUNTED + 1}" in queries[0]
     assert "LIMIT 1" in queries[1]
+
+
+def test_the_record_of_an_event_is_found_by_its_event_after_imports_of_many_records() -> None:
+    """Then the statistics of PostgreSQL expect hundreds of items of each event."""
+    imports = Event.objects.bulk_create(Event(kind="imported", count=400) for _ in range(20))
+    Item.objects.bulk_create(Item(event=event, record_id=f"{n}") for event in imports for n in range(400))
+    sale = Event.objects.create(kind="sold", record_type="pets.pet")
+    Item.objects.create(event=sale, record_id="7", record_name="Rex")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE journal_event, journal_item")
+
+    events = Event.with_record(Event.objects.filter(pk__in=[imports[-1].pk, sale.pk]))
+    plan = events.explain()
+
+    found = [(event.record_id, event.record_name) for event in events]
+    assert found == [("7", "Rex"), (None, None)]
+    assert "journal_item_event_id" in plan
+    assert not re.search("journal_item_pkey|Seq Scan on journal_item|SCAN U0(?! USING)", plan)
