@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Min
 from django.http import HttpRequest
 
 from pets import trash
@@ -44,7 +43,7 @@ def preview(event: Event, *, lock: bool = False) -> Undoing:
     trashed = defaultdict(list)
     for gone in TrashedPet.of_pets([one.record_id for one in items if one.record_id not in pets]):
         trashed[gone.record_id].append(gone)
-    later = _changed_later(event, [*pets])
+    later = _changed_later(items, [*pets])
     undoing = Undoing()
     for one in items:
         pet, in_trash = pets.get(one.record_id), trashed[one.record_id]
@@ -61,15 +60,15 @@ def _pets(ids: list[str], lock: bool) -> dict[str, Any]:
     return {row.pk: row for row in rows.filter(Among("pk", ids)).order_by("pk")}
 
 
-def _changed_later(event: Event, ids: list[str]) -> dict[str, set[str]]:
-    """Return the names of the fields that staff changed later in each of these pets, unless they undid that.
+def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
+    """Return the names of the fields that staff changed in each pet after these items of an event, unless undone.
 
     The values alone do not show it, because someone may have changed a value back. Numbers of rows grow with time, as
     each change is recorded while its pet is locked.
     """
-    first = Item.objects.filter(event=event).aggregate(first=Min("pk", default=0))["first"]
-    items = Item.objects.filter(Among("record_id", ids), pk__gt=first, after__isnull=False).exclude(event=event)
-    later = [*items.values_list("record_id", "after", "event")]
+    last = max((one.pk for one in items), default=0)
+    rows = Item.objects.filter(Among("record_id", ids), pk__gt=last, after__isnull=False)
+    later = [*rows.values_list("record_id", "after", "event")]
     # Not joined, because SQLite would begin with all events that were not undone.
     events = Event.objects.filter(Among("pk", [*{one for *_, one in later}]), undone_by=None)
     valid = set(events.exclude(kind__in=[Event.Kind.UNDONE, Event.Kind.RESTORED]).values_list("pk", flat=True))
