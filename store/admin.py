@@ -56,8 +56,7 @@ class InventoryItemAdmin(PetPages):
 
     def _save_rows(self, request: HttpRequest) -> None:
         """Change the chosen statuses, except those of pets that someone else has changed since the list was shown."""
-        nothing = "Nothing was changed: the pets have these statuses already, or someone else changed them."
-        change_field(self, request, "status", *_chosen(request.POST), "Statuses of {} changed.".format, nothing)
+        change_field(self, request, "status", *_chosen(request.POST), "Statuses of {} changed.".format, "this status")
 
 
 def _chosen(post: QueryDict) -> tuple[dict[str, str | None], Selection]:

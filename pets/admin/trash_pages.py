@@ -13,12 +13,12 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from pets import trash
-from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED
 from pets.admin.changes.confirmation import confirmation, within_limit
 from pets.admin.changes.deletions import MAX_DELETED
 from pets.admin.changes.selection import FIELD, named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
+from pets.admin.undoable import MAX_UNCONFIRMED
 from pets.models import Pet, TrashedPet
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED

@@ -95,13 +95,14 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         except undo.NotUndoableError:  # someone else was faster
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
+        filters = request.GET.get("_changelist_filters", "")  # of the list that showed the message with the button
         for sentence in _left_alone(undoing, "stayed as {}"):
             self.message_user(request, sentence, messages.WARNING)
         if undoing.count:
             self.message_user(request, " ".join(["Undone.", *_results(undoing, _DONE)]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
-        return HttpResponseRedirect(_list_of(change))
+        return HttpResponseRedirect(_list_of(change) + (f"?{filters}" if filters else ""))
 
 
 def _undoable(object_id: str) -> RecentChange | None:

@@ -1,4 +1,4 @@
-"""The events of what staff do to pets, and the link that undoes one.
+"""The events of what staff do to pets, and what undoes one.
 
 No other module of the pages records a change of pets, except the undo and the trash.
 """
@@ -7,7 +7,9 @@ from collections import ChainMap, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from django.contrib.admin import ModelAdmin
 from django.http import HttpRequest
+from django.middleware.csrf import get_token
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -23,6 +25,8 @@ from petservice.journal.recording import Values, record
 from petservice.journal.sentences import changed
 
 Kind = Event.Kind
+# Maximum number of pets that change without a confirmation: about what a person can check in the list.
+MAX_UNCONFIRMED = 20
 
 
 class Change(NamedTuple):
@@ -74,10 +78,20 @@ def record_export(request: HttpRequest, message: str, count: int) -> None:
     record(request, Kind.EXPORTED, target=Pet, message=message, count=count)
 
 
-def with_undo_link(message: Any, event: Event) -> SafeString:
-    """Return a message about a change, with the link that undoes it."""
-    url = reverse("admin:pets_recentchange_change", args=[event.pk])
-    return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
+def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Event) -> SafeString:
+    """Return a message about a change, with what undoes it: a button, or for many pets a link to a page that asks.
+
+    Both lead back to the list with its present filters.
+    """
+    filters = pages.get_preserved_filters(request)
+    url = reverse("admin:pets_recentchange_change", args=[event.pk]) + (f"?{filters}" if filters else "")
+    if event.count > MAX_UNCONFIRMED:
+        return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
+    return format_html(
+        '{} <form class="undo" method="post" action="{}"><input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+        "<button>Undo</button></form>",
+        *(message, url, get_token(request)),
+    )
 
 
 def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:

@@ -1,12 +1,14 @@
 """Forms of the admin, filled in and sent as a browser does."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
 from django.test import Client
 
-_UNDO = re.compile(r' <a class="undo" href="(.+?)">Undo</a>')
+# A link, or a form with a button.
+_UNDO = re.compile(r' <(?:a|form) class="undo".*? (?:href|action)="(.+?)">.*Undo.*')
 
 
 def submit(client: Client, url: str, form: str, changes: dict[str, Any], **headers: str) -> Any:
@@ -33,14 +35,14 @@ def send(client: Client, url: str, fields: dict[str, Any]) -> Any:
 
 
 def messages(response: Any) -> list[str]:
-    """Return the messages at the top of a page, without the link to undo the change."""
+    """Return the messages at the top of a page, without what undoes the change."""
     return [_UNDO.sub("", str(message)) for message in response.context["messages"]]
 
 
 def undo_url(response: Any) -> str:
-    """Return the URL of the link in a message that undoes the change."""
+    """Return the URL in a message that undoes the change."""
     (url,) = [found[1] for message in response.context["messages"] if (found := _UNDO.search(str(message)))]
-    return url
+    return unescape(url)
 
 
 class _FormReader(HTMLParser):

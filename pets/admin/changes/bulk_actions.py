@@ -9,10 +9,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from pets.admin.changes import selection as selections
-from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED, change_field, warn
+from pets.admin.changes.bulk_changes import change_field, warn
 from pets.admin.changes.confirmation import confirmation, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
+from pets.admin.undoable import MAX_UNCONFIRMED
 from pets.models import Pet
 
 
@@ -41,8 +42,7 @@ def _mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any], stat
             warn(request, comparison, "selected")
             return _ask_to_mark(pages, request, comparison.unchanged, status)
     summary = f"{{}} marked as {status.label.lower()}.".format
-    nothing = f"Nothing was changed: the selected pets are {status} already, or someone else changed them."
-    change_field(pages, request, "status", wanted, selection, summary, nothing)
+    change_field(pages, request, "status", wanted, selection, summary, "this status")
     return None
 
 

@@ -14,7 +14,7 @@ from pets.admin.changes.confirmation import confirmation, selected
 from pets.admin.changes.selection import Comparison, Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undoable import delete, with_undo_link
+from pets.admin.undoable import delete, with_undo
 from pets.models import Pet
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
@@ -56,7 +56,7 @@ def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Co
             event = delete(request, pets, done, permission(pages, "delete"))
     warn(request, comparison, "deleted")
     if pets:
-        messages.success(request, with_undo_link(done, event))
+        messages.success(request, with_undo(pages, request, done, event))
     return comparison
 
 

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.changes.bulk_changes import permission
-from pets.admin.undoable import Change, Kind, record_change, with_undo_link
+from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.admin_pages.merging_form import MergingForm
@@ -47,7 +47,7 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         edit = Change(Pet(pk=pet.pk, name=pet.name), before, after)
         summary = f"“{pet}”: {edit.sentences}"
         event = record_change(request, Kind.CHANGED, summary, [edit], permission(pages, "change"))
-        messages.success(request, with_undo_link(summary, event))
+        messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
     if form.kept:

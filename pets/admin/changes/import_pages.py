@@ -23,7 +23,7 @@ from django.utils.html import format_html
 from pets import creator
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
-from pets.admin.undoable import Change, Kind, record_change, with_undo_link
+from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError
@@ -146,7 +146,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     totals = _totals(done)
     text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
     message = f"Imported: {text}."
-    messages.success(request, with_undo_link(message, event) if event else message)
+    messages.success(request, with_undo(pages, request, message, event) if event else message)
     return _to_the_list()
 
 

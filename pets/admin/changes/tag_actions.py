@@ -11,12 +11,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from pets.admin.changes import selection as selections
-from pets.admin.changes.bulk_changes import MAX_UNCONFIRMED, change_field
+from pets.admin.changes.bulk_changes import change_field
 from pets.admin.changes.confirmation import confirmation, selected
 from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words, has_tag
+from pets.admin.undoable import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages import bounded_paginator
@@ -128,9 +129,7 @@ def _give(
     def summary(pets: str) -> str:
         return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
 
-    have = f"have the tag {quoted(new)}" if new else "have no tag"
-    nothing = f"Nothing was changed: these pets {have} already, or someone else changed them."
-    change_field(pages, request, "tag", wanted, selection, summary, nothing)
+    change_field(pages, request, "tag", wanted, selection, summary, "this tag" if new else "no tag")
     return None
 
 

@@ -1,5 +1,7 @@
 """The undoing of changes by staff, also when others changed the pets after them."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -266,6 +268,29 @@ def test_a_repeated_late_or_unknown_undo_changes_nothing(staff: Client) -> None:
     assert [messages(response) for response in again] == [[TOO_LATE]] * 7
     assert [response.redirect_chain for response in again] == [[(RECENT, 302)]] * 7
     assert Pet.objects.get().status == "sold"
+
+
+@pytest.mark.parametrize("url", [LIST, INVENTORY])
+def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads_back_to_the_same_list(
+    admin_user: User, url: str
+) -> None:
+    client = logged_in(admin_user, enforce_csrf_checks=True)
+    rabbits = [create_pet(name=f"Rabbit {number}", tag="rabbit & hare") for number in range(21)]
+    filtered = f"{url}?status__exact=available&tag=rabbit+%26+hare"
+
+    def mark(*pets: Pet, **fields: str) -> str:
+        shown = read(client, filtered, "changelist-form")
+        return str(*act(client, "mark_as_sold", shown, *pets, url=filtered, **fields).context["messages"])
+
+    message = mark(rabbits[0])
+    fields = re.findall('name="(.+?)" value="(.+?)"', message)
+    undone = client.post(unescape(re.findall('action="(.+?)"', message)[0]), dict(fields), follow=True)
+
+    assert messages(undone) == ["Undone. The old values of 1 pet are restored."]
+    assert undone.redirect_chain == [(filtered, 302)]
+    assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
+    # More pets than that need a look at the page first.
+    assert "<form" not in mark(*rabbits, post="yes")
 
 
 def test_a_page_that_is_only_opened_and_a_form_without_its_token_undo_nothing(staff: Client, admin_user: User) -> None:
