@@ -116,7 +116,7 @@ def undo(request: HttpRequest, pk: int) -> Undoing:
     undoing.deleted = [one for one in undoing.deleted if one.pk not in taken]
     changes = [
         *_restore(undoing.changed),
-        *trash.delete(undoing.added, message="Undone: the import that added this pet. It is in the trash."),
+        *trash.delete(undoing.added, message="Undone: the addition of this pet. It is in the trash."),
         *back.changes("Undone: the deletion of this pet."),
     ]
     left_alone = f" Left alone: {len(undoing.left_alone):,}." if undoing.left_alone else ""

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
@@ -14,8 +15,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
+from pets.admin.changes.additions import NewPetForm, add_all, added_by_form, page_after_addition
 from pets.admin.changes.bulk_actions import STATUS_ACTIONS
-from pets.admin.changes.deletions import delete_one, delete_selected
+from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
 from pets.admin.changes.forms import PetForm, record_edit
 from pets.admin.changes.import_pages import confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
@@ -24,12 +26,12 @@ from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, status_badge
 from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
-from pets.admin.undoable import record_addition
 from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.admin_pages.created_once import CreatedOnce
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages
 
@@ -102,8 +104,6 @@ class PetPages(JournalPages):
         return tuple(columns.get(name, name) for name in self.list_display)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj is None:
-            return EDITABLE
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
         return (*EDITABLE, "id", "created_at", key)
 
@@ -128,6 +128,16 @@ class PetPages(JournalPages):
             Pet.objects.select_for_update().filter(pk=object_id).first()
         return super().get_object(request, object_id, from_field)
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        may_see = is_id(object_id) and self.has_view_or_change_permission(request)
+        if may_see and not Pet.objects.filter(pk=object_id).exists():
+            response = deleted_meanwhile(request, object_id)
+            if response is not None:
+                return response
+        return super().change_view(request, object_id, form_url, extra_context)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
@@ -147,20 +157,35 @@ class PetPages(JournalPages):
 
 
 @admin.register(Pet)
-class PetAdmin(PetPages):
+class PetAdmin(CreatedOnce, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
     introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
     actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
     views = PetPages.views | {"import": upload_view, "process_import": confirmation_view, "export": export_view}
+    already_created = "This form was sent already, and has added “{created}”."
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **{"form": PetForm if change else NewPetForm} | kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*EDITABLE, "form_token") if obj is None else super().get_fields(request, obj)
+
+    def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
+        return added_by_form(request, form_token)
 
     def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
         if not change:
             obj.created_by = creator.of_staff(request.user.get_username())
         super().save_model(request, obj, form, change)
+        if not change:
+            add_all(self, request, obj, form)
 
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        record_addition(request, obj)
+        """Do nothing, because add_all has recorded the addition."""
+
+    def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
+        return page_after_addition(self, request, obj)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent."""

@@ -20,12 +20,12 @@ from petservice.db.lookups import is_key
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
     "{} will get the old values back.",
-    "{} that the import added will move to the trash.",
+    "{} that it added will move to the trash.",
     "{} will come back from the trash.",
 )
 _DONE = (
     "The old values of {} are restored.",
-    "{} that the import added moved to the trash.",
+    "{} that it added moved to the trash.",
     "{} came back from the trash.",
 )
 _PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", "store.change_inventoryitem")

@@ -15,7 +15,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import trash
-from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.undo import with_versions
 from petservice.db.lookups import Among
@@ -64,13 +63,6 @@ def delete(request: HttpRequest, pets: Sequence[Pet], summary: str, permission: 
     """Move pets, which the current transaction has locked, into the trash, and record that."""
     changes = trash.delete(pets)
     return record(request, Kind.DELETED, target=Pet, message=summary, changes=changes, permissions=[permission])
-
-
-def record_addition(request: HttpRequest, pet: Pet) -> None:
-    """Record that a member of staff added a pet."""
-    after = {name: getattr(pet, name) for name in EDITABLE}
-    addition = recording.Change(pet.pk, pet.name, None, after)
-    record(request, Kind.ADDED, target=Pet, message="Added.", changes=[addition])
 
 
 def record_export(request: HttpRequest, message: str, count: int) -> None:

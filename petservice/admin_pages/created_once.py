@@ -58,4 +58,8 @@ class CreatedOnce(admin.ModelAdmin):
             form_token = UUID(request.POST.get("form_token", "").strip())
         except ValueError:
             return None  # the form will reject this token
+        return self.created_by_form(request, form_token)
+
+    def created_by_form(self, request: HttpRequest, form_token: UUID) -> Any:
+        """Return the record for which a form has created something, or None."""
         return self.model._default_manager.filter(**{self.form_lookup: form_token}).first()

@@ -12,6 +12,7 @@ from django.urls import reverse
 from pets.models import Pet
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
+from tests.backoffice.pages import submit
 
 pytestmark = pytest.mark.django_db
 
@@ -29,9 +30,9 @@ def request_of_admin(admin_user: Any) -> HttpRequest:
 
 
 def test_a_pet_that_staff_add_has_one_entry(admin_client: Client) -> None:
-    admin_client.post(reverse("admin:pets_pet_add"), {"name": "Rex", "status": "available"})
+    submit(admin_client, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex"})
 
-    assert entries() == [("added", "pets.pet", Pet.objects.get().pk, "Added.", 1)]
+    assert entries() == [("added", "pets.pet", Pet.objects.get().pk, "“Rex” added.", 1)]
 
 
 def test_a_deletion_of_many_records_is_one_entry(request_of_admin: HttpRequest) -> None:

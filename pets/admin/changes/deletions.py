@@ -15,7 +15,10 @@ from pets.admin.changes.selection import Comparison, Selection
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import delete, with_undo
-from pets.models import Pet
+from pets.fields import EDITABLE
+from pets.models import Pet, TrashedPet
+from petservice.journal.sentences import quoted
+from petservice.time_zone import moment
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500
@@ -68,3 +71,23 @@ def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResp
         messages.warning(request, "Check the pet, and then confirm again.")
         return HttpResponseRedirect(request.get_full_path())
     return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+
+
+def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
+    """Tell who deleted a pet whose page was opened before, with what was typed there, or return None.
+
+    Leads to the page that puts the pet back, if the user may see it.
+    """
+    if (gone := TrashedPet.of_pets([pet_id]).first()) is None:
+        return None
+    event, post = gone.event, request.POST
+    text = f"“{gone}” was deleted by {event.account_name}, {moment(event.at)}. It is in the trash."
+    typed = [
+        f"{name} {quoted(post[name])}"
+        for name in EDITABLE
+        if name in post and post[name] != post.get(f"initial-{name}")
+    ]
+    messages.error(request, f"{text} Nothing was saved of what you typed: {', '.join(typed)}." if typed else text)
+    if request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"):
+        return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[gone.pk]))
+    return HttpResponseRedirect(reverse("admin:index"))

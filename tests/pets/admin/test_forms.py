@@ -10,18 +10,13 @@ from django.utils.html import escape
 
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
+from petservice.journal.models import Event
+from petservice.time_zone import moment
 from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
-from tests.backoffice.staff import logged_in
+from tests.backoffice.staff import granted, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import INVENTORY, LIST, histories, page_of, someone_else_edits
-
-
-def test_staff_add_a_pet(staff: Client) -> None:
-    submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Żółw"})
-
-    pet = Pet.objects.get()
-    assert (pet.name, pet.tag, pet.status) == ("Żółw", None, "available")
-    assert histories(staff, pet) == [("admin", "Added.")]
+from tests.pets.changes import delete
 
 
 @pytest.mark.parametrize("change", [{"name": "Max"}, {"tag": ""}, {"status": "sold"}])
@@ -90,6 +85,29 @@ def test_the_page_of_a_pet_that_does_not_exist_says_so(staff: Client, odd: str) 
     response = staff.get(f"/admin/pets/pet/{odd}/change/", follow=True)
 
     assert ["Perhaps it was deleted?" in message for message in messages(response)] == [True]
+
+
+def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff: Client, admin_user: User) -> None:
+    rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom")
+    typed = read(staff, page_of(rex), "pet_form") | {"name": "Max", "status": "sold"}
+    unchanged = read(staff, page_of(tom), "pet_form")
+    clerk = granted("view_inventoryitem", "change_inventoryitem")
+    delete(admin_user, rex, tom)
+    told = "was deleted by admin, " + moment(Event.objects.latest("pk").at) + ". It is in the trash."
+
+    response, opened = send(staff, page_of(rex), typed), staff.get(page_of(rex), follow=True)
+
+    trashed = TrashedPet.objects.get(record_id=rex.pk)
+    in_trash = reverse("admin:pets_trashedpet_change", args=[trashed.pk])
+    assert messages(response) == [f"“Rex” {told} Nothing was saved of what you typed: name “Max”, status sold."]
+    assert messages(opened) == [f"“Rex” {told}"]
+    assert messages(send(staff, page_of(tom), unchanged)) == [f"“Tom” {told}"]
+    assert response.redirect_chain == opened.redirect_chain == [(in_trash, 302)]
+    in_inventory = clerk.get(reverse("admin:store_inventoryitem_change", args=[rex.pk]), follow=True)
+    assert messages(in_inventory) == [f"“Rex” {told}"]
+    assert in_inventory.redirect_chain == [(reverse("admin:index"), 302)]
+    assert granted(name="bo").get(page_of(rex)).status_code == 403
+    assert not Pet.objects.exists()
 
 
 def test_a_post_without_the_csrf_token_changes_nothing(admin_user: User) -> None:

@@ -179,7 +179,7 @@ def test_the_undo_of_an_import_leaves_the_deleted_pet_whose_id_it_used(staff: Cl
     imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
     assert Pet.objects.get().name == "Max"
 
-    assert messages(undo(staff, imported)) == ["Undone. 1 pet that the import added moved to the trash."]
+    assert messages(undo(staff, imported)) == ["Undone. 1 pet that it added moved to the trash."]
 
     columns = ("record_id", "before", "in_trash_until", "event")
     assert [getattr(row_of(rex), name) for name in columns] == [getattr(in_trash, name) for name in columns]

@@ -76,7 +76,7 @@ def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Clie
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Max", None, "sold")
     audit = Event.objects.filter(items__record_id=pet.pk).order_by("pk").values_list("kind", "message")
     assert list(audit) == [
-        ("added", "Added."),
+        ("added", "“Rex” added."),
         (
             "sold",
             "“Max”: Name changed from “Rex” to “Max”. Tag changed from “dog” to nothing. "
@@ -157,7 +157,7 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     response = undo(staff, imported)
 
     assert messages(response)[-1] == (
-        "Undone. The old values of 1 pet are restored. 1 pet that the import added moved to the trash."
+        "Undone. The old values of 1 pet are restored. 1 pet that it added moved to the trash."
     )
     assert messages(response)[0].startswith("2 pets stayed as they are, because each was changed since: ")
     assert set(Pet.objects.values_list("name", "tag", "status")) == {

@@ -1,0 +1,80 @@
+"""The adding of one pet, or of several with the same tag and status, once for each form."""
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from pets.admin.changes.bulk_changes import permission
+from pets.admin.changes.forms import PetForm
+from pets.admin.lists.changelist import count_of_pets
+from pets.admin.undoable import Change, Kind, record_change, with_undo
+from pets.fields import EDITABLE
+from pets.models import Pet
+from pets.models.pet import validate_not_blank
+from petservice.admin_pages.created_once import FormOnce
+
+# Maximum number of pets that one form adds: more are the work of an import.
+_MAX_ADDED = 100
+# The key of a session under which it has the first pets of the last forms, by the tokens of the forms.
+_ADDED = "added_pets"
+_MAX_REMEMBERED = 20
+_LINE_BREAK = re.compile("\r\n|\r|\n")
+
+
+class NewPetForm(FormOnce, PetForm):
+    """A form of new pets, one for each line of the name. `cleaned_data["name"]` is the first name."""
+
+    name = forms.CharField(
+        strip=False,
+        widget=forms.Textarea({"rows": 1, "class": "vTextField"}),
+        help_text="Several lines add a pet for each name, with the same tag and status.",
+    )
+
+    def clean_name(self) -> str:
+        field: Any = Pet._meta.get_field("name")
+        self.names = [line for line in _LINE_BREAK.split(self.cleaned_data["name"]) if line.strip()]
+        if not self.names:
+            raise ValidationError(validate_not_blank.message)
+        if len(self.names) > _MAX_ADDED:
+            raise ValidationError(f"Enter at most {_MAX_ADDED} names, or import a file.")
+        for name in self.names:
+            try:
+                field.clean(name, None)
+            except ValidationError as error:
+                raise ValidationError([f"“{name[:50]}”: {text}" for text in error.messages]) from error
+        return self.names[0]
+
+
+def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm) -> None:
+    """Create the pets of a form after the first one, which is saved, record all of them together, and tell the user."""
+    values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
+    pets = [pet, *Pet.objects.bulk_create(Pet(name=name, **values) for name in form.names[1:])]
+    changes = [Change(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
+    text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
+    event = record_change(request, Kind.ADDED, text, changes, permission(pages, "add"))
+    messages.success(request, with_undo(pages, request, text, event))
+    added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
+    request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
+
+
+def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
+    """Return the first pet that a form of this session has added, if it still exists."""
+    return Pet.objects.filter(pk=request.session.get(_ADDED, {}).get(str(form_token))).first()
+
+
+def page_after_addition(pages: ModelAdmin, request: HttpRequest, pet: Pet) -> HttpResponse:
+    """Return the page that the button of the form leads to; a form for another pet keeps the tag and the status."""
+    if "_addanother" in request.POST:
+        query = urlencode({"tag": pet.tag or "", "status": pet.status})
+        return HttpResponseRedirect(f"{request.path}?{query}&{pages.get_preserved_filters(request)}")
+    if "_continue" in request.POST:
+        return HttpResponseRedirect(reverse("admin:pets_pet_change", args=[pet.pk]))
+    return pages.response_post_save_add(request, pet)

@@ -1,0 +1,89 @@
+"""The adding of pets in the admin: one, several at once, and none for a form that is sent again."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.models import Pet, TrashedPet
+from petservice.journal.models import Event
+from tests.backoffice.pages import fields_of, messages, read, send, undo_url
+from tests.backoffice.staff import granted
+from tests.pets.admin.pet_pages import LIST, histories, page_of, undo
+
+ADD = reverse("admin:pets_pet_add")
+
+
+def test_staff_add_a_pet(staff: Client) -> None:
+    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Żółw"})
+
+    pet = Pet.objects.get()
+    assert (pet.name, pet.tag, pet.status) == ("Żółw", None, "available")
+    assert messages(response) == ["“Żółw” added."]
+    assert response.redirect_chain == [(LIST, 302)]
+    assert histories(staff, pet) == [("admin", "Added.")]
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+def test_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Client, line_break: str) -> None:
+    names = line_break.join(["Ada", "", " Bea ", "   ", "C\u2028D"])
+    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": names, "tag": "rabbit", "status": "pending"})
+
+    assert messages(response) == ["3 pets added."]
+    added = [(name, "rabbit", "pending", "staff admin") for name in ("Ada", " Bea ", "C\u2028D")]
+    assert [*Pet.objects.order_by("pk").values_list("name", "tag", "status", "created_by")] == added
+    event = Event.objects.get(kind="added")
+    assert (event.count, event.message) == (3, "3 pets added.")
+    undone = undo(staff, response)
+    assert messages(undone) == ["Undone. 3 pets that it added moved to the trash."]
+    assert TrashedPet.objects.count() == 3
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [
+        ("Ada\n" + "x" * 256, f"“{'x' * 50}”: Ensure this value has at most 255 characters (it has 256)."),
+        ("Ada\nB\0b", "Null characters are not allowed."),
+        ("Ada\n" * 101, "Enter at most 100 names, or import a file."),
+        (" \n\u3000", "Enter at least one character that is not white space."),
+    ],
+)
+def test_names_of_which_one_is_invalid_add_no_pet(staff: Client, names: str, error: str) -> None:
+    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": names})
+
+    assert response.context["adminform"].form.errors["name"] == [error]
+    assert not Pet.objects.exists()
+
+
+def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(staff: Client) -> None:
+    fields = read(staff, ADD, "pet_form") | {"name": "Rex\nTom"}
+    send(staff, ADD, fields)
+
+    again = send(staff, ADD, fields | {"name": "Max"})
+
+    rex, _ = Pet.objects.order_by("pk")
+    assert messages(again) == ["This form was sent already, and has added “Rex”."]
+    assert again.redirect_chain == [(page_of(rex), 302)]
+    for number in range(30):
+        send(staff, ADD, read(staff, ADD, "pet_form") | {"name": f"Pet {number}"})
+    assert Pet.objects.count() == 32
+
+
+def test_a_form_for_another_pet_has_the_tag_and_the_status_of_the_last_one(staff: Client) -> None:
+    fields = read(staff, ADD, "pet_form") | {"name": "Rex", "tag": "rabbit & hare", "status": "pending"}
+
+    response = staff.post(ADD, fields | {"_addanother": "yes"}, follow=True)
+
+    fresh = fields_of(response, "pet_form")
+    assert (fresh["tag"], fresh["status"]) == ("rabbit & hare", "pending")
+    assert fresh["form_token"] != fields["form_token"]
+
+
+def test_who_may_add_may_undo_it(staff: Client) -> None:
+    clerk, other = granted("add_pet", "view_pet"), granted("view_pet", name="bo")
+    response = send(clerk, ADD, read(clerk, ADD, "pet_form") | {"name": "Rex"})
+
+    assert other.post(undo_url(response)).status_code == 403
+    assert Pet.objects.exists()
+    clerk.post(undo_url(response))
+    assert not Pet.objects.exists()
