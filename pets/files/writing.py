@@ -1,13 +1,21 @@
-"""The writer of files of pets, in the formats that pets.files.reading reads."""
+"""The writers of files of pets, in the formats that pets.files.reading reads."""
 
+import io
 from collections.abc import Generator, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import orjson
+from django.utils import timezone
+from openpyxl import Workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
 from petservice.exports import csv_files
 
+# The media type of workbooks.
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # The positions of columns in a row.
 _CREATED_AT = COLUMNS.index("created_at")
 _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in FREE_TEXT]
@@ -26,3 +34,32 @@ def _cells(row: Row) -> list[str | None]:
     for position in _FREE_TEXT:
         cells[position] = cells[position] and csv_files.escape(cells[position])
     return cells
+
+
+def workbook(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
+    """Return a workbook (.xlsx) for people, with these columns and the times of the store's time zone.
+
+    Control characters, which a workbook cannot have, are replaced.
+    """
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Pets")
+    sheet.freeze_panes = "A2"
+    sheet.append([column.replace("_", " ").capitalize() for column in columns])
+
+    for row in rows:
+        sheet.append([_cell(sheet, getattr(row, column)) for column in columns])
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _cell(sheet: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        cell = WriteOnlyCell(sheet, timezone.localtime(value).replace(tzinfo=None, microsecond=0))
+        cell.number_format = "yyyy-mm-dd hh:mm"
+    else:
+        cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value))
+        cell.data_type = "s"  # a text that begins with = is no formula
+    return cell

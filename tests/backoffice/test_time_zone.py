@@ -270,7 +270,7 @@ def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_c
     audit = admin_client.post(reverse("admin:journal_event_export"), {"day_from": str(today)})
 
     assert pet.created_at.isoformat() in pets.content.decode()
-    assert f'"Pet-{today}.csv"' in pets["Content-Disposition"]
+    assert f'"pets-{today}.csv"' in pets["Content-Disposition"]
     rows = list(csv.DictReader(io.StringIO(audit.content.decode("utf-8-sig"))))
     assert rows
     assert all(row["time"].endswith("+00:00") for row in rows)

@@ -4,28 +4,38 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import record_export
 from pets.files.rows import COLUMNS, Row
-from pets.files.writing import write
+from pets.files.writing import XLSX, workbook, write
+from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
 # All columns except the creator, which may contain the prefix of an API key.
 EXPORTED = COLUMNS[:-1]
+# Maximum number of characters of a file's name that come from the filters.
+_MAX_NAME = 60
+
+_TOO_MANY = (
+    f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask your administrator to use the export_pets command."
+)
 
 
 class FormatForm(forms.Form):
     """A form to choose the format of the file."""
 
-    format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])
+    format = forms.ChoiceField(choices=[("csv", "CSV"), ("xlsx", "Workbook (.xlsx), without IDs"), ("json", "JSON")])
 
 
 def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -42,31 +52,32 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
             record_export(request, f"Exported as {file_format.upper()}. Filter: {filters or 'none'}.", len(rows))
-            return _file(rows, file_format)
-        form.add_error(
-            "format",
-            f"The list has more than {MAX_ROWS:,} pets. Filter it, or ask your administrator to use the export_pets "
-            "command.",
-        )
+            return _file(rows, file_format, _name(request.GET))
+        form.add_error("format", _TOO_MANY)
     context = pages.admin_site.each_context(request) | {
         "title": "Export pets",
         "opts": pages.opts,
         "form": form,
         "pets": count_of_pets(changelist.result_count),
         "filters": filters,
+        "too_many": _TOO_MANY if isinstance(changelist.result_count, MoreThan) else "",
     }
     return TemplateResponse(request, "admin/pets/pet/export.html", context)
 
 
-def _file(rows: list[Row], file_format: str) -> HttpResponse:
+def _name(query: QueryDict) -> str:
+    """Return the name of the file without its end, from the search, the tag and the status of the list."""
+    words = " ".join(query.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
+    return f"{slugify(words[:_MAX_NAME], allow_unicode=True) or 'pets'}-{timezone.localdate()}"
+
+
+def _file(rows: list[Row], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
         content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED)), "text/csv"
+    elif file_format == "xlsx":
+        content, content_type = workbook(rows, EXPORTED[1:]), XLSX
     else:  # an array with one pet per line
         lines = b",\n".join(line.rstrip() for line in write(rows, "jsonl", EXPORTED))
         content, content_type = b"[\n" + lines + b"\n]\n", "application/json"
-    name = f"Pet-{timezone.localdate()}.{file_format}"
-    return HttpResponse(
-        content,
-        content_type=content_type,
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    disposition = content_disposition_header(True, f"{name}.{file_format}")
+    return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})

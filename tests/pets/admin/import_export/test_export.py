@@ -4,11 +4,16 @@ import csv
 import io
 import json
 import re
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from openpyxl import load_workbook
 
 from pets.admin.changes.import_pages import MAX_BYTES
 from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
@@ -24,7 +29,7 @@ def test_the_list_is_exported_as_csv_for_spreadsheets(staff: Client) -> None:
     response = exported(staff)
 
     assert response["Content-Type"] == "text/csv"
-    assert re.fullmatch(r'attachment; filename="Pet-\d{4}-\d\d-\d\d\.csv"', response["Content-Disposition"])
+    assert re.fullmatch(r'attachment; filename="pets-\d{4}-\d\d-\d\d\.csv"', response["Content-Disposition"])
     assert response.content.startswith("\ufeffid,name".encode())
     (row,) = csv.DictReader(io.StringIO(response.content.decode("utf-8-sig")))
     assert row == {
@@ -51,6 +56,39 @@ def test_the_list_is_exported_as_json(staff: Client) -> None:
             "created_at": pet.created_at.isoformat(),
         }
     ]
+
+
+def test_the_list_is_exported_as_a_workbook_with_local_times_and_without_formulas(staff: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = ZoneInfo("Asia/Kolkata")
+    at = datetime(2026, 11, 25, 20, 30, 5, 77, tzinfo=UTC)
+    local = datetime(2026, 11, 26, 2, 0, 5, tzinfo=UTC).replace(tzinfo=None)  # workbooks have no time zones
+    Pet.objects.create(name="=1+1", created_at=at)
+    Pet.objects.create(name="Re\x0bx", tag="'@1", status="sold", created_at=at)
+
+    response = exported(staff, "xlsx")
+
+    sheet = load_workbook(io.BytesIO(response.content)).active
+    assert [*sheet.values] == [
+        ("Name", "Tag", "Status", "Created at"),
+        ("Re�x", "'@1", "sold", local),
+        ("=1+1", None, "available", local),
+    ]
+    assert {cell.data_type for cell in sheet["A"]} == {"s"}
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("?tag=rabbit&status__exact=available", "rabbit-available-"),
+        ("?q=Rex%0A/../x&tag=Wei%C3%9F+%22%3B", "rex-x-weiß-"),
+        ("?created_from=2026-11-25", "pets-"),
+        ("?q=" + "x" * 300, "x" * 60 + "-"),
+    ],
+)
+def test_the_name_of_the_file_says_what_it_has(staff: Client, query: str, name: str) -> None:
+    disposition = exported(staff, "xlsx", query)["Content-Disposition"]
+
+    assert re.search(re.escape(quote(name)) + r"\d{4}-\d\d-\d\d\.xlsx\"?$", disposition)
 
 
 @pytest.mark.parametrize(("file_format", "name"), [(CSV, "pets.csv"), (JSON, "pets.json")])
@@ -100,7 +138,9 @@ def test_the_export_page_shows_the_number_of_pets_and_the_filter(
     assert "Download 3 pets (status pending, tag “rabbit”)." in page
     assert "Download 3 pets." in staff.get(EXPORT).content.decode()
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 2)
-    assert "Download more than 2 pets." in staff.get(EXPORT).content.decode()
+    page = staff.get(EXPORT).content.decode()
+    assert "Filter it, or ask your administrator to use the export_pets command." in page
+    assert "Download" not in page
 
 
 def test_an_empty_list_is_exported(staff: Client) -> None:
