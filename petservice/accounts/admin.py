@@ -11,10 +11,10 @@ from django.utils.html import format_html
 from petservice.accounts import django_pages, names, services, session_versions  # noqa: F401  # registers Django's pages
 from petservice.accounts.action_views import AccountActionViews
 from petservice.accounts.forms import AccountForm, NewAccountForm
-from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, State
+from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, SecondFactor, State
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.sign_in import login_limits
+from petservice.sign_in import factors, login_limits
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 from petservice.time_zone import moment
 
@@ -24,16 +24,16 @@ class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountAc
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.
-    list_display = ("user_name", "state", "role", "full_name", "last_login_text")
+    list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login_text")
     states = State
-    list_filter = (filter_by("state", State),)
-    allowed_lookups = ("state",)
+    list_filter = (filter_by("state", State), filter_by("second_factor", SecondFactor))
+    allowed_lookups = ("state", "second_factor")
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
     add_fields = ("username", "full_name", "role", "form_token")
-    shown_fields = ("state", "link", "last_login_text", "date_joined")
+    shown_fields = ("state", "link", "second_factor", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
 
     class Media:
@@ -47,8 +47,10 @@ class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountAc
             When(UNUSABLE_PASSWORD, then=Value(State.INVITED)),
             default=Value(State.ACTIVE),
         )
+        has_factor = Exists(factors.in_use().filter(user=OuterRef("pk")))
+        factor = Case(When(has_factor, then=Value(SecondFactor.ON)), default=Value(SecondFactor.OFF))
         accounts: QuerySet[Account] = super().get_queryset(request)
-        return accounts.annotate(state=state).prefetch_related("groups", "user_permissions")
+        return accounts.annotate(state=state, second_factor=factor).prefetch_related("groups", "user_permissions")
 
     # Columns and fields.
 
@@ -59,6 +61,10 @@ class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountAc
     @admin.display(description="last login")
     def last_login_text(self, account: Account) -> str:
         return moment(account.last_login) if account.last_login else "never"
+
+    @admin.display(description="second factor")
+    def second_factor(self, account: Account) -> str:
+        return SecondFactor(account.second_factor).label  # type: ignore[attr-defined]  # an annotation
 
     @admin.display(description="password link")
     def link(self, account: Account) -> str:

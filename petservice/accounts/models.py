@@ -36,6 +36,13 @@ class State(models.TextChoices):
     NOT_STAFF = "other", "Not staff"
 
 
+class SecondFactor(models.TextChoices):
+    """Whether an account has a second factor."""
+
+    ON = "on"
+    OFF = "off"
+
+
 class Account(User):
     """A user as a staff account: the same row, with a role instead of permissions."""
 

@@ -18,7 +18,7 @@ from petservice.admin_pages.failure_page import failure_page
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import record
-from petservice.sign_in import login_limits
+from petservice.sign_in import login_limits, login_view
 
 
 class _Tokens(PasswordResetTokenGenerator):
@@ -60,6 +60,7 @@ class SetPasswordView(PasswordResetConfirmView):
             text = "Password set with a link."
             record(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
+        self.request.session[login_view.NAME] = account.get_username()
         messages.success(self.request, f"The password of {account} is set. Log in with it.")
         return HttpResponseRedirect(self.get_success_url())
 

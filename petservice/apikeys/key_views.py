@@ -111,7 +111,10 @@ class KeyViews(CreatedOnce, JournalPages):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         obj: APIKey | None = context.get("original")
-        if obj is not None:
+        if obj is None:
+            # Each button would lead to the page that shows the key.
+            context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        else:
             now = timezone.now()
             if self._may_rotate(request) and obj.reason_against_rotation() is None:
                 context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"

@@ -90,12 +90,14 @@ class Event(models.Model):
 
     @classmethod
     def with_record(cls, events: models.QuerySet["Event"]) -> models.QuerySet["Event"]:
-        """Return events with the `record_id` and `record_name` of the record, for events about one record."""
-        # An aggregate of the one item, because for `LIMIT 1` PostgreSQL may walk all items if most events have many.
-        items = Item.objects.filter(event=OuterRef("pk")).values("event")
+        """Return events with the `record_id` and `record_name` of the first item, for events about one record."""
+        # The least key is an aggregate, because for the first of ordered items PostgreSQL may read all items in that
+        # order, if most events have many.
+        items = Item.objects.filter(event=OuterRef(OuterRef("pk"))).values("event")
+        first = Item.objects.filter(pk=Subquery(items.annotate(first=Min("pk")).values("first")))
 
         def of_one(column: str) -> Case:
-            return Case(When(count=1, then=Subquery(items.annotate(only=Min(column)).values("only"))))
+            return Case(When(count=1, then=Subquery(first.values(column))))
 
         return events.annotate(record_id=of_one("record_id"), record_name=of_one("record_name"))
 

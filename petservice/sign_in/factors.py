@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django_otp import verify_token
@@ -35,9 +36,15 @@ PAUSED = (
 _SENSITIVE_APPS = ("apikeys", "auth", "accounts")
 
 
+def in_use() -> QuerySet[TOTPDevice]:
+    """Return the devices that are second factors of accounts."""
+    devices: QuerySet[TOTPDevice] = TOTPDevice.objects.filter(confirmed=True)
+    return devices
+
+
 def is_set_up(user: Any) -> bool:
     """Return whether an account has a second factor."""
-    return bool(TOTPDevice.objects.devices_for_user(user, confirmed=True).exists())
+    return bool(in_use().filter(user=user.pk).exists())
 
 
 def is_required(user: Any) -> bool:

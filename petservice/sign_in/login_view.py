@@ -21,6 +21,8 @@ from petservice.sign_in.kept_forms import KeptForm
 
 # Seconds for entering the code after the password.
 _CODE_MAX_AGE = 600
+# The key of a session under which it has the name that the login page begins with.
+NAME = "name_for_login"
 _SALT = "petservice.sign_in.password_checked"
 
 
@@ -50,6 +52,9 @@ class TwoStepLoginView(LoginView):
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().setup(request, *args, **kwargs)
         self.kept_form = request.POST.get(kept_forms.FIELD, "")
+
+    def get_initial(self) -> dict[str, Any]:
+        return super().get_initial() | {"username": self.request.session.get(NAME, "")}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.user.is_authenticated and (offer := self._offer_form(request.user)):

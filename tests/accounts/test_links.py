@@ -57,6 +57,7 @@ def test_a_new_colleague_sets_the_password_with_the_link_and_logs_in(admin_clien
 
     assert sent.redirect_chain == [(LOGIN, 302)]
     assert messages(sent) == ["The password of eve is set. Log in with it."]
+    assert fields_of(sent, "login-form")["username"] == "eve"
     assert log_in(NEW_PASSWORD, name="eve").status_code == 302
     assert audit_of(eve) == [
         ("admin", "account_added", "Added. Role: Pets and inventory."),
@@ -254,3 +255,13 @@ def test_the_login_page_says_whom_to_ask_about_a_forgotten_password(client: Clie
     page = client.get(LOGIN).content.decode()
 
     assert "Forgotten your password? Ask an administrator for a new link." in page
+
+
+def test_only_a_link_that_replaces_others_says_so(admin_client: Client) -> None:
+    fields = read(admin_client, ADD, "account_form") | NEW
+    first = admin_client.post(ADD, fields).content.decode()
+    page = page_of(User.objects.get(username="eve"), "link")
+    second = admin_client.post(page, fields_of(admin_client.get(page), "account-action")).content.decode()
+
+    told = "Earlier links of the account do not work any more."
+    assert (told in first, told in second) == (False, True)

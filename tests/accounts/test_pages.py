@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.urls import reverse
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
 from tests.accounts.pages import ADD, LIST, NEW, audit_of, link_in, new_account, page_of
@@ -25,7 +26,7 @@ def rows(client: Client, query: str = "") -> dict[str, list[str]]:
     body = page.partition("<tbody>")[2].partition("</tbody>")[0]
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("<tr>")[1:]]
     texts = [[unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
-    return {name: [full_name, role, state, last] for name, state, role, full_name, last in texts}
+    return {name: [full_name, role, state, last] for name, state, role, _, full_name, last in texts}
 
 
 def save(client: Client, account: User, fields: dict[str, str]) -> Any:
@@ -37,6 +38,18 @@ def permissions_of(account: User) -> set[str]:
 
 
 # The list.
+
+
+def test_the_list_and_the_page_of_an_account_say_whether_it_has_a_second_factor(admin_client: Client) -> None:
+    (ada, _), (bea, _), (cem, _) = (new_account(admin_client, username=name) for name in ("ada", "bea", "cem"))
+    TOTPDevice.objects.create(user=ada, name="Authenticator app")
+    TOTPDevice.objects.create(user=bea, name="Not confirmed yet", confirmed=False)
+
+    assert [*rows(admin_client, "?second_factor=on")] == ["ada"]
+    assert {*rows(admin_client, "?second_factor=off")} == {"admin", "bea", "cem"}
+    for account, text in ((ada, "On"), (bea, "Off"), (cem, "Off")):
+        page = admin_client.get(page_of(account)).content.decode()
+        assert re.search(rf'<div class="readonly">{text}</div>', page), account
 
 
 def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, django_assert_num_queries: Any) -> None:

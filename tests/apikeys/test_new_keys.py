@@ -1,5 +1,6 @@
 """The form of a new API key: its defaults, and the usual lifetimes."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -78,3 +79,10 @@ def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypa
         admin_client.post(ADD, FORM)
 
     assert [*APIKey.objects.values_list("name", flat=True)] == ["Zoo"]
+
+
+def test_the_form_has_one_button_because_each_would_lead_to_the_page_that_shows_the_key(admin_client: Client) -> None:
+    page = admin_client.get(ADD).content.decode()
+
+    assert 'name="_save"' in page
+    assert not re.search("_addanother|_continue", page)

@@ -54,7 +54,7 @@ def test_after_the_set_up_a_link_continues_where_the_person_was(settings: LazySe
     set_up(boss_client)
     for target, link in [(ADD, ADD), ("https://evil.example/", INDEX), ("//evil.example", INDEX)]:
         codes = boss_client.post(f"{SECOND_FACTOR}?next={target}", {"renew": "yes"}).content.decode()
-        assert f'<a href="{link}">I have saved the codes</a>' in codes
+        assert f'<a class="button" href="{link}">I have saved the codes</a>' in codes
 
 
 def test_a_reset_factor_must_be_set_up_again_in_running_sessions(settings: LazySettings, boss_client: Client) -> None:
