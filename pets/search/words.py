@@ -25,7 +25,7 @@ def search(pets: QuerySet[Any], text: str, many_fit: bool = False) -> QuerySet[A
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
-    if not (words := _words(text)):
+    if not (words := words_of(text)):
         return pets.none()
     tables, condition, words_in_sql = [], _IS_AMONG_FOUND, _match(text)
     if connection.vendor == "postgresql":
@@ -35,7 +35,7 @@ def search(pets: QuerySet[Any], text: str, many_fit: bool = False) -> QuerySet[A
     return pets.extra(tables=tables, where=[condition], params=[words_in_sql])  # noqa: S610  # our own conditions
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words of a text, which are the runs of letters, digits and their marks."""
     spaced = "".join(
         character if unicodedata.category(character)[0] in "LMN" and character != "\ufe0f" else " "
@@ -47,6 +47,6 @@ def _words(text: str) -> list[str]:
 def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
     # FTS5 does not know that some characters are forms of others, such as full-width letters.
-    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in _words(fold(text))]
-    as_typed = [f'"{word}"*' for word in _words(text) if not text.isascii()]
+    usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
+    as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
     return " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)

@@ -8,6 +8,7 @@ from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 
 from pets.models import Pet
+from pets.search.slips import nearest_word
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.folding import fold
@@ -31,13 +32,20 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
     if query and filters and _finds(query):
         found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
-        found += [*_tags(query), *_words(query)]
+        found += [*_without_slips(query), *_tags(query), *_words(query)]
     if query or len(filters) > 1:
         present = [
             (text, parameters) for text, parameters, condition in filters if Pet.objects.filter(condition).exists()
         ]
         found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
     return found
+
+
+def _without_slips(query: str) -> list[Suggestion]:
+    """Suggest the same search with another word in place of each one that no pet has."""
+    words = query.split()[:_MAX_WORDS]
+    text = " ".join(word if _finds(word) else nearest_word(word) or word for word in words)
+    return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text})] if text != query and _finds(text) else []
 
 
 def _tags(query: str) -> list[Suggestion]:

@@ -2,6 +2,7 @@
 
 from html import unescape
 
+import pytest
 from django.test import Client
 
 from pets.models import Pet
@@ -30,7 +31,10 @@ def test_an_empty_list_suggests_what_finds_something(staff: Client) -> None:
         "Pets that “dog” finds": ["Rex"],
     }
     assert suggested(staff, q="Rexona") == {"Pets that “Rex” finds": ["Rex"]}
-    assert suggested(staff, q="барсук") == {"Pets that “барс” finds": ["Барсик"]}
+    assert suggested(staff, q="барсук") == {
+        "Pets that “Барсик” finds": ["Барсик"],
+        "Pets that “барс” finds": ["Барсик"],
+    }
     assert suggested(staff, q="yo", status__exact="sold", creator="staff") == {
         "Pets that “yo” finds, without the filters": ["New York"],
         "All pets: status sold": ["Rex"],
@@ -40,6 +44,33 @@ def test_an_empty_list_suggests_what_finds_something(staff: Client) -> None:
         "All pets: tag “КОТ”": ["New York"],
     }
     assert suggested(staff, q="xyz") == suggested(staff, status__exact="pending") == suggested(staff, q="%") == {}
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("rabit", "Rabbit"),
+        ("rxe", "Rex"),
+        ("REY", "Rex"),
+        ("rex rabbti", "rex Rabbit"),
+        ("zoi", "Zoë"),
+        ("strase", "Straße"),
+        ("барсук", "Барсик"),
+        ("kanninchen", "kaninchen"),
+    ],
+)
+def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client, slip: str, meant: str) -> None:
+    for name in ("Rex of York", "Zoë", "Барсик", "Straße 5", "kaninchen"):
+        Pet.objects.create(name=name, tag="Rabbit")
+
+    assert next(iter(suggested(staff, q=slip))) == f"Pets that “{meant}” finds"
+
+
+def test_a_word_that_is_like_none_has_no_suggestion(staff: Client) -> None:
+    Pet.objects.create(name="Rex", tag="rabbit")
+
+    for other in ("crocodile", "tom", "%", "rabbit crocodile"):
+        assert all("Rex" not in text and "crocodile" not in text for text in suggested(staff, q=other))
 
 
 def test_a_list_with_pets_and_an_empty_service_suggest_nothing(staff: Client) -> None:

@@ -1,0 +1,23 @@
+"""The word that someone meant by a word that no pet has."""
+
+from difflib import get_close_matches
+
+from pets.models import Pet
+from pets.search.words import words_of
+from petservice.folding import fold
+
+# Number of the newest pets whose words are compared, which takes some 50 ms.
+_NEWEST = 10_000
+# The least likeness of two words, by difflib. One wrong letter of three lowers it to two thirds.
+_LIKENESS, _LIKENESS_OF_SHORT, _SHORT = 0.75, 0.65, 4
+
+
+def nearest_word(word: str) -> str | None:
+    """Return the word in a name or tag of the newest pets that is most like this one, or None."""
+    words: dict[str, str] = {}
+    for texts in Pet.objects.order_by("-created_at", "-pk").values_list("name", "tag")[:_NEWEST]:
+        for one in words_of(" ".join(filter(None, texts))):
+            words.setdefault(fold(one), one)
+    likeness = _LIKENESS_OF_SHORT if len(word) <= _SHORT else _LIKENESS
+    close = get_close_matches(fold(word), words, n=1, cutoff=likeness)
+    return words[close[0]] if close else None
