@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import Case, DateTimeField, QuerySet, Value, When
 from django.http import HttpRequest
@@ -41,7 +40,6 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
     add_fields = (
         "name",
-        "environment",
         "access",
         "lifetime",
         "expires_at",
@@ -118,7 +116,7 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         # The URL sets no field.
-        return {"environment": settings.ENVIRONMENT, "access": APIKey.Access.READ_ONLY}
+        return {"access": APIKey.Access.READ_ONLY}
 
     # Searching by a pasted key.
 

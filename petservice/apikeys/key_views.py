@@ -49,6 +49,7 @@ class KeyViews(CreatedOnce, JournalPages):
     @sensitive_variables("plain")
     def save_model(self, request: HttpRequest, obj: APIKey, form: Any, change: bool) -> None:
         if not change:
+            obj.environment = settings.ENVIRONMENT
             plain = keys.generate(obj.environment)
             obj.form_token = form.cleaned_data["form_token"]
             obj.prefix, obj.digest, obj.created_by = keys.prefix(plain), keys.digest(plain), request.user  # type: ignore[assignment]  # staff

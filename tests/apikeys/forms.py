@@ -11,7 +11,6 @@ LIST = reverse("admin:apikeys_apikey_changelist")
 ADD = reverse("admin:apikeys_apikey_add")
 FORM = {
     "name": "Acme",
-    "environment": "test",
     "access": "write",
     "lifetime": "never",
     "expires_at_0": "",

@@ -136,8 +136,16 @@ def test_the_list_rejects_conditions_that_no_filter_offers(admin_client: Client)
     assert admin_client.get(LIST, {"environment__exact": "test"}).status_code == 200
 
 
-def test_the_page_of_a_new_key_warns_if_the_service_rejects_its_environment(admin_client: Client) -> None:
+def test_a_new_key_is_one_of_this_service(admin_client: Client) -> None:
     response = admin_client.post(ADD, FORM | {"environment": "live"})
+
+    assert status_with(shown_key(response)) == 200
+
+
+def test_the_replacement_of_a_key_that_the_service_rejects_has_a_warning(admin_client: Client) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", environment="live")
+
+    response = admin_client.post(page_of(record, "rotate"), ROTATE)
 
     assert status_with(shown_key(response)) == 403
     assert "This test service rejects live keys." in response.content.decode()

@@ -28,7 +28,7 @@ def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_other
     form = admin_client.get(ADD).context["adminform"].form
 
     assert (form.get_initial_for_field(form.fields["access"], "access"), form["lifetime"].initial) == ("read", "90")
-    assert form.initial.keys() == {"environment", "access"}
+    assert form.initial.keys() == {"access"}
     labels = dict(form.fields["lifetime"].choices)
     assert labels["90"] == f"After 90 days (on {timezone.now() + 90 * DAY:%Y-%m-%d})"
     assert list(labels) == ["30", "90", "365", "never", "own"]
