@@ -63,6 +63,8 @@ ENVIRONMENT = _parsed("PETSERVICE_ENVIRONMENT", _NAME, _one_of("test", "live"), 
 LIVE = ENVIRONMENT == "live"
 DEBUG = env.bool("DEBUG", False) or False
 DATA_DIR = Path(env.str("PETSERVICE_DATA_DIR", "") or _default_data_dir()).absolute()
+# A file that backup_database touches, so that the age of the last backup is known.
+LAST_BACKUP = DATA_DIR / "last-backup"
 REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE) is not False  # None if the variable cannot be read
 
 SECRET_KEY = env.str("SECRET_KEY", "")

@@ -3,10 +3,11 @@
 import logging
 import ssl
 import time
-from _ssl import _test_decode_cert  # type: ignore[attr-defined]  # nothing public reads a file's certificate
 from typing import Any
 
 from gunicorn import sock
+
+from petservice.configuration.certificates import end_of_certificate
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +24,7 @@ class Certificate:
 
     def _load(self) -> None:
         context: ssl.SSLContext = sock.ssl_context(self._config)
-        end = ssl.cert_time_to_seconds(_test_decode_cert(self._config.certfile)["notAfter"])
-        self.context, self._end = context, end
+        self.context, self._end = context, end_of_certificate(self._config.certfile)
 
     def renew(self) -> None:
         """Load the files again. If they cannot be used, keep what was loaded, and log an error."""

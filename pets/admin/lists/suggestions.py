@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 
+from pets.admin.lists.slips import nearest_word
 from pets.models import Pet
-from pets.search.slips import nearest_word
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.folding import fold

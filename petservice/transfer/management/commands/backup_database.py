@@ -2,10 +2,11 @@ import os
 import sqlite3
 import tempfile
 from argparse import ArgumentParser
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
@@ -39,4 +40,6 @@ class Command(BaseCommand):
             raise CommandError(f"{file} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{file} cannot be written: {error}") from error
+        with suppress(OSError):  # the backup is complete, whoever may write to the data directory
+            settings.LAST_BACKUP.touch()
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")

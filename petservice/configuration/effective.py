@@ -1,0 +1,42 @@
+"""The configuration that the service uses, for operators."""
+
+import os
+import re
+from typing import NamedTuple
+
+from petservice.configuration import environment
+from petservice.configuration.environment import env
+
+# A password in a URL or in a list of parameters.
+_PASSWORD = re.compile(r"(://[^:/@]*:)[^/]*(?=@)|(password=)('[^']*'|[^\s&]*)", re.IGNORECASE)
+# What the service uses in place of an empty variable.
+_USED = {
+    "DATABASE_URL": f"sqlite:///{environment.DATABASES['default'].get('NAME', '')}",
+    "PETSERVICE_DATA_DIR": environment.DATA_DIR,
+    "PETSERVICE_LOG_FORMAT": environment.LOG_FORMAT,
+    "PETSERVICE_SECOND_FACTOR": environment.SECOND_FACTOR,
+    "PETSERVICE_TIME_ZONE": environment.STORE_TIME_ZONE,
+}
+
+
+class Setting(NamedTuple):
+    """A variable, its value in effect without secrets, and where that comes from."""
+
+    name: str
+    value: str
+    source: str
+
+
+def effective_settings() -> list[Setting]:
+    """Return all variables of the service with the values in effect."""
+    return [
+        Setting(name, _shown(name, value), "environment" if name in os.environ else "default")
+        for name, value in sorted(env.dump().items())
+    ]
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "SECRET_KEY":
+        return "****"
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return _PASSWORD.sub(r"\1\2****", text or str(_USED.get(name, "")))

@@ -1,0 +1,153 @@
+"""The command `doctor` and its page: what is wrong with an installation, and what to do."""
+
+import json
+import os
+import re
+import shutil
+import time
+from collections import namedtuple
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pets.services import create_pet
+from petservice import __version__
+from petservice.accounts import groups
+from petservice.journal.models import Event
+from store.models import InventoryCounter
+from tests.backoffice.staff import staff
+from tests.service import free_port, manage
+
+# The tests' own PostgreSQL does not wait for the disk.
+NO_FSYNC = ("database", "error")
+
+
+def report() -> dict[tuple[str, str], str]:
+    """Return the findings of the command by their subjects and levels, after a check of its exit status."""
+    output = StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor", "--json", stdout=output)
+    checks = json.loads(output.getvalue())["checks"]
+    found = {(one["subject"], one["level"]): f"{one['text']} {one['advice'] or ''}".strip() for one in checks}
+    levels = {level for _, level in found}
+    assert ended.value.code == (2 if "error" in levels else 1 if "warning" in levels else 0)
+    if connection.vendor == "postgresql":
+        assert found.pop(NO_FSYNC).startswith("fsync is off, so a crash of the server can lose pets")
+    return found
+
+
+@pytest.fixture
+def backed_up(db: None, settings: Any, tmp_path: Path) -> Path:
+    settings.LAST_BACKUP = tmp_path / "last-backup"
+    settings.LAST_BACKUP.touch()
+    return settings.LAST_BACKUP
+
+
+def test_a_sound_installation_has_no_warning(backed_up: Path) -> None:
+    create_pet(name="Rex")
+
+    findings = report()
+
+    assert {level for _, level in findings} == {"ok"}, findings
+    assert {"version", "database", "migrations", "counters", "clock", "disk", "files"} <= {one for one, _ in findings}
+    assert f"petservice {__version__}," in findings["version", "ok"]
+    name = {"sqlite": "SQLite 3.", "postgresql": "PostgreSQL 1"}[connection.vendor]
+    assert findings["database", "ok"].startswith(name)
+
+
+def test_counters_that_differ_from_the_pets_are_an_error(backed_up: Path) -> None:
+    for name in ("Rex", "Tom"):
+        create_pet(name=name)
+    InventoryCounter.objects.create(status="sold", count=3)
+    InventoryCounter.objects.filter(status="available").delete()
+
+    findings = report()
+
+    text = "The inventory differs from the pets: available by -2, sold by +3. Run the command reconcile_inventory."
+    assert findings["counters", "error"] == text
+    call_command("reconcile_inventory", stdout=StringIO())
+    assert ("counters", "ok") in report()
+
+
+def test_a_clock_behind_the_audit_is_a_warning(backed_up: Path) -> None:
+    Event.objects.create(at=timezone.now() + timedelta(minutes=5))
+
+    findings = report()
+
+    assert "The clock is behind the last event of the audit" in findings["clock", "warning"]
+
+
+def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")  # as shutil has it
+    free = {"disk": 1024**3, "/dev/shm": 1024**2}
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(0, 0, free.get(str(path), free["disk"])))
+    monkeypatch.setattr("resource.getrlimit", lambda limit: (256, 1024))
+
+    findings = report()
+
+    assert "1.0 GiB are free for" in findings["disk", "warning"]
+    assert "1 MiB of shared memory are free." in findings["memory", "warning"]
+    assert findings["files", "warning"].startswith("A process may open 1,024 files. Raise the limit to 1,200")
+    free["disk"] = 100 * 1024**2
+    assert "100 MiB are free" in report()["disk", "error"]
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has its own backups")
+def test_an_old_backup_and_none_are_a_warning(backed_up: Path, tmp_path: Path) -> None:
+    three_days_ago = time.time() - 3 * 86_400
+    os.utime(backed_up, (three_days_ago, three_days_ago))
+
+    assert report()["backup", "warning"].startswith("The last backup was made 72 hours ago.")
+    call_command("backup_database", str(tmp_path / "copy"), stderr=StringIO())
+    assert report()["backup", "ok"] == "The last backup was made 0 hours ago."
+    backed_up.unlink()
+    assert report()["backup", "warning"].startswith("No backup was made yet.")
+
+
+def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
+    url = f"postgres://ada:s3:cr3t@127.0.0.1:{free_port()}/pets?password=hunter2"
+    redis = f"redis://:t0ps3cr3t@127.0.0.1:{free_port()}/0"
+
+    ended = manage("doctor", DATABASE_URL=url, REDIS_URL=redis, SECRET_KEY="k3y" * 20, DEBUG="perhaps")
+
+    assert ended.returncode == 2
+    assert not re.search("cr3t|hunter2|k3y", ended.stdout + ended.stderr)
+    for line in ("postgres://ada:****@127.0.0.1", "?password=****  (environment)", "redis://:****@"):
+        assert line in ended.stdout
+    assert re.search(r"^PETSERVICE_AUDIT_DAYS +730  \(default\)$", ended.stdout, re.MULTILINE)
+    found = [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("error")]
+    assert found == ["clock", "counters", "database", "migrations", "petservice.E001", "redis"]
+    assert "DEBUG='perhaps' cannot be read" in ended.stdout
+
+
+def test_a_database_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
+    path = tmp_path / "pets.sqlite3"
+
+    ended = manage("doctor", DATABASE_URL=f"sqlite:///{path}", PETSERVICE_DATA_DIR=str(tmp_path))
+
+    assert ended.returncode == 1
+    assert f"There is no database yet: {path}." in ended.stdout
+    assert not path.exists()
+
+
+def test_administrators_see_the_report_in_the_admin(admin_client: Client, backed_up: Path) -> None:
+    url = reverse("admin:installation")
+    InventoryCounter.objects.create(status="sold", count=1)
+
+    page = admin_client.get(url).content.decode()
+
+    assert "<strong>error</strong>" in page
+    assert "The inventory differs from the pets: sold by +1." in page
+    assert "<code>PETSERVICE_TIME_ZONE</code>" in page
+    assert f'href="{url}"' in admin_client.get(reverse("admin:index")).content.decode()
+    other = staff(groups.PETS_INVENTORY_AND_KEYS)
+    assert other.get(url).status_code == 403
+    assert f'href="{url}"' not in other.get(reverse("admin:index")).content.decode()
