@@ -7,4 +7,4 @@ class PetserviceConfig(AppConfig):
     name = "petservice"
 
     def ready(self) -> None:
-        from petservice import checks, doctor  # noqa: F401  # registers them
+        from petservice import checks  # noqa: F401  # registers them

@@ -1,36 +1,37 @@
 """The checks of an installation, for the command `doctor` and its page in the admin.
 
-They are system checks of Django with the tag "doctor", which no other command runs. Their id is what they are about,
-and an Info is about something that is in order.
+Their findings are messages as of Django's system checks; an Info is about something that is in order.
 """
 
 import os
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from platform import python_version
 from tempfile import gettempdir
 from time import time
-from typing import Any
 
 import django
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Warning, run_checks
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Count, Sum
 from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from pets.models import Pet
 from petservice import __version__
+from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.certificates import end_of_certificate
+from petservice.configuration.effective import effective_settings
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 from petservice.journal.models import Event
 from store.models import InventoryCounter
 
-TAG = "doctor"
 # Below these numbers of bytes, an operator has to act soon, or at once.
 _LITTLE_SPACE, _TOO_LITTLE_SPACE = 2 * 1024**3, 200 * 1024**2
 # Bytes of shared memory that the metrics of 16 workers take.
@@ -44,20 +45,34 @@ _CERTIFICATE_DAYS = 14
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
 
-Check = Callable[[], Iterator[CheckMessage]]
+Check = Callable[[], Iterable[CheckMessage]]
+
+
+_CHECKS: list[Check] = []
 
 
 def _check(function: Check) -> Check:
-    """Register a check, whose name is its subject. What it cannot find out is an error with the reason."""
-
-    def checked(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-        try:
-            return [*function()]
-        except Exception as error:  # a check must not hide the results of the others
-            return [Error(f"This cannot be checked: {str(error).strip()}", id=function.__name__)]
-
-    register(checked, TAG, deploy=True)
+    _CHECKS.append(function)
     return function
+
+
+def run() -> list[CheckMessage]:
+    """Return the findings of all checks, the worst first. Their ids are the subjects."""
+    found = run_checks(tags=["petservice"])
+    for check in _CHECKS:
+        try:
+            found += check()
+        except Exception as error:  # a check must not hide the results of the others
+            found.append(Error(f"This cannot be checked: {str(error).strip()}", id=check.__name__))
+    return sorted(found, key=lambda one: (-one.level, str(one.id)))
+
+
+def page(request: HttpRequest) -> HttpResponse:
+    """Show administrators the findings and the settings."""
+    if not (request.user.is_active and request.user.is_superuser):
+        raise PermissionDenied
+    context = {"checks": run(), "settings": effective_settings()}
+    return staff_page(request, "backoffice/installation.html", "Installation", context)
 
 
 def _is_absent() -> bool:

@@ -5,6 +5,7 @@ from django.views.generic import RedirectView
 import pets.urls
 import petservice.accounts.urls
 import store.urls
+from petservice import doctor
 from petservice.health import HealthViewSet, ready
 from petservice.openapi import docs, document
 from petservice.pages import api_guide, changelog, front
@@ -23,6 +24,7 @@ urlpatterns = [
     # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     *petservice.accounts.urls.urlpatterns,
+    path("admin/installation/", admin.site.admin_view(doctor.page), name="installation"),
     path("admin/", admin.site.urls),
 ]
 

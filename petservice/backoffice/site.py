@@ -4,18 +4,15 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import admin
-from django.core.checks import run_checks
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from petservice import guides
-from petservice.admin_pages.staff_page import staff_page
 from petservice.backoffice import dashboard
 from petservice.backoffice.javascript_catalog import Catalog
-from petservice.configuration.effective import effective_settings
 from petservice.sign_in import entrance, password_change, second_factor_view
 from petservice.sign_in.login_limits import too_many_logins
 from petservice.sign_in.login_view import TwoStepLoginView
@@ -78,7 +75,6 @@ class PetServiceAdminSite(admin.AdminSite):
     def get_urls(self) -> list[Any]:
         return [
             path("help/", self.admin_view(self.help), name="help"),
-            path("installation/", self.admin_view(self.installation), name="installation"),
             path("second-factor/", self.admin_view(second_factor_view.second_factor), name="second_factor"),
             *super().get_urls(),
         ]
@@ -91,14 +87,6 @@ class PetServiceAdminSite(admin.AdminSite):
             "back_text": "Back to the admin",
         }
         return TemplateResponse(request, "petservice/guide.html", context)
-
-    def installation(self, request: HttpRequest) -> HttpResponse:
-        """Show administrators the report of the command `doctor`."""
-        if not request.user.is_superuser:
-            raise PermissionDenied
-        checks = run_checks(tags=["petservice", "doctor"], include_deployment_checks=True)
-        context = {"checks": sorted(checks, key=lambda one: (-one.level, one.id)), "settings": effective_settings()}
-        return staff_page(request, "backoffice/installation.html", "Installation", context)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})

@@ -139,7 +139,7 @@ def test_a_database_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
 
 
 def test_administrators_see_the_report_in_the_admin(admin_client: Client, backed_up: Path) -> None:
-    url = reverse("admin:installation")
+    url = reverse("installation")
     InventoryCounter.objects.create(status="sold", count=1)
 
     page = admin_client.get(url).content.decode()

@@ -3,11 +3,11 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.checks import ERROR, WARNING, CheckMessage, run_checks
+from django.core.checks import ERROR, WARNING, CheckMessage
 from django.core.management.base import BaseCommand
 
 from petservice.configuration.effective import effective_settings
-from petservice.doctor import TAG
+from petservice.doctor import run
 
 
 class Command(BaseCommand):
@@ -21,8 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Write the report as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = run_checks(tags=["petservice", TAG], include_deployment_checks=True)
-        messages = sorted(found, key=lambda one: (-one.level, one.id))
+        messages = run()
         checks = [{"subject": one.id, "level": level(one), "text": one.msg, "advice": one.hint} for one in messages]
         if options["json"]:
             report = {"checks": checks, "settings": [one._asdict() for one in effective_settings()]}
