@@ -47,7 +47,6 @@ _STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), coun
 
 Check = Callable[[], Iterable[CheckMessage]]
 
-
 _CHECKS: list[Check] = []
 
 
@@ -99,9 +98,7 @@ def database() -> Iterator[CheckMessage]:
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
-        cursor.execute(
-            "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
-        )
+        cursor.execute(_STATE)
         is_standby, size, used = cursor.fetchone()
     most = int(values["max_connections"]) - int(values["superuser_reserved_connections"])
     yield Info(f"PostgreSQL {values['server_version']}, {_size(size)}, {used} of {most} connections.", id="database")
