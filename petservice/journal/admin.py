@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -74,7 +75,9 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             raise PermissionDenied
         if event is None:
             raise Http404
-        paginator = BoundedPaginator(event.items.select_related("event").order_by("pk"), _PER_PAGE)
+        # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
+        items = event.items.select_related("event").order_by(F("pk") + 0)
+        paginator = BoundedPaginator(items, _PER_PAGE)
         page = paginator.get_page(request.GET.get("p"))
         context = {
             "opts": self.opts,

@@ -15,6 +15,7 @@ from django.urls import reverse
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.journal.filters import EventFilterForm
 from petservice.journal.models import Event, Item
+from tests.query_plans import plan_of
 
 pytestmark = pytest.mark.django_db
 
@@ -76,25 +77,39 @@ def test_a_page_counts_at_most_the_entries_that_it_can_show(admin_client: Client
     assert "LIMIT 1" in queries[1]
 
 
-def test_the_record_of_an_event_is_found_by_its_event_after_imports_of_many_records() -> None:
-    """Then the statistics of PostgreSQL expect hundreds of items of each event."""
-    imports = Event.objects.bulk_create(Event(kind="imported", count=400) for _ in range(20))
-    Item.objects.bulk_create(Item(event=event, record_id=f"{n}") for event in imports for n in range(400))
+@pytest.fixture
+def sale() -> Event:
+    """Create an event of two records after imports of many records, after which PostgreSQL expects many of each."""
+    imports = Event.objects.bulk_create(Event(kind="imported", count=4000) for _ in range(5))
+    Item.objects.bulk_create(Item(event=event, record_id=f"{n}") for event in imports for n in range(4000))
     sale = Event.objects.create(kind="sold", record_type="pets.pet")
     Item.objects.create(event=sale, record_id="7", record_name="Rex")
     Item.objects.create(event=sale, record_id="1", record_name="Ada")
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE journal_event, journal_item")
+    return sale
 
-    events = Event.with_record(Event.objects.filter(pk__in=[imports[-1].pk, sale.pk]))
-    plan = events.explain()
 
-    found = [(event.record_id, event.record_name) for event in events]
-    assert found == [("7", "Rex"), (None, None)]
-    assert "journal_item_event_id" in plan
+def reads_the_items_of_one_event(plan: str) -> bool:
     lines = plan.splitlines()
-    conditions = [
-        following for line, following in itertools.pairwise(lines) if re.search("(on|SCAN) journal_item", line)
-    ]
-    assert all("Cond: " in line for line in conditions), plan
+    following = zip(lines, [*lines[1:], ""], strict=True)
+    conditions = [condition for line, condition in following if re.search("(on|SCAN) journal_item", line)]
+    return "journal_item_event_id" in plan and all("Cond: " in condition for condition in conditions)
+
+
+def test_the_record_of_an_event_is_found_by_its_event(sale: Event) -> None:
+    events = Event.with_record(Event.objects.filter(pk__in=[sale.pk - 1, sale.pk]))
+
+    assert [(event.record_id, event.record_name) for event in events] == [("7", "Rex"), (None, None)]
+    assert reads_the_items_of_one_event(events.explain())
+
+
+def test_the_page_of_an_event_reads_its_own_items(admin_client: Client, sale: Event) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        response = admin_client.get(reverse("admin:journal_event_change", args=[sale.pk - 1]))
+
+    assert [item.record_id for item in response.context["page"]] == [f"{n}" for n in range(100)]
+    plans = [plan_of(query["sql"]) for query in captured if 'FROM "journal_item"' in query["sql"]]
+    assert len(plans) == 2  # the count and the page
+    assert [plan for plan in plans if not reads_the_items_of_one_event(plan)] == []
