@@ -17,7 +17,9 @@ from petservice.db.time_limit import time_limit
 
 # Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
 # commands have no limits (petservice.db.time_limit).
-LIMITS_OF_REQUESTS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
+_LIMITS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
+# An index is in memory or on an SSD. By default, PostgreSQL expects a hard disk, and rather reads a whole table.
+_OPTIONS_OF_REQUESTS = f"{_LIMITS} -c random_page_cost=1.1"
 # The lock timeout of a migration's transaction. All later queries on the table queue behind a migration that waits,
 # and a backup can hold the lock for hours. So the migration fails instead, and can be run again.
 _WAIT_SHORTLY = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
@@ -74,10 +76,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     is_embedded = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
-        limits = "" if time_limit.get() is None else LIMITS_OF_REQUESTS
-        options = f"{limits} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
+        own = "" if time_limit.get() is None else _OPTIONS_OF_REQUESTS
+        options = f"{own} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
         connect = partial(TimeLimitedConnection.connect, **conn_params | {"options": options})
-        return pooler.checked(connect) if limits else connect()
+        return pooler.checked(connect) if own else connect()
 
     def copy_rows(
         self,
