@@ -1,6 +1,10 @@
 """The search of the lists of pets: by id, and by the beginnings of the words of name and tag."""
 
+import json
+import sqlite3
 import unicodedata
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from django.db import connection
@@ -12,27 +16,40 @@ from petservice.folding import fold
 
 # The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py).
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
-# For SQLite, a sign + rules out another order of the steps.
+# The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"
-_IS_AMONG_FOUND = "+pets_pet.number IN (SELECT rowid FROM pets_search WHERE pets_search MATCH %s)"
+# The index and the trigger that fills it.
+_INDEX = "SELECT sql FROM sqlite_master WHERE name IN ('pets_search', 'pets_search_insert') ORDER BY type"
+_FILL = "INSERT INTO pets_pet SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
 
 
-def search(pets: QuerySet[Any], text: str, many_fit: bool = False) -> QuerySet[Any]:
+def search(pets: QuerySet[Any], text: str) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
-    SQLite tests all pets that the words find, in the order of their numbers, which takes 0.2 µs for each.
-    If many fit, it finds the first ones in the order of an index sooner if it tests the pets in that order.
+    SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
     if not (words := words_of(text)):
         return pets.none()
-    tables, condition, words_in_sql = [], _IS_AMONG_FOUND, _match(text)
-    if connection.vendor == "postgresql":
-        condition, words_in_sql = _HAS_WORDS, " ".join(words)
-    elif not many_fit:
-        tables, condition = ["pets_search"], _FOUND_BY_WORDS
-    return pets.extra(tables=tables, where=[condition], params=[words_in_sql])  # noqa: S610  # our own conditions
+    found: dict[str, Any] = {"where": [_HAS_WORDS], "params": [" ".join(words)]}
+    if connection.vendor == "sqlite":
+        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text)]}
+    return pets.extra(**found)
+
+
+def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]:
+    """Return the positions of the names and tags that a search on SQLite finds, which takes 4 µs for each.
+
+    The index of the database answers this only for all pets. So these get an index of their own, in memory.
+    """
+    with connection.cursor() as cursor, closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute("CREATE TABLE pets_pet (number, name, tag)")
+        for (statement,) in cursor.execute(_INDEX).fetchall():
+            memory.execute(statement)
+        memory.execute(_FILL, [json.dumps(texts)])
+        found = memory.execute("SELECT rowid FROM pets_search WHERE pets_search MATCH ? ORDER BY rowid", [_match(text)])
+        return [position for (position,) in found]
 
 
 def words_of(text: str) -> list[str]:

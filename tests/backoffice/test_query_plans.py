@@ -222,12 +222,26 @@ def test_a_list_with_several_conditions_looks_up_the_one_that_few_pets_fit(
 
 
 @sqlite_only
-def test_a_list_that_many_pets_fit_is_read_in_its_order(admin_client: Client) -> None:
-    Pet.objects.bulk_create((Pet(name="Rex") for _ in range(MAX_COUNTED + 1)), batch_size=1000)
+@pytest.mark.parametrize(
+    ("query", "order", "index"),
+    [
+        ("q=rex", "-created_at", "pets_pet_created"),
+        ("q=rex&status__exact=sold", "created_at", "pets_pet_status"),
+        ("q=rex&status__exact=sold", "-status", "pets_pet_status"),
+        ("q=rex&tag=dog", "name", "pets_pet_name"),
+        ("tag=dog", "name", "pets_pet_name"),
+        ("tag=dog", "status", "pets_pet_status"),
+    ],
+)
+def test_a_page_of_a_list_that_many_pets_fit_is_read_in_its_order(
+    admin_client: Client, query: str, order: str, index: str
+) -> None:
+    pets = (Pet(name="Rex", tag="dog", status="sold") for _ in range(MAX_COUNTED + 1))
+    Pet.objects.bulk_create(pets, batch_size=1000)
 
-    for order, index in (("-created_at", "pets_pet_created"), ("name", "pets_pet_name")):
-        queries = queries_about("pets_pet", admin_client, f"{PETS}?q=rex&o={order}")
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?{query}&o={order}")
 
-        (plan,) = [plan_of(query) for query in queries if "ORDER BY" in query]
-        assert f"INDEX {index}" in plan
-        assert "TEMP B-TREE" not in plan
+    plan, by_id = [plan_of(query) for query in queries if "ORDER BY" in query and "RECURSIVE" not in query]
+    assert f"INDEX {index}" in plan
+    assert "TEMP B-TREE" not in plan
+    assert "json_each" in by_id

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -17,9 +17,13 @@ from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, 
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
-from pets.search.words import search
+from pets.search.words import found_among
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
-from petservice.db.lookups import Unindexed
+from petservice.db.backend import backend
+from petservice.db.lookups import Among, Unindexed
+
+# Minimum number of pets that are tested in the order of a list.
+_MIN_TESTED = 5000
 
 
 def count_of_pets(number: int) -> str:
@@ -85,11 +89,28 @@ class PetChangeList(OrderedChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        # Not with filters by name, because pets with neighbouring names are anywhere in the table that has the rest.
-        if self.query and not self.can_select_all and not (self.filters and self.order.field == "name"):
-            found = search(self.root_queryset, self.query, many_fit=True).filter(*self._conditions())
-            self.paginator.object_list = found.order_by(*self.order.indexed)
-            self.result_list = self.paginator.page(self.page_num).object_list
+        end = self.page_num * self.list_per_page
+        # If many pets fit, SQLite sorts all of them, unless an index has both the filters and the order.
+        is_slow = not self.can_select_all and (self.query or (self.filters and self.order.field != "created_at"))
+        if is_slow and backend().is_embedded and len(first := self._first(end)) == end:
+            shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
+            self.result_list = shown.order_by(*self.order.indexed)
+
+    def _first(self, number: int) -> list[str]:
+        """Return the ids of the first pets of the list, or of fewer if some are far from the beginning of its order.
+
+        SQLite reads pets in the order by an index, which also has the filters that the order allows.
+        """
+        conditions = dict(zip(self.filters, self._conditions(), strict=True))
+        indexed = [
+            one for names, one in conditions.items() if self.order.field in ("created_at", names[0].split("__")[0])
+        ]
+        pets = self.root_queryset.filter(*indexed).order_by(*self.order.indexed)
+        pets = pets.annotate(fits=ExpressionWrapper(Q(*conditions.values()), BooleanField()))
+        rows = pets.values_list("pk", "name", "tag", "fits")[: _MIN_TESTED + 2 * number]
+        fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
+        found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+        return [fit[position][0] for position in found[:number]]
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
