@@ -1,6 +1,5 @@
 """The lists of pets: one query with the search, the filters and the order."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -79,13 +78,12 @@ class PetChangeList(OrderedChangeList):
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         found = super().get_queryset(request, exclude_parameters)  # reads the filters as well
-        return found.filter(*self._conditions())
+        return found.filter(*self._conditions().values())
 
-    def _conditions(self) -> Iterator[Any]:
-        """Yield the filters. Beside a tag, SQLite could take the index of a status, which many pets have."""
-        for names, condition in self.filters.items():
-            is_broad = names in (("status__exact",), ("creator",)) and ("tag", "no_tag") in self.filters
-            yield Unindexed(condition) if is_broad else condition
+    def _conditions(self) -> dict[tuple[str, ...], Any]:
+        """Return the filters. Beside a tag, SQLite could take the index of a status, which many pets have."""
+        broad = [("status__exact",), ("creator",)] if ("tag", "no_tag") in self.filters else []
+        return {names: Unindexed(one) if names in broad else one for names, one in self.filters.items()}
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -101,7 +99,7 @@ class PetChangeList(OrderedChangeList):
 
         SQLite reads pets in the order by an index, which also has the filters that the order allows.
         """
-        conditions = dict(zip(self.filters, self._conditions(), strict=True))
+        conditions = self._conditions()
         indexed = [
             one for names, one in conditions.items() if self.order.field in ("created_at", names[0].split("__")[0])
         ]
