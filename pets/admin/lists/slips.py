@@ -1,5 +1,6 @@
 """The word that someone meant by a word that no pet has."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from pets.models import Pet
@@ -12,12 +13,15 @@ _NEWEST = 10_000
 _LIKENESS, _LIKENESS_OF_SHORT, _SHORT = 0.75, 0.65, 4
 
 
-def nearest_word(word: str) -> str | None:
-    """Return the word in a name or tag of the newest pets that is most like this one, or None."""
+def nearest_words(unknown: Iterable[str]) -> dict[str, str]:
+    """Return for each word, if there is one, the word in a name or tag of the newest pets that is most like it."""
     words: dict[str, str] = {}
     for texts in Pet.objects.order_by("-created_at", "-pk").values_list("name", "tag")[:_NEWEST]:
         for one in words_of(" ".join(filter(None, texts))):
             words.setdefault(fold(one), one)
-    likeness = _LIKENESS_OF_SHORT if len(word) <= _SHORT else _LIKENESS
-    close = get_close_matches(fold(word), words, n=1, cutoff=likeness)
-    return words[close[0]] if close else None
+    nearest = {}
+    for word in unknown:
+        likeness = _LIKENESS_OF_SHORT if len(word) <= _SHORT else _LIKENESS
+        for one in get_close_matches(fold(word), words, n=1, cutoff=likeness):
+            nearest[word] = words[one]
+    return nearest

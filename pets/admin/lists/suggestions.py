@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 
 from pets.admin.lists.ordering import NEWEST_FIRST
-from pets.admin.lists.slips import nearest_word
+from pets.admin.lists.slips import nearest_words
 from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
@@ -45,7 +45,8 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
 def _without_slips(query: str) -> list[Suggestion]:
     """Suggest the same search with another word in place of each one that no pet has."""
     words = query.split()[:_MAX_WORDS]
-    text = " ".join(word if _finds(word) else nearest_word(word) or word for word in words)
+    nearest = nearest_words([word for word in words if not _finds(word)])
+    text = " ".join(nearest.get(word, word) for word in words)
     return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text})] if text != query and _finds(text) else []
 
 
