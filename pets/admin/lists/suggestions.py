@@ -45,7 +45,8 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
 def _without_slips(query: str) -> list[Suggestion]:
     """Suggest the same search with another word in place of each one that no pet has."""
     words = query.split()[:_MAX_WORDS]
-    nearest = nearest_words([word for word in words if not _finds(word)])
+    unknown = [word for word in words if not _finds(word)]
+    nearest = nearest_words(unknown) if unknown else {}
     text = " ".join(nearest.get(word, word) for word in words)
     return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text})] if text != query and _finds(text) else []
 
