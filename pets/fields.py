@@ -55,5 +55,12 @@ class PetIDField(models.CharField):
         return value
 
 
+class SoldAtField(models.DateTimeField):
+    """The time of a sale, which the database writes. A save of a pet leaves it as it is, because it may be newer."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        return super().pre_save(model_instance, add) if add else models.F(self.attname)
+
+
 def _as_text(value: Any, expression: Any, connection: Any) -> str | None:
     return None if value is None else str(value)

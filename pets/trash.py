@@ -5,7 +5,7 @@ Only the admin deletes pets through the trash. Commands and programs that use th
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -63,6 +63,17 @@ def _put_back(keys: Sequence[int], now: datetime | None) -> PutBack:
         (taken if one.record_id in existing else back).append(one)
         existing.add(one.record_id)
     pets = [one.pet for one in back]
-    Pet.objects.bulk_create(pets)
+    write_with_sales(pets)
     TrashedPet.objects.filter(Among("pk", [one.pk for one in back])).update(in_trash_until=None)
     return PutBack(pets, taken)
+
+
+def write_with_sales(pets: Sequence[Pet], **options: Any) -> None:
+    """Write pets by `bulk_create` with these options, and with the times of their sales, also unknown ones."""
+    # The database takes a pet that is sold without a time for one that is sold now.
+    unknown = [pet for pet in pets if pet.status == Pet.Status.SOLD and pet.sold_at is None]
+    Pet.objects.bulk_create(pets, **options)
+    if unknown:
+        Pet.objects.filter(Among("pk", [pet.pk for pet in unknown])).update(sold_at=None)
+    for pet in unknown:
+        pet.sold_at = None

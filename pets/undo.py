@@ -132,14 +132,21 @@ def _restore(changed: Sequence[tuple[Pet, Values]]) -> Iterable[Change]:
     """Give pets, which the current transaction has locked, their values before a change."""
     changes = []
     for pet, before in changed:
-        values = {name: getattr(pet, name) for name in before}
-        changes.append(Change(pet.pk, before.get("name", pet.name), values, before))
+        after = {name: value for name, value in before.items() if name in EDITABLE}
+        values = with_sale(pet, {name: getattr(pet, name) for name in after})
+        changes.append(Change(pet.pk, before.get("name", pet.name), values, after))
         for name, value in before.items():
             setattr(pet, name, value)
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]
-    Pet.objects.bulk_create(pets, update_conflicts=True, unique_fields=["id"], update_fields=list(EDITABLE))
+    fields = [*EDITABLE, "sold_at"]
+    trash.write_with_sales(pets, update_conflicts=True, unique_fields=["id"], update_fields=fields)
     return with_versions(changes)
+
+
+def with_sale(pet: Pet, before: Values) -> Values:
+    """Return values before a change with the time of the sale, if the pet was sold, so that an undo restores it."""
+    return before | {"sold_at": pet.sold_at} if before.get("status") == Pet.Status.SOLD else before
 
 
 def with_versions(changes: Sequence[Change]) -> list[Change]:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 
 from pets import trash
 from pets.models import Pet
-from pets.undo import with_versions
+from pets.undo import with_sale, with_versions
 from petservice.db.lookups import Among
 from petservice.journal import recording
 from petservice.journal.models import Event, Item
@@ -45,8 +45,14 @@ class Change(NamedTuple):
 def record_change(
     request: HttpRequest, kind: Event.Kind, summary: str, changes: Sequence[Change], *permissions: str
 ) -> Event:
-    """Record a change in its transaction. Undoing it needs the permissions."""
-    items = [recording.Change(pet.pk, pet.name, before, after) for pet, before, after in changes]
+    """Record a change in its transaction. Undoing it needs the permissions.
+
+    The pets have the time of their sale as it was before the change.
+    """
+    items = [
+        recording.Change(pet.pk, pet.name, with_sale(pet, before) if before else None, after)
+        for pet, before, after in changes
+    ]
     items = with_versions(items)
     kind = _kind(changes) if kind == Kind.CHANGED else kind
     return record(request, kind, target=Pet, message=summary, changes=items, permissions=permissions)

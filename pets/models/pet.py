@@ -3,7 +3,7 @@ from django.db import models
 from django.utils import timezone
 
 from pets.creator import KindOfCreator
-from pets.fields import OPTIONAL_TEXTS, PetIDField, new_pet_id
+from pets.fields import OPTIONAL_TEXTS, PetIDField, SoldAtField, new_pet_id
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.api.validators import NOT_BLANK
 
@@ -35,12 +35,17 @@ class Pet(models.Model):
     created_by = models.CharField(max_length=255, null=True, editable=False, db_column="created_through")
     # The database raises it at every change (pets/migrations/0014_version.py).
     version = models.IntegerField(db_default=1, editable=False)
+    # The database sets it when the status becomes sold, and clears it when the pet comes back
+    # (pets/migrations/0016_sold_at.py). Pets that were sold before it existed may have none.
+    sold_at = SoldAtField(null=True, editable=False, db_default=None)
 
     class Meta:
         # For the searches and filters of staff: each list of the admin reads only the pets that it shows.
         indexes = [
             models.Index(fields=["created_at", "id"], name="pets_pet_created"),
             models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
+            # On PostgreSQL, pets that are not sold come first as well (pets/migrations/0017_past_sales.py).
+            models.Index(fields=["sold_at", "id"], name="pets_pet_sold"),
             models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag"),
             models.Index(CaseInsensitive("name"), "id", name="pets_pet_name"),
             models.Index(KindOfCreator("created_by"), "created_at", "id", name="pets_pet_creator"),

@@ -11,12 +11,14 @@ from petservice.db.lookups import Among
 from petservice.journal.models import Item
 
 # The fields whose values a pet has in the trash.
+_TIMES = ("created_at", "sold_at")
 _FIELDS = [field.attname for field in Pet._meta.concrete_fields if field.attname != "id"]
 
 
 def values_of(pet: Pet) -> dict[str, Any]:
     """Return all values of a pet but its id, as the journal keeps them."""
-    return {name: getattr(pet, name) for name in _FIELDS} | {"created_at": pet.created_at.isoformat()}
+    values = {name: getattr(pet, name) for name in _FIELDS}
+    return values | {name: values[name] and values[name].isoformat() for name in _TIMES}
 
 
 class _InTrash(Manager["TrashedPet"]):
@@ -44,7 +46,8 @@ class TrashedPet(Item):
         """Return the pet as it was, which is not in the database."""
         # A newer version, which runs beside this one during an upgrade, may know more fields.
         values: dict[str, Any] = {name: value for name, value in (self.before or {}).items() if name in _FIELDS}
-        return Pet(pk=self.record_id, **{**values, "created_at": parse_datetime(values["created_at"])})
+        times = {name: parse_datetime(values[name]) if values.get(name) else None for name in _TIMES}
+        return Pet(pk=self.record_id, **values | times)
 
     @classmethod
     def unexpired(cls, *, now: datetime | None = None) -> QuerySet["TrashedPet"]:

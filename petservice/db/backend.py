@@ -46,6 +46,9 @@ class Backend(Protocol):
     def exclude_services(self) -> AbstractContextManager[None]:
         """Return a context that raises BlockingIOError if a service uses this database."""
 
+    def without_trigger(self, table: str, trigger: str) -> AbstractContextManager[None]:
+        """Return a context, within a transaction, in which a trigger of the table does not run."""
+
     def last_number(self, table: str, column: str) -> int:
         """Return the last number that the database gave to a row of the table, or 0."""
 

@@ -6,11 +6,13 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from pets.fields import new_pet_id
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, running_load
 from tests.faults.restores import NAME, command, run
@@ -109,8 +111,11 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     numbers = [signal.SIGTERM, signal.SIGKILL]
     if source.startswith("sqlite"):
         numbers = [signal.SIGINT, signal.SIGHUP, *numbers]
+    sell = "INSERT INTO pets_pet (id, name, status, created_at) VALUES (%s, 'a sale', 'sold', %s)"
     with running_service(tmp_path, DATABASE_URL=source) as service:
         key = service.create_key()
+        service.execute(sell, new_pet_id(), datetime.now(UTC))
+        service.execute("UPDATE pets_pet SET sold_at = NULL")  # as of sales before the database kept their times
         for number in numbers:
             with service.client(key) as client:
                 assert client.post("/v1/pets", json={"name": f"before {number.name}"}).status_code == 201
@@ -123,9 +128,13 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
                 assert not list(tmp_path.glob("*.moving*"))
     status, output = move(tmp_path, source, target)
     assert status == 0, output
-    assert Service("", service.process, log, service.environment | {"DATABASE_URL": target}).execute(
-        "SELECT name FROM pets_pet ORDER BY name"
-    ) == [(f"before {name}",) for name in sorted(number.name for number in numbers)]
+    moved = Service("", service.process, log, service.environment | {"DATABASE_URL": target})
+    assert moved.execute("SELECT name, sold_at FROM pets_pet ORDER BY name") == [
+        ("a sale", None),
+        *((f"before {name}", None) for name in sorted(number.name for number in numbers)),
+    ]
+    moved.execute(sell, new_pet_id(), datetime.now(UTC))
+    assert moved.execute("SELECT name FROM pets_pet WHERE sold_at IS NOT NULL") == [("a sale",)]
 
 
 def test_a_move_under_nohup_continues_after_the_end_of_the_terminal(

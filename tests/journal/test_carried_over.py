@@ -46,6 +46,7 @@ def test_each_row_of_the_released_history_is_an_event_at_its_time(tmp_path: Path
             ("bob", "changed", "pets.pet", "Status changed from available to sold.")
         ]
         assert rows(service, "SELECT action_time, object_id, object_repr FROM django_admin_log") == released
+        assert rows(service, "SELECT sold_at FROM pets_pet WHERE sold_at IS NOT NULL") == [released[0][:1]]
 
 
 def test_audit_open_undos_and_trash_of_unreleased_versions_are_carried_over(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         before, after = (
             {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
         )
-        edit = Change(Pet(pk=pet.pk, name=pet.name), before, after)
+        edit = Change(Pet(pk=pet.pk, name=pet.name, sold_at=pet.sold_at), before, after)
         summary = f"“{pet}”: {edit.sentences}"
         event = record_change(request, Kind.CHANGED, summary, [edit], permission(pages, "change"))
         messages.success(request, with_undo(pages, request, summary, event))

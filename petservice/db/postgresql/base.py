@@ -144,6 +144,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise BlockingIOError
         yield
 
+    @contextmanager
+    def without_trigger(self, table: str, trigger: str) -> Iterator[None]:
+        table, trigger = self.ops.quote_name(table), self.ops.quote_name(trigger)
+        with self.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
+            yield
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")
+
     def last_number(self, table: str, column: str) -> int:
         with self.cursor() as cursor:
             cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, %s))", [table, column])

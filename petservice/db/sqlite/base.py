@@ -68,6 +68,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def exclude_services(self) -> AbstractContextManager[None]:
         return service_lock.exclude_services(Path(self.settings_dict["NAME"]))
 
+    @contextmanager
+    def without_trigger(self, table: str, trigger: str) -> Iterator[None]:
+        with self.cursor() as cursor:
+            cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger])
+            (statement,) = cursor.fetchone()
+            cursor.execute(f"DROP TRIGGER {self.ops.quote_name(trigger)}")
+            yield
+            cursor.execute(statement, None)
+
     def last_number(self, table: str, column: str) -> int:
         with self.cursor() as cursor:
             row = cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table]).fetchone()

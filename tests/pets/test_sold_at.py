@@ -1,0 +1,147 @@
+"""The time of the sale of a pet, which the database writes, whoever sells the pet or takes it back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from pets import trash
+from pets.models import Pet, TrashedPet
+from pets.services import create_pet
+from pets.undo import undo
+from petservice.journal.models import Event
+from tests.backoffice.pages import fields_of, submit
+from tests.pets.admin.import_export.import_pages import confirm, upload
+from tests.pets.admin.pet_pages import LIST, histories, page_of
+from tests.pets.changes import delete, request_of
+from tests.store.writes import WRITES, Write, sql_replace
+
+pytestmark = pytest.mark.django_db
+
+PAST = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def sell_all(at: datetime | None = PAST) -> None:
+    """Sell all pets at a time, or at an unknown time."""
+    Pet.objects.update(status="sold")
+    Pet.objects.update(sold_at=at)  # a correction
+
+
+def sold_pet(at: datetime | None = PAST) -> Pet:
+    create_pet(name="Rex")
+    sell_all(at)
+    return Pet.objects.get(sold_at=at)
+
+
+def is_now(at: datetime | None) -> bool:
+    return at is not None and abs(timezone.now() - at) < timedelta(minutes=10)
+
+
+@pytest.mark.parametrize("statuses", [("available", "sold"), ("sold", "available"), ("pending", "sold")])
+@pytest.mark.parametrize("write", WRITES)
+def test_each_writer_sets_clears_and_keeps_the_time(write: Write, statuses: tuple[str, str]) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "sold") * 2)
+    Pet.objects.filter(status="sold").update(sold_at=PAST)
+    were_sold = set(Pet.objects.filter(status="sold").values_list("pk", flat=True))
+
+    write(1, *statuses)
+
+    for pet in Pet.objects.all():
+        if pet.status != "sold":
+            assert pet.sold_at is None
+        elif pet.pk in were_sold and write is not sql_replace:  # which makes another pet of the same id
+            assert pet.sold_at == PAST
+        else:
+            assert is_now(pet.sold_at) or pet.sold_at == PAST
+
+
+def test_a_pet_that_comes_back_and_is_sold_again_has_the_time_of_the_last_sale() -> None:
+    pet = sold_pet()
+    for status in ("pending", "sold"):
+        pet.status = status
+        pet.save()  # with the old time in Python
+
+    assert is_now(Pet.objects.get().sold_at)
+
+
+def test_an_old_copy_of_a_pet_leaves_the_time_as_it_is() -> None:
+    copy = create_pet(name="Rex")
+    sell_all()
+    copy.name, copy.status = "Max", "sold"
+
+    copy.save()
+
+    assert Pet.objects.get(pk=copy.pk).sold_at == PAST
+
+
+def test_a_writer_that_raises_the_version_itself_sells_a_pet_as_well() -> None:
+    create_pet(name="Rex")
+
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pets_pet SET status = 'sold', version = version + 5")
+
+    assert is_now(Pet.objects.get().sold_at)
+
+
+@pytest.mark.parametrize("sold_at", [PAST, None])
+def test_a_pet_that_is_put_back_keeps_its_sale_or_that_it_is_unknown(
+    sold_at: datetime | None, admin_user: User
+) -> None:
+    delete(admin_user, sold_pet(sold_at))
+
+    trash.put_back([TrashedPet.objects.get().pk])
+
+    assert Pet.objects.values_list("status", "sold_at").get() == ("sold", sold_at)
+
+
+@pytest.mark.parametrize("sold_at", [PAST, None])
+def test_an_undo_restores_the_sale(sold_at: datetime | None, admin_client: Client, admin_user: User) -> None:
+    pet = sold_pet(sold_at)
+    for status, name in (("available", "Rex"), ("pending", "Tom")):
+        submit(admin_client, page_of(pet), "pet_form", {"status": status, "name": name})
+        assert Pet.objects.get().sold_at is None
+
+    for event in Event.undoable().order_by("-pk"):
+        undo(request_of(admin_user), event.pk)
+
+    assert Pet.objects.values_list("status", "name", "sold_at").get() == ("sold", "Rex", sold_at)
+    assert ("admin", "Undone: Status changed from available to sold.") in histories(admin_client, pet)
+
+
+def test_the_undo_of_a_sale_clears_it_and_the_undo_of_a_name_keeps_it(admin_client: Client, admin_user: User) -> None:
+    pet = sold_pet()
+    submit(admin_client, page_of(pet), "pet_form", {"name": "Tom"})
+    undo(request_of(admin_user), Event.undoable().get().pk)
+    assert Pet.objects.get().sold_at == PAST
+
+    Pet.objects.update(status="available")
+    admin_client.post(LIST, {"action": "mark_as_sold", "_selected_action": pet.pk})
+    assert is_now(Pet.objects.get().sold_at)
+    undo(request_of(admin_user), Event.undoable().get().pk)
+
+    assert Pet.objects.get().sold_at is None
+
+
+def test_an_edit_that_merges_with_the_change_of_someone_else_keeps_the_time_of_the_sale(admin_client: Client) -> None:
+    pet = create_pet(name="Rex")
+    form = fields_of(admin_client.get(page_of(pet)), "pet_form")
+    sell_all()
+
+    admin_client.post(page_of(pet), form | {"name": "Tom"})
+
+    assert Pet.objects.values_list("name", "sold_at").get(pk=pet.pk) == ("Tom", PAST)
+
+
+def test_an_import_sells_new_pets_now_and_changed_ones_only_by_their_status(admin_client: Client) -> None:
+    pet = sold_pet()
+
+    page = upload(admin_client, f"id,name,status\n{pet.pk},Tom,sold\n,New,sold\n,Other,available\n")
+    confirm(admin_client, page)
+
+    times = dict(Pet.objects.values_list("name", "sold_at"))
+    assert times["Tom"] == PAST
+    assert is_now(times["New"])
+    assert times["Other"] is None
