@@ -23,7 +23,7 @@ from pets.admin.changes.import_pages import confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
-from pets.admin.lists.columns import created, created_by_api, status_badge
+from pets.admin.lists.columns import created, created_by_api, sold, status_badge
 from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.fields import EDITABLE
@@ -53,10 +53,10 @@ class PetPages(JournalPages):
     form = PetForm
     # A form that strips white space would change a client's text when staff edit another field.
     formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
-    readonly_fields: ClassVar[Any] = ("id", "created_at", created_by_api, "created_by_key")
-    list_display: Any = (*EDITABLE, created, created_by_api, "history")
+    readonly_fields: ClassVar[Any] = ("id", "created_at", "sold_at", created_by_api, "created_by_key")
+    list_display: Any = (*EDITABLE, created, sold, created_by_api, "history")
     search_help_text = "A full ID, or the start of any words."
-    sortable_by: ClassVar[Any] = ("name", "status", status_badge, created)
+    sortable_by: ClassVar[Any] = ("name", "status", status_badge, created, sold)
     list_per_page = 50
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -105,7 +105,7 @@ class PetPages(JournalPages):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
-        return (*EDITABLE, "id", "created_at", key)
+        return (*EDITABLE, "id", "created_at", "sold_at", key)
 
     @admin.display(description="created by")
     def created_by_key(self, pet: Pet) -> str:

@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from pets.admin.lists.filters import PARAMETERS, PetFilterForm, filters_in_words
-from pets.admin.lists.ordering import FIRST_NAME_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
+from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
+from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
 from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
@@ -192,7 +192,9 @@ class PetChangeList(OrderedChangeList):
     @property
     def usual_order(self) -> Order:
         """Return the order of the list if the URL names none."""
-        return FIRST_NAME_FIRST if self.query else NEWEST_FIRST
+        if self.query:
+            return FIRST_NAME_FIRST
+        return LAST_SOLD_FIRST if SOLD_DAYS in self.filters else NEWEST_FIRST
 
     def sortable_columns(self) -> list[tuple[int, str]]:
         """Return the numbers and the fields of the columns that an index sorts."""

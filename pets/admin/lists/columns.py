@@ -20,6 +20,11 @@ def created(pet: Pet) -> str:
     return moment(pet.created_at)
 
 
+@admin.display(description="sold", ordering="sold_at")
+def sold(pet: Pet) -> str | None:
+    return moment(pet.sold_at) if pet.sold_at else None
+
+
 @admin.display(description="created by")
 def created_by_api(pet: Pet) -> str:
     """Return the creator, without the name of an API key, which not all viewers may see."""

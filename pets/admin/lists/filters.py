@@ -1,6 +1,7 @@
 """The filters of the lists of pets, in the page and in words."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,9 @@ from pets.search.case_insensitive import equals_any, is_absent
 from pets.search.tags import spellings_in_use
 from petservice.admin_pages.day_field import DayField
 from petservice.time_zone import in_days
+
+# The names of the filter by the day of sale.
+SOLD_DAYS = ("sold_from", "sold_to")
 
 
 class _ChoiceField(forms.ChoiceField):
@@ -38,14 +42,17 @@ class PetFilterForm(forms.Form):
     creator = _ChoiceField([(kind, text) for kind, (text, _) in creator.KINDS.items()], label="Created by")
     created_from = DayField()
     created_to = DayField()
+    sold_from = DayField()
+    sold_to = DayField()
 
     def clean(self) -> None:
         value = self.cleaned_data.get
         if value("tag") and value("no_tag"):
             self.add_error("tag", "A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
-        first, last = value("created_from"), value("created_to")
-        if first and last and first > last:
-            self.add_error("created_from", "“From” is after “To”. Exchange the two days.")
+        for begin, end in (("created_from", "created_to"), SOLD_DAYS):
+            first, last = value(begin), value(end)
+            if first and last and first > last:
+                self.add_error(begin, "“From” is after “To”. Exchange the two days.")
 
     def conditions(self) -> dict[tuple[str, ...], Q]:
         """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
@@ -69,12 +76,17 @@ def has_tag(tag: str, no_tag: bool = False) -> Q:
     return equals_any("tag", spellings_in_use(tag))
 
 
+def _is_sold_in(first: date | None, last: date | None) -> Q:
+    return Q(sold_at__isnull=False) & in_days("sold_at", first, last)
+
+
 # The functions that return the condition of a filter, by the names of its fields.
 _CONDITIONS: dict[tuple[str, ...], Callable[..., Q]] = {
     ("status__exact",): _has_status,
     ("tag", "no_tag"): has_tag,
     ("creator",): creator.is_of_kind,
     ("created_from", "created_to"): partial(in_days, "created_at"),
+    SOLD_DAYS: _is_sold_in,
 }
 # The parameters of all filters in a URL.
 PARAMETERS = tuple(PetFilterForm.base_fields)
@@ -92,5 +104,7 @@ def filters_in_words(query: Mapping[str, Any]) -> str:
         "created by {}": kind,
         "created from {}": value("created_from"),
         "created until {}": value("created_to"),
+        "sold from {}": value("sold_from"),
+        "sold until {}": value("sold_to"),
     }
     return ", ".join(text.format(chosen).strip() for text, chosen in parts.items() if chosen)

@@ -11,6 +11,7 @@ _INDEXED: dict[str, tuple[Any, ...]] = {
     "name": (CaseInsensitive("name"), F("id")),
     "status": (F("status"), F("created_at"), F("id")),
     "created_at": (F("created_at"), F("id")),
+    "sold_at": (F("sold_at"), F("id")),
 }
 
 
@@ -23,13 +24,18 @@ class Order(NamedTuple):
     @property
     def indexed(self) -> list[Any]:
         """Return the order for a query, as an index has it."""
-        return [column.desc() if self.is_descending else column.asc() for column in _INDEXED[self.field]]
+        columns = [column.desc() if self.is_descending else column.asc() for column in _INDEXED[self.field]]
+        if self.field == "sold_at":  # pets that are not sold come last in the list that begins with the last sale
+            columns[0].nulls_first, columns[0].nulls_last = not self.is_descending or None, self.is_descending or None
+        return columns
 
     @property
     def title(self) -> str:
         """Return the order as a note on a list."""
         if self.field == "created_at":
             return "newest first" if self.is_descending else "oldest first"
+        if self.field == "sold_at":
+            return "last sold first" if self.is_descending else "last sold last"
         return f"by {self.field}{' in reverse' if self.is_descending else ''}"
 
     @property
@@ -40,6 +46,7 @@ class Order(NamedTuple):
 
 NEWEST_FIRST = Order("created_at", is_descending=True)
 FIRST_NAME_FIRST = Order("name")
+LAST_SOLD_FIRST = Order("sold_at", is_descending=True)
 # The fields by which a list can be sorted.
 SORTABLE = tuple(_INDEXED)
 

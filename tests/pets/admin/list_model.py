@@ -20,6 +20,7 @@ _ORDERS = {
     "name": NAME_ORDER,
     "status": "status, created_at, id",
     "created_at": "created_at, id",
+    "sold_at": "sold_at NULLS FIRST, id",
 }
 _KINDS = {"api": "key ", "staff": "staff ", "import": "command "}
 
@@ -46,6 +47,7 @@ class ListModel:
         self._pets = {pet.pk: pet for pet in pets}
         self._words = {pet.pk: frozenset([*words(pet.name), *words(pet.tag or "")]) for pet in pets}
         self._days = {pet.pk: pet.created_at.astimezone(ZoneInfo(zone)).date() for pet in pets}
+        self._sold_days = {pet.pk: pet.sold_at.astimezone(ZoneInfo(zone)).date() for pet in pets if pet.sold_at}
         self._ranks = {field: _ranks(order) for field, order in _ORDERS.items()}
         self._fitting = cache(self._fitting)  # type: ignore[method-assign]
 
@@ -53,8 +55,10 @@ class ListModel:
         """Return the ids of all pets of the list with these parameters, in order."""
         parts = [self._fitting(name, value) for name, value in query.items() if value and name not in ("o", "p")]
         found = set.intersection(set(self._pets), *parts)
-        # The result of a search is in the order of names, and other lists begin with the newest pet.
-        order = query.get("o") or ("name" if query.get("q") else "-created_at")
+        # The result of a search is in the order of names, that of a day of sale begins with the last sale, and other
+        # lists begin with the newest pet.
+        usual = "-sold_at" if query.get("sold_from") or query.get("sold_to") else "-created_at"
+        order = query.get("o") or ("name" if query.get("q") else usual)
         rank = self._ranks[order.removeprefix("-")]
         return sorted(found, key=rank.__getitem__, reverse=order.startswith("-"))
 
@@ -77,6 +81,8 @@ class ListModel:
             ),
             "created_from": lambda pet: self._days[pet.pk] >= date.fromisoformat(value),
             "created_to": lambda pet: self._days[pet.pk] <= date.fromisoformat(value),
+            "sold_from": lambda pet: self._sold_days.get(pet.pk, date.min) >= date.fromisoformat(value),
+            "sold_to": lambda pet: pet.pk in self._sold_days and self._sold_days[pet.pk] <= date.fromisoformat(value),
         }
         return {pk for pk, pet in self._pets.items() if fits[name](pet)}
 

@@ -71,9 +71,11 @@ TAGS: tuple[dict[str, str], ...] = (
 DAYS: tuple[dict[str, str], ...] = (
     *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),
     *({"created_from": day, "created_to": day} for day in ("2026-04-23", "2026-04-24", "2026-10-29")),
+    *({"sold_to": "9999-12-31"}, {"sold_from": "2026-04-24"}, {"sold_to": "2026-10-29", "created_from": "2026-04-23"}),
+    *({"sold_from": day, "sold_to": day} for day in ("2026-04-24", "2026-10-29")),
 )
 CREATORS = ("", "", "", "api", "staff", "import", "unknown")
-ORDERS = ("", "name", "-name", "status", "-status", "created_at", "-created_at")
+ORDERS = ("", "name", "-name", "status", "-status", "created_at", "-created_at", "sold_at", "-sold_at")
 PAGES = ("", "2", "100", "999")
 # Maximum numbers of pets that an action changes.
 MAX_CHANGED, MAX_DELETED = 10_000, 500

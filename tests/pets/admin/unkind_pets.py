@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pets import creator
 from pets.models import Pet
+from pets.trash import write_with_sales
 
 # A zone whose clocks change at midnight: 24 April begins at one o'clock, and 29 October has its last hour twice.
 ZONE = "Africa/Cairo"
@@ -66,8 +67,11 @@ def create() -> list[Pet]:
         )
         for name, tag in _texts()
     ]
+    for pet in pets:
+        pet.sold_at = choose.choice([*TIMES, None]) if pet.status == Pet.Status.SOLD else None
     choose.shuffle(pets)
-    return Pet.objects.bulk_create(pets)
+    write_with_sales(pets)
+    return pets
 
 
 def _texts() -> Iterator[tuple[str, str | None]]:
