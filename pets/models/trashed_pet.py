@@ -17,8 +17,7 @@ _FIELDS = [field.attname for field in Pet._meta.concrete_fields if field.attname
 
 def values_of(pet: Pet) -> dict[str, Any]:
     """Return all values of a pet but its id, as the journal keeps them."""
-    values = {name: getattr(pet, name) for name in _FIELDS}
-    return values | {name: values[name] and values[name].isoformat() for name in _TIMES}
+    return {name: getattr(pet, name) for name in _FIELDS}
 
 
 class _InTrash(Manager["TrashedPet"]):

@@ -30,12 +30,15 @@ def tags_starting_with(text: str) -> list[str]:
 
 
 def spellings_in_use(text: str) -> list[str]:
-    """Return `text` and the tags in use that differ from it only in case, or in another form of its characters."""
+    """Return the tags in use that equal `text`, in any case and form of its characters, and maybe `text` itself.
+
+    Those that the database takes as equal are one.
+    """
     folded = fold(text)
     is_exact = has_one_spelling(text) and text.casefold() == folded and "ss" not in folded
     # The database finds all tags like `text` itself, unless a character has another form.
     others = _tags(beginnings(full_width(folded)) if is_exact else _beginnings(text))
-    return [text, *(tag for tag in others if fold(tag) == folded)]
+    return [*([text] if is_exact else []), *(tag for tag in others if fold(tag) == folded)]
 
 
 def _beginnings(text: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 # The length of the longest bar and the width of a day's column, in units of the SVG. The SVG scales to its place.
 FULL = 1000
@@ -12,35 +11,47 @@ COLUMN = 100
 MIN_LENGTH = 12
 
 
-def day_chart(
-    counts: Mapping[date, int],
-    texts: Mapping[date, str],
-    *,
-    parts: Mapping[date, int] | None = None,
-    urls: Mapping[date, str] | None = None,
-) -> dict[str, Any]:
-    """Return a chart for its template: a bar for each day, oldest first, and the highest one, which has full height.
+class Series(NamedTuple):
+    """A number for each day, in words as well, and perhaps the URLs of lists."""
 
-    `texts` names each number in words. The x of a bar is the left edge of its column, its y the top of the bar. The
-    lowest `part_height` of a bar is for a part of the things, such as the requests that failed.
+    counts: Mapping[date, int]
+    texts: Mapping[date, str]
+    urls: Mapping[date, str] | None = None
+    # What part of each number is to stand out, such as the requests that failed.
+    parts: Mapping[date, int] | None = None
+
+
+def day_chart(*series: Series) -> dict[str, Any]:
+    """Return a chart of one or two series of the same days for its template.
+
+    It has the bars of each series, oldest first, and the largest number, whose bar has full height.
     """
-    largest = max(counts.values())
-    bars = [
+    largest = max(max(one.counts.values()) for one in series)
+    width = COLUMN // len(series)
+    rows = [_bars(one, largest, number * width, width) for number, one in enumerate(series)]
+    return {"bars": rows[0], "series": rows, "largest": largest, "width": len(rows[0]) * COLUMN}
+
+
+def _bars(series: Series, largest: int, offset: int, width: int) -> list[dict[str, Any]]:
+    """Return the bars of a series: the x is the left edge of the bar's column, and the y the top of the bar."""
+    gap = width * 14 // COLUMN
+    return [
         {
             "day": day,
             "count": count,
-            "text": texts[day],
-            "x": number * COLUMN,
+            "text": series.texts[day],
+            "x": (x := number * COLUMN + offset),
+            "width": width,
+            "bar_x": x + gap,
+            "bar_width": width - 2 * gap,
             "y": FULL - (height := bar_length(count, largest)),
             "height": height,
-            "part_y": FULL - (part_height := bar_length(parts[day], largest) if parts else 0),
+            "part_y": FULL - (part_height := bar_length(series.parts[day], largest) if series.parts else 0),
             "part_height": part_height,
-            "url": urls[day] if urls else None,
+            "url": series.urls[day] if series.urls else None,
         }
-        for number, (day, count) in enumerate(sorted(counts.items()))
+        for number, (day, count) in enumerate(sorted(series.counts.items()))
     ]
-    best = max(bars, key=itemgetter("count", "day"))
-    return {"bars": bars, "best": best, "width": len(bars) * COLUMN}
 
 
 def percentage(count: int, total: int) -> str:

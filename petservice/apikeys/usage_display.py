@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.timesince import timesince
 
-from petservice.admin_pages.charts import day_chart
+from petservice.admin_pages.charts import Series, day_chart
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.time_zone import moment
 
@@ -16,12 +16,12 @@ def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
     stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
     dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
     days = [stored.get(day) or KeyDay(day=day) for day in dates]
-    chart = day_chart(
+    requests = Series(
         {one.day: one.requests for one in days},
         {one.day: _text(one) for one in days},
         parts={one.day: one.client_errors + one.server_errors for one in days},
     )
-    return chart | {
+    return day_chart(requests) | {
         "days": days,
         "requests": sum(day.requests for day in days),
         "client_errors": sum(day.client_errors for day in days),

@@ -3,36 +3,32 @@
 The number of queries is fixed, and each reads a part of an index or a small table.
 """
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django.apps import apps
 from django.contrib.admin import AdminSite
-from django.core.cache import cache
 from django.db.models import Count, Model, Q
 from django.http import HttpRequest
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice.admin_pages.charts import bar_length, day_chart, percentage
-from petservice.apikeys.models import SOON, APIKey
+from petservice.admin_pages.charts import bar_length, percentage
+from petservice.apikeys.models import SOON, APIKey, KeyDay
+from petservice.backoffice import sales
 from petservice.journal.models import Event
 from petservice.journal.recording import type_of
-from petservice.time_zone import in_days
 from store.models import InventoryItem
 from store.services import inventory_counts
 
-# The number of days in the chart, including today.
-DAYS = 30
 # The number of entries in the list of last changes.
 CHANGES = 10
 # The kinds of events about records that change none.
 _NO_CHANGES = [Event.Kind.EXPORTED, Event.Kind.SECOND_FACTOR]
-# Seconds for which the counts per day are cached, because counting reads an index entry for each pet of the 30 days.
-DAYS_MAX_AGE = 60
+# Maximum number of keys with failed or rejected requests that are named.
+FAILING_KEYS = 5
 
 
 def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> dict[str, Any]:
@@ -43,7 +39,7 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
     add_urls = {model["model"]: model["add_url"] for model in listed}
     return {
         "inventory": _inventory(add_urls.get(Pet)) if InventoryItem in visible else None,
-        "days": _days(timezone.localdate(now)) if Pet in visible else None,
+        "sales": sales.read(timezone.localdate(now)) if Pet in visible else None,
         "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,
     }
@@ -71,23 +67,6 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
     return {"total": total, "url": _list_url(InventoryItem), "bars": bars, "add_url": add_url}
 
 
-def _days(today: date) -> dict[str, Any]:
-    """Return a chart of the pets created on each of the last 30 days, oldest first."""
-    days = [today - timedelta(days=ago) for ago in range(DAYS)]
-    counts = cache.get_or_set(f"pets-created-per-day-{today}", lambda: _created_per_day(days), DAYS_MAX_AGE) or {}
-    chart = day_chart(
-        counts,
-        {day: f"{count:,} pet{pluralize(count)}" for day, count in counts.items()},
-        urls={day: _list_url(Pet, created_from=day, created_to=day) for day in days},
-    )
-    return chart | {"total": sum(counts.values()), "url": _list_url(Pet, created_from=days[-1], created_to=today)}
-
-
-def _created_per_day(days: list[date]) -> dict[date, int]:
-    """Count the pets that were created on each day of the store, with one index range per day."""
-    return {day: Pet.objects.order_by().filter(in_days("created_at", day, day)).count() for day in days}
-
-
 def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
     """Count the keys that need attention, each once, in the first line that fits.
 
@@ -107,7 +86,22 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         {"label": label, "count": count, "url": _list_url(APIKey, **filters)}
         for (label, filters, _), count in zip(lines, counts, strict=True)
     ]
-    return {"total": total, "url": _list_url(APIKey), "figures": figures, "add_url": add_url}
+    failing = KeyDay.objects.filter(Q(client_errors__gt=0) | Q(server_errors__gt=0), day=_yesterday(now))
+    worst = failing.select_related("api_key").order_by("-server_errors", "-client_errors", "pk")
+    return {
+        "total": total,
+        "url": _list_url(APIKey),
+        "figures": figures,
+        "add_url": add_url,
+        "failing": worst[:FAILING_KEYS],
+        "number_of_failing": failing.count(),
+        "need_attention": any(counts) or bool(worst),
+    }
+
+
+def _yesterday(now: datetime) -> date:
+    """Return the day before in UTC, by which the use of keys is counted."""
+    return now.astimezone(UTC).date() - timedelta(days=1)
 
 
 def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str, Any]]:

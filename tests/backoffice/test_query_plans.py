@@ -32,7 +32,9 @@ QUERIES = [
     "?status__exact=sold&created_from=2026-11-01",
     "?tag=dog&created_from=2026-11-01",
     "?creator=staff",
-    *(f"?o={column}" for column in ("1", "-1", "3", "-3", "4", "-4")),
+    "?sold_from=2026-11-01&sold_to=2026-11-30",
+    "?sold_from=2026-11-01&tag=dog",
+    *(f"?o={column}" for column in ("1", "-1", "3", "-3", "4", "-4", "5", "-5")),
 ]
 TABLES = ("pets_pet", "journal_event", "journal_item")
 # In a query for pets whose ids are known.

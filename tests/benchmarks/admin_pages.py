@@ -46,6 +46,13 @@ PAGES = {
     "filter by a common tag": "/admin/pets/pet/?tag=tag+1",
     "filter by a rare tag": "/admin/pets/pet/?tag=tag+4321",
     "filter by days": "/admin/pets/pet/?created_from={month_ago}&created_to={week_ago}",
+    "filter by day of sale": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}",
+    "filter by day of sale and tag": "/admin/pets/pet/?sold_from={month_ago}&sold_to={week_ago}&tag=dog",
+    "filter by day of sale and tag, none fits": "/admin/pets/pet/?sold_from={today}&tag=old&creator=staff",
+    "filter by day of sale, newest first": "/admin/pets/pet/?sold_from={month_ago}&o=-created_at",
+    "filter by day of sale, sorted by name": "/admin/pets/pet/?sold_from={month_ago}&o=name",
+    "sorted by day of sale": "/admin/pets/pet/?o=-sold_at",
+    "filter by status, sorted by day of sale, first one first": "/admin/pets/pet/?status__exact=sold&o=sold_at",
     "filter by status and days": "/admin/pets/pet/?status__exact=sold&created_from={month_ago}&created_to={week_ago}",
     "search and filter": "/admin/pets/pet/?q=b&status__exact=pending",
     "filter by status and tag, a quarter fits": "/admin/pets/pet/?status__exact=available&tag=dog",
@@ -110,6 +117,7 @@ def measure_pages(pets: int) -> None:
     client.force_login(user)
     today = timezone.now().date()
     values = {
+        "today": today,
         "month_ago": today - timedelta(days=30),
         "week_ago": today - timedelta(days=7),
         "pet": Pet.objects.first().pk,

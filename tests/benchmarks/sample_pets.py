@@ -21,7 +21,7 @@ _TAGS = 5000
 _DAYS = 60
 # Number of rows in one statement, well below the timeout of a statement.
 _BATCH = 50_000
-_COLUMNS = ("id", "name", "tag", "status", "created_at", "created_through")
+_COLUMNS = ("id", "name", "tag", "status", "created_at", "sold_at", "created_through")
 
 
 def fill(number: int, second_word: str = "") -> User:
@@ -67,7 +67,7 @@ def insert(table: str, columns: Sequence[str], rows: Iterator[tuple[object, ...]
             )
 
 
-def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, str, str | None, str, datetime, str]]:
+def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[object, ...]]:
     choose = random.Random(1)
     for position in range(number):
         created_at = now - timedelta(days=_DAYS) * (1 - position / number)
@@ -86,7 +86,9 @@ def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[str, s
                 tag = "Dog" if choose.random() < 0.999 else "Bird"
             if position < 0.4 * number and status == Pet.Status.AVAILABLE:
                 status = Pet.Status.SOLD
-        yield _id(created_at, choose), name, tag, status, created_at, creator.of_key("pets_test_Ab12Cd34", "Acme")
+        sold_at = created_at + choose.random() * (now - created_at) if status == Pet.Status.SOLD else None
+        key = creator.of_key("pets_test_Ab12Cd34", "Acme")
+        yield _id(created_at, choose), name, tag, status, created_at, sold_at, key
 
 
 def _id(created_at: datetime, choose: random.Random) -> str:

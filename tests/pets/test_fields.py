@@ -29,7 +29,7 @@ def columns(model: type[Any]) -> set[str]:
 @pytest.mark.parametrize(
     ("place", "fields", "expected"),
     [
-        ("pets.models.Pet", columns(Pet), {*SHOWN, *EDITABLE, "created_at", "created_by", "version"}),
+        ("pets.models.Pet", columns(Pet), {*SHOWN, *EDITABLE, "created_at", "created_by", "version", "sold_at"}),
         (
             "pets.models.IdempotencyRecord",
             columns(IdempotencyRecord) - {"id", "api_key", "key", "created_at"},
@@ -38,7 +38,7 @@ def columns(model: type[Any]) -> set[str]:
         ("the values of a pet in the trash", values_of(Pet(**TEXTS)), columns(Pet) - {"id"}),
         ("pets.serializers.PetSerializer", PetSerializer().fields, SHOWN),
         ("pets.serializers.CreatePetRequestSerializer", CreatePetRequestSerializer().fields, TEXTS),
-        ("pets.files.rows.Row", COLUMNS, columns(Pet) - {"version"}),
+        ("pets.files.rows.Row", COLUMNS, columns(Pet) - {"version", "sold_at"}),
         ("the example pets.schema.REX", REX, SHOWN),
     ],
 )

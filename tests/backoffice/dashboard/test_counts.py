@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petservice.admin_pages import charts
-from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey
-from petservice.backoffice import dashboard
+from petservice.apikeys.models import IDLE_AFTER, NEVER_USED_AFTER, SOON, APIKey, KeyDay
+from petservice.backoffice import dashboard, sales
 from store.models import InventoryCounter
 from tests.backoffice.dashboard.pages import DAY, INDEX, NOW, page
 from tests.backoffice.staff import granted, staff
@@ -60,7 +60,7 @@ def test_each_figure_equals_the_list_that_it_links_to() -> None:
 
     shown = figures(client)
 
-    assert [count for count, _ in shown.values()] == [1, 2, 3, 1, 2, 3, 4]
+    assert [count for count, _ in shown.values()] == [1, 2, 3, 4, 1, 2, 3]
     for label, (count, url) in shown.items():
         assert client.get(url).context["cl"].result_count == count, label
 
@@ -115,30 +115,48 @@ def test_the_inventory_shows_percentages(counts: tuple[int, ...], percentages: l
     assert [figure for _, _, figure, _ in shown] == [f"{count:,}" for count in counts]
 
 
+def sell(at: datetime, created_at: datetime | None = None, tag: str | None = None) -> None:
+    Pet.objects.create(name="Rex", tag=tag, status="sold", created_at=created_at or at - 100 * DAY, sold_at=at)
+
+
+def bars(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Return the bars of a kind on the dashboard, oldest first."""
+    return shown["sales"]["series"][["created", "sold"].index(kind)]
+
+
 def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
     for days_ago in (0, 0, 1, 29, 29, 29, 29, 30):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
+    for days_ago in (1, 1, 30):
+        sell(NOW - days_ago * DAY)
 
-    days = dashboard_at(NOW)["days"]
+    shown = dashboard_at(NOW)
 
-    assert [bar["day"] for bar in days["bars"]] == [NOW.date() - n * DAY for n in reversed(range(30))]
-    assert {bar["day"]: bar["count"] for bar in days["bars"] if bar["count"]} == {
-        NOW.date(): 2,
-        NOW.date() - DAY: 1,
-        NOW.date() - 29 * DAY: 4,
-    }
-    assert days["total"] == 7
-    assert days["best"] == days["bars"][0]
+    for kind, counts in (("created", {0: 2, 1: 1, 29: 4}), ("sold", {1: 2})):
+        assert [bar["day"] for bar in bars(shown, kind)] == [NOW.date() - n * DAY for n in reversed(range(30))]
+        assert {bar["day"]: bar["count"] for bar in bars(shown, kind) if bar["count"]} == {
+            NOW.date() - ago * DAY: count for ago, count in counts.items()
+        }
+    assert [shown["sales"][kind]["total"] for kind in ("created", "sold")] == [7, 2]
+    assert [shown["sales"][kind]["yesterday"] for kind in ("created", "sold")] == [1, 2]
+    assert shown["sales"]["largest"] == 4
 
 
-def test_the_height_of_a_day_bar_is_proportional_to_its_count() -> None:
+def test_both_bars_of_a_day_are_beside_each_other_in_one_scale() -> None:
     for days_ago in (0, 1, 1):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
+    for _ in range(4):
+        sell(NOW)
 
-    bars = dashboard_at(NOW)["days"]["bars"]
+    shown = dashboard_at(NOW)
 
-    assert all(bar["y"] + bar["height"] == charts.FULL for bar in bars)
-    assert [bar["height"] for bar in bars[-3:]] == [0, charts.FULL, charts.FULL / 2]
+    created, sold = bars(shown, "created"), bars(shown, "sold")
+    assert all(bar["y"] + bar["height"] == charts.FULL for bar in created + sold)
+    assert [bar["height"] for bar in created[-3:]] == [0, charts.FULL / 2, charts.FULL / 4]
+    assert [bar["height"] for bar in sold[-3:]] == [0, 0, charts.FULL]
+    for one, other in zip(created, sold, strict=True):
+        assert one["x"] + one["width"] == other["x"]
+        assert one["x"] < one["bar_x"] < one["bar_x"] + one["bar_width"] < other["bar_x"]
 
 
 def test_the_bar_of_the_smallest_count_is_visible() -> None:
@@ -150,28 +168,103 @@ def test_the_bar_of_the_smallest_count_is_visible() -> None:
     assert pending["width"] == charts.MIN_LENGTH
 
 
-def test_the_count_of_a_day_equals_its_list_of_pets(admin_client: Client) -> None:
-    first = NOW - 29 * DAY
+@pytest.mark.parametrize("kind", ["created", "sold"])
+def test_the_count_of_a_day_equals_its_list_of_pets(kind: str, admin_client: Client) -> None:
+    first, last = NOW - 29 * DAY, NOW.replace(hour=0)
     # These are the first and the last microseconds of days in UTC.
-    for created_at in (first.replace(hour=0), NOW.replace(hour=0), NOW.replace(hour=0) - timedelta(microseconds=1)):
-        Pet.objects.create(name="Rex", created_at=created_at)
+    for at in (first.replace(hour=0), last, last - timedelta(microseconds=1)):
+        sell(at, created_at=at)
 
-    days = dashboard_at(NOW)["days"]
+    shown = dashboard_at(NOW)
 
-    assert [bar["count"] for bar in days["bars"]] == [1, *[0] * 27, 1, 1]
-    for count, url in [(days["total"], days["url"]), *((bar["count"], bar["url"]) for bar in days["bars"])]:
+    assert [bar["count"] for bar in bars(shown, kind)] == [1, *[0] * 27, 1, 1]
+    total = shown["sales"][kind]
+    links = [(total["total"], total["url"]), (total["yesterday"], total["yesterday_url"])]
+    for count, url in [*links, *((bar["count"], bar["url"]) for bar in bars(shown, kind))]:
         assert admin_client.get(url).context["cl"].result_count == count, url
 
 
-def test_the_chart_of_days_has_a_text_for_each_bar() -> None:
+def test_the_chart_has_a_text_for_each_bar_and_a_row_for_each_day() -> None:
     now = timezone.now()
     for _ in range(2):
         Pet.objects.create(name="Rex", created_at=now - DAY)
-    day = now - DAY
+    sell(now - DAY, created_at=now - 90 * DAY)
 
     shown = page(granted("view_pet"))
 
-    assert f"<title>2 pets on {day:%Y-%m-%d}</title>" in shown
-    assert shown.count("<title>0 pets on ") == dashboard.DAYS - 1
-    assert shown.count('<tr><th scope="row">') == dashboard.DAYS
-    assert re.search(rf"2 pets</a> in the last {dashboard.DAYS} days", shown)
+    assert f"<title>2 pets created on {now - DAY:%Y-%m-%d}</title>" in shown
+    assert f"<title>1 pet sold on {now - DAY:%Y-%m-%d}</title>" in shown
+    assert shown.count("<title>0 pets ") == 2 * (sales.DAYS - 1)
+    assert len(re.findall(r'<tr><th scope="row">\d', shown)) == sales.DAYS
+    text = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", shown))
+    assert (
+        f"last {sales.DAYS} days (UTC): 2 created (full bars) and 1 sold (striped bars). Yesterday: 2 created" in text
+    )
+
+
+def test_the_table_of_tags_shows_what_is_available_and_was_sold_and_how_long_it_took(admin_client: Client) -> None:
+    for stock in (1, 2, 9):
+        sell(NOW - DAY, NOW - (1 + stock) * DAY, tag="dog")
+    sell(NOW, NOW - 0.2 * DAY, tag="Dog")
+    sell(NOW - 30 * DAY, tag="dog")
+    sell(NOW - 2 * DAY, NOW - 6 * DAY)
+    for tag in ("dog", "DOG", "\uff44\uff4f\uff47", "cat", None):
+        Pet.objects.create(name="Rex", tag=tag)
+    Pet.objects.create(name="Rex", tag="dog", status="pending")
+
+    tags = dashboard_at(NOW)["sales"]["tags"]
+
+    assert (tags["number"], tags["are_all_sales"]) == (2, True)
+    columns = ("name", "available", "sold", "days_in_stock")
+    assert [tuple(row[column] for column in columns) for row in tags["rows"]] == [("Dog", 3, 4, 1.5), (None, 1, 1, 4)]
+    for row in tags["rows"]:
+        for column in ("available", "sold"):
+            assert admin_client.get(row[f"{column}_url"]).context["cl"].result_count == row[column]
+
+
+def test_numbers_that_a_limit_stops_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sales, "MAX_SALES", 2)
+    monkeypatch.setattr(sales, "MAX_PETS", 3)
+    monkeypatch.setattr(sales, "TAGS", 1)
+    now = timezone.now()
+    for tag in ("dog", "dog", "cat"):
+        sell(now, now, tag=tag)
+    for _ in range(4):
+        Pet.objects.create(name="Rex", tag="cat", created_at=now)
+        Pet.objects.create(name="Rex", tag="dog", created_at=now)
+
+    text = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", page(granted("view_pet"))))
+
+    assert "The last 2 sales: there are more in the last 30 days. The 1 tags of 2 with the most sales." in text
+    assert re.search(r"(cat|dog) at least 4 at least [12] under 1", text)
+
+
+@pytest.mark.parametrize("days_ago", [0, 2])
+def test_only_yesterdays_failures_are_shown(days_ago: int) -> None:
+    KeyDay.objects.create(
+        api_key=APIKey.objects.create_key(name="Acme")[0], day=NOW.date() - days_ago * DAY, requests=9, server_errors=9
+    )
+
+    assert [*dashboard_at(NOW)["keys"]["failing"]] == []
+
+
+def test_keys_with_failed_or_rejected_requests_yesterday_come_first_of_all_the_worst_first() -> None:
+    client = granted("view_apikey", "view_pet", "view_inventoryitem")
+    yesterday = timezone.now().date() - DAY
+    keys = {"Good": (9, 0, 0), "Rejected": (1234, 34, 0), "Failed": (7, 0, 1), "Both": (9, 5, 2)}
+    for name, (requests, rejected, failed) in keys.items():
+        key, _ = APIKey.objects.create_key(name=name, last_used_at=timezone.now())
+        numbers = {"requests": requests, "client_errors": rejected, "server_errors": failed}
+        KeyDay.objects.create(api_key=key, day=yesterday, **numbers)
+
+    shown = page(client)
+
+    assert re.findall('<h2 id="([a-z]+)-title">', shown)[0] == "keys"
+    lines = re.findall(r'<span class="name"><bdi>(.*?)</bdi></span>\s*<span>(.*?)</span>', shown)
+    assert lines == [
+        ("Both", "2 failed, 5 rejected of 9"),
+        ("Failed", "1 failed of 7"),
+        ("Rejected", "34 rejected of 1,234"),
+    ]
+    KeyDay.objects.all().delete()
+    assert re.findall('<h2 id="([a-z]+)-title">', page(client))[0] == "inventory"

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from pets.services import create_pet
 from petservice.apikeys.models import APIKey
-from petservice.backoffice import dashboard
+from petservice.backoffice import sales
 from tests.backoffice.dashboard.pages import log, page
 from tests.backoffice.staff import granted, staff
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
     [
         ("view_inventoryitem", {"inventory", "changes"}),
         ("change_inventoryitem", {"inventory", "changes"}),
-        ("view_pet", {"days", "changes"}),
-        ("change_pet", {"days", "changes"}),
+        ("view_pet", {"sales", "changes"}),
+        ("change_pet", {"sales", "changes"}),
         ("view_apikey", {"keys", "changes"}),
         ("add_pet", set()),
         ("delete_pet", set()),
@@ -60,7 +60,7 @@ def test_the_dashboard_of_an_empty_database_says_how_to_begin() -> None:
     assert f'<a href="{reverse("admin:pets_pet_add")}">add the first one</a>' in shown
     assert "There are no API keys yet" in shown
     assert f'<a href="{reverse("admin:apikeys_apikey_add")}">Create the first one</a>' in shown
-    assert f"No pets were created in the last {dashboard.DAYS} days" in shown
+    assert f"No pets were created or sold in the last {sales.DAYS} days" in shown
     assert "No changes yet." in shown
 
 

@@ -1,0 +1,126 @@
+"""What the dashboard shows of the pets that came in and were sold, at a cost that a maximum of rows limits."""
+
+from collections import defaultdict
+from datetime import date, timedelta
+from statistics import median
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.cache import cache
+from django.db.models import Count, F, Q, Value
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+
+from pets.models import Pet
+from pets.search.case_insensitive import CaseInsensitive, is_absent
+from pets.search.tags import spellings_in_use
+from petservice.admin_pages.charts import Series, day_chart
+from petservice.folding import fold
+from petservice.time_zone import in_days
+
+# The number of days, including today.
+DAYS = 30
+# Seconds for which the numbers of the days are cached, because counting reads an index entry for each pet of the days.
+DAYS_MAX_AGE = 60
+# Seconds for which the table of tags is cached. It changes more slowly, and rarely expires with the days.
+TAGS_MAX_AGE = 300
+# Maximum number of tags in the table, and of sales and of pets with each tag that are read for it.
+TAGS = 8
+MAX_SALES = 5_000
+MAX_PETS = 2_000
+
+_DAY = timedelta(days=1)
+_FIELDS = {"created": "created_at", "sold": "sold_at"}
+
+
+def list_url(**filters: object) -> str:
+    """Return the URL of the list of pets with these filters."""
+    return f"{reverse('admin:pets_pet_changelist')}?{urlencode(filters)}"
+
+
+def read(today: date) -> dict[str, Any]:
+    """Return a chart of the pets that came in and were sold on each of the last days, and a table of the best tags."""
+    days = [today - ago * _DAY for ago in range(DAYS)]
+    counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)
+    tags = cache.get_or_set(f"sales-by-tag-{today}", lambda: _tags(days), TAGS_MAX_AGE)
+    chart = day_chart(*(_series(kind, counts[kind]) for kind in _FIELDS))
+    totals = {kind: _total(kind, counts[kind], days) for kind in _FIELDS}
+    return chart | totals | {"rows": [*zip(*chart["series"], strict=True)][::-1], "tags": tags, "max_sales": MAX_SALES}
+
+
+def _series(kind: str, counts: dict[date, int]) -> Series:
+    texts = {day: f"{count:,} pet{pluralize(count)} {kind}" for day, count in counts.items()}
+    return Series(counts, texts, {day: _url(kind, day, day) for day in counts})
+
+
+def _total(kind: str, counts: dict[date, int], days: list[date]) -> dict[str, Any]:
+    """Return the number of all days and that of yesterday, with the URLs of their lists."""
+    today, yesterday, *_ = days
+    return {
+        "total": sum(counts.values()),
+        "url": _url(kind, days[-1], today),
+        "yesterday": counts[yesterday],
+        "yesterday_url": _url(kind, yesterday, yesterday),
+    }
+
+
+def _url(kind: str, first: date, last: date) -> str:
+    return list_url(**{f"{kind}_from": first, f"{kind}_to": last})
+
+
+def _counts(days: list[date]) -> dict[str, dict[date, int]]:
+    """Count what happened on each day of the store, with one index range per day."""
+    pets = Pet.objects.order_by()
+    return {
+        kind: {day: pets.filter(in_days(field, day, day)).count() for day in days} for kind, field in _FIELDS.items()
+    }
+
+
+def _tags(days: list[date]) -> dict[str, Any]:
+    """Return the tags with the most sales, each with its numbers, and whether only the last sales were read."""
+    sales = Pet.objects.filter(in_days("sold_at", days[-1], days[0]))
+    sales = sales.order_by(F("sold_at").desc(nulls_last=True), "-pk")  # as the index of PostgreSQL has it
+    rows = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
+    times: dict[str | None, list[timedelta]] = defaultdict(list)
+    names: dict[str | None, str | None] = {}
+    for tag, created_at, sold_at in rows[:MAX_SALES]:
+        key = tag and fold(tag)
+        names.setdefault(key, tag)
+        times[key].append(sold_at - created_at)
+    best = sorted(times, key=lambda key: (-len(times[key]), key or ""))[:TAGS]
+    return {
+        "rows": [_tag(names[key], times[key], days) for key in best],
+        "number": len(times),
+        "are_all_sales": len(rows) <= MAX_SALES,
+    }
+
+
+def _tag(tag: str | None, times: list[timedelta], days: list[date]) -> dict[str, Any]:
+    filters: dict[str, object] = {"no_tag": 1} if tag is None else {"tag": tag}
+    conditions = [is_absent("tag")] if tag is None else map(_has_tag, spellings_in_use(tag))
+    counts = [_count(condition) for condition in conditions]
+    return {
+        "name": tag,
+        "available": sum(one["available"] for one in counts),
+        "are_all_pets": all(one["pets"] <= MAX_PETS for one in counts),
+        "available_url": list_url(status__exact=Pet.Status.AVAILABLE, **filters),
+        "sold": len(times),
+        "sold_url": list_url(sold_from=days[-1], sold_to=days[0], **filters),
+        "days_in_stock": max(median(times) / _DAY, 0),
+    }
+
+
+def _count(condition: Q) -> dict[str, int]:
+    """Count the newest pets that fit, and those of them that are available."""
+    newest = Pet.objects.filter(condition).order_by(CaseInsensitive("tag").desc(), "-created_at", "-pk")[: MAX_PETS + 1]
+    return newest.aggregate(pets=Count("pk"), available=Count("pk", filter=Q(status=Pet.Status.AVAILABLE)))
+
+
+def _has_tag(text: str) -> Q:
+    """Return the condition for pets with one spelling of a tag, as a range.
+
+    For an equality, PostgreSQL may read all pets in the order of their creation, because it expects the tag at once.
+    """
+    tag, value = CaseInsensitive(F("tag")), CaseInsensitive(Value(text))
+    return Q(GreaterThanOrEqual(tag, value)) & Q(LessThanOrEqual(tag, value))
