@@ -81,22 +81,22 @@ def _tags(days: list[date]) -> dict[str, Any]:
     """Return the tags with the most sales, each with its numbers, and whether only the last sales were read."""
     sales = Pet.objects.filter(in_days("sold_at", days[-1], days[0]))
     sales = sales.order_by(F("sold_at").desc(nulls_last=True), "-pk")  # as the index of PostgreSQL has it
-    rows = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
-    times: dict[str | None, list[timedelta]] = defaultdict(list)
+    rows: list[Any] = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
+    stocks: dict[str | None, list[float]] = defaultdict(list)  # the days in stock of each sold pet, by its tag
     names: dict[str | None, str | None] = {}
     for tag, created_at, sold_at in rows[:MAX_SALES]:
         key = tag and fold(tag)
         names.setdefault(key, tag)
-        times[key].append(sold_at - created_at)
-    best = sorted(times, key=lambda key: (-len(times[key]), key or ""))[:TAGS]
+        stocks[key].append((sold_at - created_at) / _DAY)
+    best = sorted(stocks, key=lambda key: (-len(stocks[key]), key or ""))[:TAGS]
     return {
-        "rows": [_tag(names[key], times[key], days) for key in best],
-        "number": len(times),
+        "rows": [_tag(names[key], stocks[key], days) for key in best],
+        "number": len(stocks),
         "are_all_sales": len(rows) <= MAX_SALES,
     }
 
 
-def _tag(tag: str | None, times: list[timedelta], days: list[date]) -> dict[str, Any]:
+def _tag(tag: str | None, stocks: list[float], days: list[date]) -> dict[str, Any]:
     filters: dict[str, object] = {"no_tag": 1} if tag is None else {"tag": tag}
     conditions = [is_absent("tag")] if tag is None else map(_has_tag, spellings_in_use(tag))
     counts = [_count(condition) for condition in conditions]
@@ -105,9 +105,9 @@ def _tag(tag: str | None, times: list[timedelta], days: list[date]) -> dict[str,
         "available": sum(one["available"] for one in counts),
         "are_all_pets": all(one["pets"] <= MAX_PETS for one in counts),
         "available_url": list_url(status__exact=Pet.Status.AVAILABLE, **filters),
-        "sold": len(times),
+        "sold": len(stocks),
         "sold_url": list_url(sold_from=days[-1], sold_to=days[0], **filters),
-        "days_in_stock": max(median(times) / _DAY, 0),
+        "days_in_stock": max(median(stocks), 0),
     }
 
 

@@ -92,6 +92,7 @@ def fill() -> None:
             tag=("dog", "cat", None)[n % 3],
             status=Pet.Status.values[n % 3],
             created_at=now - timedelta(hours=n),
+            sold_at=now - timedelta(hours=n) / 2 if n % 3 == 2 else None,
             created_by="staff Bea",
         )
         for n in range(120)
@@ -104,7 +105,9 @@ def fill() -> None:
     revoked, _ = APIKey.objects.create_key(name="Revoked")
     APIKey.objects.filter(pk=revoked.pk).update(revoked_at=now)
     used, _ = APIKey.objects.create_key(name="Acme web shop")
-    KeyDay.objects.create(api_key=used, day=now.date(), requests=41, client_errors=2)
+    for ago in range(2):
+        day = now.date() - timedelta(days=ago)
+        KeyDay.objects.create(api_key=used, day=day, requests=41, client_errors=2, server_errors=1)
     User.objects.create_user("Bea", password="a long one", is_staff=True)
 
 
