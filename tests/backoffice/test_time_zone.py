@@ -83,14 +83,16 @@ def test_the_dashboard_counts_days_of_the_store(admin_client: Client, move: Move
     for day in (yesterday, yesterday, today):
         Pet.objects.create(name="Rex", created_at=datetime(day.year, day.month, day.day, tzinfo=store))
     late = datetime(yesterday.year, yesterday.month, yesterday.day, 23, 30, tzinfo=store)
-    Pet.objects.create(name="Max", created_at=late)
+    Pet.objects.create(name="Max", created_at=late, status="sold", sold_at=late)
 
     page = text(admin_client, INDEX)
 
-    assert f"<title>1 pet on {today}, today</title>" in page
-    assert f"<title>3 pets on {yesterday}</title>" in page
-    assert f"in the last 30 days ({name})" in page
+    assert f"<title>1 pet created on {today}, today</title>" in page
+    assert f"<title>3 pets created on {yesterday}</title>" in page
+    assert f"<title>1 pet sold on {yesterday}</title>" in page
+    assert f"In the last 30 days ({name}):" in page
     assert names(admin_client, created_from=str(yesterday), created_to=str(yesterday)) == ["Max", "Rex", "Rex"]
+    assert names(admin_client, sold_from=str(yesterday), sold_to=str(yesterday)) == ["Max"]
     assert f"created_from={today}&amp;created_to={today}" in text(admin_client, LIST), "the link Today"
 
 

@@ -65,12 +65,13 @@ def deleted_pets(owner: User) -> dict[int, TrashedPet]:
     Other rows of the journal are no deleted pets.
     """
     choose, now = random.Random(9), timezone.now()
-    pets = [Pet(id=unkind_pets.new_id(choose), name=name, status="sold", version=1) for name in unkind_pets.NAMES * 8]
+    values = {"status": "sold", "version": 1, "sold_at": now}
+    pets = [Pet(id=unkind_pets.new_id(choose), name=name, **values) for name in unkind_pets.NAMES * 8]
     choose.shuffle(pets)
     for number, days in enumerate((1, 2, 3, 29, 31)):
         at = now - timedelta(days=days, seconds=choose.randrange(3600))
         changes = [Change(pet.pk, pet.name, values_of(pet)) for pet in pets[number::5]]
         record(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
-    for values in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
-        record(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **values)])
+    for other in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
+        record(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **other)])
     return TrashedPet.objects.select_related("event").in_bulk()
