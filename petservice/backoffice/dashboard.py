@@ -87,13 +87,13 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         for (label, filters, _), count in zip(lines, counts, strict=True)
     ]
     failing = KeyDay.objects.filter(Q(client_errors__gt=0) | Q(server_errors__gt=0), day=_yesterday(now))
-    worst = failing.select_related("api_key").order_by("-server_errors", "-client_errors", "pk")
+    worst = [*failing.select_related("api_key").order_by("-server_errors", "-client_errors", "pk")[:FAILING_KEYS]]
     return {
         "total": total,
         "url": _list_url(APIKey),
         "figures": figures,
         "add_url": add_url,
-        "failing": worst[:FAILING_KEYS],
+        "failing": worst,
         "number_of_failing": failing.count(),
         "need_attention": any(counts) or bool(worst),
     }

@@ -24,10 +24,13 @@ class Order(NamedTuple):
     @property
     def indexed(self) -> list[Any]:
         """Return the order for a query, as an index has it."""
-        columns = [column.desc() if self.is_descending else column.asc() for column in _INDEXED[self.field]]
-        if self.field == "sold_at":  # pets that are not sold come last in the list that begins with the last sale
-            columns[0].nulls_first, columns[0].nulls_last = not self.is_descending or None, self.is_descending or None
-        return columns
+        return [self._ordered(column) for column in _INDEXED[self.field]]
+
+    def _ordered(self, column: Any) -> Any:
+        nulls = {}
+        if column == F("sold_at"):  # pets that are not sold are the last ones after the last sale
+            nulls = {"nulls_last": True} if self.is_descending else {"nulls_first": True}
+        return column.desc(**nulls) if self.is_descending else column.asc(**nulls)
 
     @property
     def title(self) -> str:

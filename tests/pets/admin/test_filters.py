@@ -11,6 +11,7 @@ from django.test import Client
 from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
+from pets.trash import write_with_sales
 from tests.backoffice.pages import fields_of
 from tests.pets.admin.pet_pages import LIST, names
 
@@ -34,6 +35,22 @@ def test_pets_are_filtered_by_status_tag_and_day(staff: Client) -> None:
     assert names(staff, created_to="2026-11-01") == ["Rex"]
     assert names(staff, created_to="9999-12-31") == ["Tim", "Żuk", "Max", "Tom", "Rex"]
     assert names(staff, tag="dog", status__exact="sold", q="r") == ["Rex"]
+
+
+def test_pets_are_filtered_and_sorted_by_the_day_of_sale(staff: Client) -> None:
+    for name, day in (("Rex", 1), ("Tom", 2), ("Old", None)):
+        sold_at = day and datetime(2026, 11, day, 23, 59, tzinfo=UTC)
+        write_with_sales([Pet(name=name, status="sold", created_at=datetime(2026, 10, 1, tzinfo=UTC), sold_at=sold_at)])
+    create_pet(name="Max")
+
+    assert names(staff, sold_from="2026-11-02") == ["Tom"]
+    assert names(staff, sold_to="2026-11-02") == ["Tom", "Rex"]
+    assert names(staff, sold_to="9999-12-31") == ["Tom", "Rex"]
+    assert names(staff, sold_from="2026-11-01", o="created_at", q="rex") == ["Rex"]
+    assert names(staff, o="-sold_at")[:2] == names(staff, o="sold_at")[:1:-1] == ["Tom", "Rex"]
+    page = unescape(staff.get(LIST, {"sold_from": "2026-11-02", "sold_to": "2026-11-01"}).content.decode())
+    assert "1 filter: sold from 2026-11-02, sold until 2026-11-01" in page
+    assert "“From” is after “To”." in page
 
 
 def test_the_form_above_the_list_keeps_the_search_the_filters_and_the_order(staff: Client) -> None:
