@@ -16,22 +16,25 @@ _POSTGRESQL_INDEX = "CREATE INDEX CONCURRENTLY pets_pet_sold ON pets_pet (sold_a
 def fill(apps, schema_editor):
     """Give sold pets the time of their sale, if the journal has it. No pet is locked while another batch is read."""
     Pet, Item = apps.get_model("pets", "Pet"), apps.get_model("journal", "Item")
-    sold = Pet.objects.filter(status="sold", sold_at=None)
-    last, done, known = "00000000-0000-0000-0000-000000000000", 0, 0
-    while ids := [*sold.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:BATCH]]:
+    last, done, found = "00000000-0000-0000-0000-000000000000", 0, 0
+    # All pets in the order of their ids, because SQLite would read and sort all sold ones again for each batch.
+    pets = Pet.objects.order_by("pk").values_list("pk", "status", "sold_at")
+    while rows := [*pets.filter(pk__gt=last)[:BATCH]]:
+        ids = [pk for pk, status, sold_at in rows if status == "sold" and sold_at is None]
         with transaction.atomic():
             for pk, at in sale_times(Item, ids).items():
-                known += sold.filter(pk=pk).update(sold_at=at)
-        last, done = ids[-1], done + len(ids)
-        if done % (25 * BATCH) == 0:
-            print(f"  the journal has the sales of {known:,} of {done:,} sold pets", file=sys.stderr)  # noqa: T201
+                found += Pet.objects.filter(pk=pk, status="sold", sold_at=None).update(sold_at=at)
+        last, done = rows[-1][0], done + len(rows)
+        if done % (50 * BATCH) == 0:
+            print(f"  {done:,} pets were read, and the journal has the sales of {found:,} of them", file=sys.stderr)  # noqa: T201
 
 
 def sale_times(Item, ids):
     """Return the times at which pets were last sold, by their ids, as far as the journal has them."""
     times = {}
-    items = Item.objects.filter(record_id__in=ids, event__record_type="pets.pet").select_related("event")
-    for item in items.order_by("event__at", "pk"):
+    # Sorted here, because a database could walk all events in their order.
+    items = Item.objects.filter(record_id__in=ids).select_related("event")
+    for item in sorted(items, key=lambda item: (item.event.at, item.pk)):
         if item.before is None and item.event.kind in ("restored", "undone"):
             continue  # a sold pet that was put back was sold before
         text = item.message or (item.event.message if item.event.count == 1 else "")
