@@ -31,7 +31,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.monitoring.redaction:_ECHO", 100, "api", "at most 100 characters of what you sent"),
         ("petservice.backoffice.sales:DAYS", 30, "admin", "the last 30 days; a new pet"),
         ("petservice.backoffice.sales:TAGS", 8, "admin", "the eight tags with the most sales"),
-        ("petservice.backoffice.sales:MAX_SALES", 5_000, "admin", "Above 5,000 sales it shows the last 5,000"),
+        ("petservice.backoffice.sales:MAX_SALES", 3_000, "admin", "Above 3,000 sales it shows the last 3,000"),
         ("petservice.backoffice.dashboard:FAILING_KEYS", 5, "admin", "the five keys with the most failed requests"),
         ("pets.admin.lists.export_page:MAX_ROWS", 10_000, "admin", "what the import page says | 10,000 pets"),
         ("pets.admin.changes.deletions:MAX_DELETED", 500, "admin", "Delete selected pets | 500 pets"),
