@@ -100,8 +100,11 @@ class PetChangeList(OrderedChangeList):
         SQLite reads pets in the order by an index, which also has the filters that the order allows.
         """
         conditions = self._conditions()
+        field = self.order.field
         indexed = [
-            one for names, one in conditions.items() if self.order.field in ("created_at", names[0].split("__")[0])
+            one
+            for names, one in conditions.items()
+            if (field == "created_at" and names != SOLD_DAYS) or field.startswith(names[0].partition("_")[0])
         ]
         pets = self.root_queryset.filter(*indexed).order_by(*self.order.indexed)
         pets = pets.annotate(fits=ExpressionWrapper(Q(*conditions.values()), BooleanField()))
