@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q
 
-from pets.admin.lists.ordering import NEWEST_FIRST
+from pets.admin.lists.filters import SOLD_DAYS
+from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST
 from pets.admin.lists.slips import nearest_words
 from pets.models import Pet
 from pets.search.tags import tags_starting_with
@@ -35,9 +36,7 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
     elif query:
         found += [*_without_slips(query), *_tags(query), *_words(query)]
     if query or len(filters) > 1:
-        # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the newest one.
-        newest = Pet.objects.order_by(*NEWEST_FIRST.indexed)
-        present = [(text, parameters) for text, parameters, one in filters if newest.filter(one).first()]
+        present = [(text, parameters) for text, parameters, one in filters if _fits_any(one, parameters)]
         found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
     return found
 
@@ -68,6 +67,12 @@ def _words(query: str) -> list[Suggestion]:
         number = bisect_left(lengths, True, key=lambda length: not _finds(query[:length]))
         texts = [query[: lengths[number - 1]]] if number else []
     return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts if text]
+
+
+def _fits_any(condition: Q, parameters: dict[str, str]) -> bool:
+    # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the last one.
+    order = LAST_SOLD_FIRST if parameters.keys() & set(SOLD_DAYS) else NEWEST_FIRST
+    return Pet.objects.filter(condition).order_by(*order.indexed).first() is not None
 
 
 def _finds(text: str) -> bool:
