@@ -1,12 +1,13 @@
 """The web server as `serve` starts it. Nothing else may be imported from outside this package."""
 
+import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from gunicorn.app.base import Application
 
 from petservice.server.certificate import Certificate, described
-from petservice.server.start import StartError, allow_open_files, try_addresses
+from petservice.server.start import StartError, allow_open_files, require_temporary_directory, try_addresses
 
 __all__ = ["StartError", "WebServer"]
 
@@ -24,6 +25,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         self.when_ready: Callable[[], object] = lambda: None
         self.certificate: Certificate | None = None
         super().__init__()
+        require_temporary_directory()
         allow_open_files()
         try_addresses(self.cfg)
         if self.cfg.is_ssl:
@@ -34,11 +36,22 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
 
     def load_config(self) -> None:
         self.load_config_from_module_name_or_filename("python:petservice.server.gunicorn_conf")
-        arguments = vars(self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env()))
-        arguments |= {"bind": self._bind} if self._bind else {}
-        for name, value in arguments.items():
-            if value is not None and name in self.cfg.settings:
-                self.cfg.set(name, value)
+        parser = self.cfg.parser()
+        parser.error = _refuse  # the original prints a usage message and ends the process
+        try:
+            options = vars(parser.parse_args(self.cfg.get_cmd_args_from_env()))
+            if options.pop("args") or options["config"]:
+                raise ValueError("it may only have options, and not --config")
+            for name, value in options.items():
+                if value is not None:
+                    self.cfg.set(name, value)
+        except Exception as error:  # each option raises its own kind of error
+            raise ValueError(
+                f"GUNICORN_CMD_ARGS={os.environ['GUNICORN_CMD_ARGS']!r} cannot be used ({error}); write options of "
+                "gunicorn's, for example GUNICORN_CMD_ARGS='--timeout 60'"
+            ) from error
+        if self._bind:
+            self.cfg.set("bind", self._bind)
 
     def reload(self) -> None:
         """Load renewed TLS files, at SIGHUP. The other settings come from the environment, which has not changed."""
@@ -49,3 +62,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         from petservice.server.application import application
 
         return application
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ValueError(message)

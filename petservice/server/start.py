@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import socket
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,17 @@ _OTHER_FILES = 200
 
 class StartError(Exception):
     """The error that the service cannot start, with a sentence for the operator."""
+
+
+def require_temporary_directory() -> None:
+    """Raise StartError if there is no directory for the temporary files of uploads."""
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise StartError(
+            f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
+            "for example TMPDIR=/var/lib/petservice"
+        ) from error
 
 
 def allow_open_files() -> None:

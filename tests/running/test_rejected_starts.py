@@ -34,15 +34,12 @@ INVALID = {
 
 def test_all_invalid_variables_are_reported_together(tmp_path: Path) -> None:
     url = "mysql://ada:Tr0ub4dor@localhost/pets"
-    variables = {"DATABASE_URL": url, "GUNICORN_CMD_ARGS": "--timeout 60"}
-
-    output = refusal(tmp_path, **variables, **{name: value for name, (value, _) in INVALID.items()})
+    output = refusal(tmp_path, DATABASE_URL=url, **{name: value for name, (value, _) in INVALID.items()})
 
     for name, (value, reason) in INVALID.items():
         assert f"{name}={value!r} cannot be read ({reason}" in output
     assert "DATABASE_URL begins with 'mysql://', but only SQLite" in output
     assert "Tr0ub4dor" not in output
-    assert "E012" not in output
 
 
 def test_arguments_that_gunicorn_cannot_use_are_rejected(tmp_path: Path) -> None:

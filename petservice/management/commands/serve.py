@@ -18,7 +18,6 @@ from petservice.db.backend import backend
 from petservice.db.time_limit import REQUEST_TIMEOUT, time_limit
 from petservice.journal.models import Event
 from petservice.journal.recording import record
-from petservice.server import checks  # noqa: F401  # registers them
 
 # Signals that gunicorn handles once it runs. Until then, their default would end or suspend a start that migrates.
 _SIGNALS_OF_GUNICORN = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU)
@@ -44,7 +43,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
         for name in _SIGNALS_OF_GUNICORN:
             signal.signal(name, signal.SIG_IGN)
-        from petservice.server.run import StartError, WebServer  # after the checks, which report gunicorn's variables
+        from petservice.server.run import (
+            StartError,
+            WebServer,
+        )  # after the checks, because gunicorn reads variables when it is imported
 
         try:
             server = WebServer(bind)
