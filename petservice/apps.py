@@ -1,10 +1,18 @@
+from collections.abc import Sequence
+from typing import Any
+
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
 
 
 class PetserviceConfig(AppConfig):
-    """The project as an app: system checks, and migrations of Django's own tables."""
+    """The project as an app: its system check, and migrations of Django's own tables."""
 
     name = "petservice"
 
-    def ready(self) -> None:
-        from petservice import checks  # noqa: F401  # registers them
+
+@register("petservice")
+def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    """Return an error for each environment variable that cannot be used, with an example."""
+    return [Error(text, id="petservice.E001") for text in settings.CONFIGURATION_ERRORS]

@@ -50,7 +50,7 @@ class RequestCounter:
     """A counter of one process, which asks Redis only now and then while Redis is unavailable."""
 
     def __init__(self, url: str) -> None:
-        """Open no connection yet. Raises ValueError or TypeError for an invalid URL."""
+        """Open no connection yet."""
         self.redis = Redis.from_url(
             url,
             socket_timeout=RESPONSE_TIMEOUT,
@@ -58,7 +58,6 @@ class RequestCounter:
             retry=Retry(NoBackoff(), 0),  # a failed request is not retried
             protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
         )
-        self.redis.connection_pool.make_connection()  # opens no connection, but validates the options of the URL
         self._script: Any = self.redis.register_script(_SCRIPT)
         # On the monotonic clock: when Redis is asked again, or 0 while it is available; and when a line may be logged.
         self._paused_until = self._silent_until = 0.0

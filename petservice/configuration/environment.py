@@ -1,7 +1,7 @@
 """The settings that differ between installations. Each comes from an environment variable.
 
-An invalid value is recorded in CONFIGURATION_ERRORS and replaced by a safe one. So petservice.checks reports all
-mistakes together, instead of one for each start.
+An invalid value is recorded in CONFIGURATION_ERRORS and replaced by a safe one. So a system check reports all mistakes
+together (petservice.apps), instead of one for each start.
 """
 
 import os
@@ -76,11 +76,22 @@ if not SECRET_KEY and not LIVE:
             f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "
             "for example PETSERVICE_DATA_DIR=/var/lib/petservice"
         )
-# Django cannot load its settings without a key. petservice.checks refuses to start with this replacement.
-SECRET_KEY_IS_MISSING = not SECRET_KEY
-SECRET_KEY = SECRET_KEY or get_random_secret_key()
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if LIVE else ["localhost", "127.0.0.1", "[::1]"]) or []
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", []) or []
+if LIVE:  # a live service requires these, and they have no default
+    _required = {
+        "SECRET_KEY is required in live; make one with "
+        "python -c 'import secrets; print(secrets.token_urlsafe(50))'": SECRET_KEY,
+        "ALLOWED_HOSTS is required in live: the names that clients use, for example "
+        "ALLOWED_HOSTS=pets.example.com": ALLOWED_HOSTS,
+        "DEBUG is refused in live, because it shows internals; unset DEBUG": not DEBUG,
+        "PETSERVICE_REQUIRE_HTTPS is off, but live keys must not travel over plain HTTP; unset it": REQUIRE_HTTPS,
+        "CSRF_TRUSTED_ORIGINS is required in live: where staff open the admin, for example "
+        "CSRF_TRUSTED_ORIGINS=https://pets.example.com": CSRF_TRUSTED_ORIGINS,
+    }
+    CONFIGURATION_ERRORS += [text for text, is_met in _required.items() if not is_met]
+# Django cannot load its settings without a key. The check of the errors refuses to start with this replacement.
+SECRET_KEY = SECRET_KEY or get_random_secret_key()
 
 DATABASE_URL = env.str("DATABASE_URL", "")
 try:
@@ -98,6 +109,16 @@ STORE_TIME_ZONE = _parsed("PETSERVICE_TIME_ZONE", _ZONE, zone, "Europe/Berlin", 
 
 # The Redis that counts requests of keys with a rate limit. Without it, no key can have one.
 REDIS_URL = env.str("REDIS_URL", "")
+if REDIS_URL:
+    from redis import Redis  # takes a tenth of a second, which other services need not spend
+
+    try:
+        Redis.from_url(REDIS_URL).connection_pool.make_connection()  # opens no connection, but validates the options
+    except (ValueError, TypeError):  # without the URL, which can contain a password
+        CONFIGURATION_ERRORS.append(
+            "REDIS_URL cannot be read: write for example REDIS_URL=redis://:password@redis.example.com:6379/0, "
+            "rediss://... for TLS, or unix:///run/redis/redis-server.sock; the options after a ? are those of redis-py"
+        )
 
 # gunicorn reads the same variable and has the same default.
 _PROXIES = env.str("FORWARDED_ALLOW_IPS", "127.0.0.1,::1")

@@ -13,12 +13,8 @@ pytestmark = pytest.mark.once
 def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> None:
     output = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
 
-    assert re.findall(r"^\S*\s*\(petservice\.(E\d+)\) (\w+) is ", output, re.MULTILINE) == [
-        ("E003", "SECRET_KEY"),
-        ("E004", "ALLOWED_HOSTS"),
-        ("E005", "DEBUG"),
-        ("E006", "PETSERVICE_REQUIRE_HTTPS"),
-        ("E007", "CSRF_TRUSTED_ORIGINS"),
+    assert re.findall(r"\(petservice\.E001\) (\w+) is ", output) == [
+        *("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "PETSERVICE_REQUIRE_HTTPS", "SECRET_KEY")
     ]
     assert list(tmp_path.iterdir()) == [], "a rejected start creates nothing"
 
