@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from operator import itemgetter
 
 from django.conf import settings
 from django.db import Error, connection, transaction
@@ -18,7 +18,6 @@ from django.db.models import Q
 
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.client_address import client_address
-from petservice.db.backend import backend
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +28,9 @@ WRITE_INTERVAL = 60.0
 # Seconds that a stopping process waits for the last write, a little more than PostgreSQL's lock timeout of 5 seconds.
 # A database that does not respond must not delay the stop.
 STOP_TIMEOUT = 6.0
-# Maximum number of keys and days in memory while the database cannot be written. Each takes about 300 bytes.
-MAX_DAYS = 10_000
-# Maximum number of keys and days in one transaction, so that other writers do not wait long on SQLite.
-MAX_DAYS_AT_ONCE = 100
 
 _SECONDS_PER_DAY = 86_400
+_FIRST_DAY = date(1970, 1, 1)
 # The sums are added in the database, because each worker has its own. A key that was deleted is skipped.
 _ADD = """
 INSERT INTO apikeys_keyday (api_key_id, day, requests, client_errors, server_errors)
@@ -83,7 +79,6 @@ class UsageRecorder:
         self._in_background = in_background
         self._lock = threading.Lock()
         self._uses: dict[Place, Use] = {}
-        self._deleted_on: date | None = None
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -94,68 +89,39 @@ class UsageRecorder:
         """
         place = key, int(now) // _SECONDS_PER_DAY
         with self._lock:
-            use = self._uses.get(place) or self._first_use(place)
+            use = self._uses.get(place)
+            if use is None:  # only valid keys get here, so memory is bounded by their number
+                use = self._uses[place] = Use()
+                self._start()
             use.requests += 1
-            if status >= 400:
-                if status < 500:
-                    use.client_errors += 1
-                else:
-                    use.server_errors += 1
+            if status >= 500:
+                use.server_errors += 1
+            elif status >= 400:
+                use.client_errors += 1
             use.last_used = now
             use.peer, use.forwarded_for = peer, forwarded_for
 
-    def _first_use(self, place: Place) -> Use:
-        use = Use()
-        if len(self._uses) < MAX_DAYS:  # further keys are not counted, because memory is limited
-            self._uses[place] = use
+    def _start(self) -> None:
+        """Start the thread at the first use, because the process that loads this module forks the workers."""
         if self._in_background and self._thread is None:
-            # Here, because the process that loads this module forks the workers, and a fork has none of its threads.
             self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
             self._thread.start()
             atexit.register(self._stop, self._thread)
-        return use
 
-    def write(self, now: datetime | None = None) -> None:
+    def write(self) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
         with self._lock:
             uses, self._uses = self._uses, {}
-        # In the order of keys, so that workers do not wait for each other in a circle.
-        places = sorted(uses)
         try:
-            for start in range(0, len(places), MAX_DAYS_AT_ONCE):
-                self._write_days(places[start : start + MAX_DAYS_AT_ONCE], uses)
-            self._delete_old_days((now or datetime.now(UTC)).date())
-        finally:
-            self._put_back(uses)  # those that are written have been removed
-
-    def _write_days(self, places: list[Place], uses: dict[Place, Use]) -> None:
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.executemany(_ADD, [_row(place, uses[place]) for place in places])
-            for place in places:
-                use = uses[place]
-                last_used_at = datetime.fromtimestamp(use.last_used, UTC)
-                is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
-                APIKey.objects.filter(is_later, pk=place[0]).update(
-                    last_used_at=last_used_at, last_used_address=use.address
-                )
-        for place in places:
-            del uses[place]
-
-    def _delete_old_days(self, today: date) -> None:
-        if self._deleted_on == today:
-            return
-        with transaction.atomic():
-            if backend().try_lock(KeyDay._meta.db_table, 0):
-                KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
-        self._deleted_on = today
-
-    def _put_back(self, uses: dict[Place, Use]) -> None:
-        with self._lock:
-            for place, use in uses.items():
-                later = self._uses.setdefault(place, use)
-                if later is not use:
-                    later.add_earlier(use)
+            if uses:
+                _write(uses)
+        except BaseException:
+            with self._lock:
+                for place, use in uses.items():
+                    later = self._uses.setdefault(place, use)
+                    if later is not use:
+                        later.add_earlier(use)
+            raise
 
     # The following runs on the thread, except _stop.
 
@@ -183,10 +149,20 @@ class UsageRecorder:
         thread.join(STOP_TIMEOUT)
 
 
-def _row(place: Place, use: Use) -> list[Any]:
-    key, number = place
-    day = connection.ops.adapt_datefield_value(date(1970, 1, 1) + timedelta(days=number))
-    return [day, use.requests, use.client_errors, use.server_errors, key]
+@transaction.atomic
+def _write(uses: dict[Place, Use]) -> None:
+    """Add uses to the database, and delete the days that no page shows any more."""
+    # In the order of keys, so that workers do not wait for each other in a circle.
+    for (key, number), use in sorted(uses.items(), key=itemgetter(0)):
+        day = _FIRST_DAY + timedelta(days=number)
+        with connection.cursor() as cursor:
+            adapted = connection.ops.adapt_datefield_value(day)
+            cursor.execute(_ADD, [adapted, use.requests, use.client_errors, use.server_errors, key])
+        last_used_at = datetime.fromtimestamp(use.last_used, UTC)
+        is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
+        APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=use.address)
+    today = _FIRST_DAY + timedelta(days=max(number for _, number in uses))
+    KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
 
 
 recorder = UsageRecorder()

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils import timezone
 from petservice.apikeys import keys, usage
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.apikeys.usage import UsageRecorder
-from tests.concurrent_write import only_on_postgresql, together
+from tests.concurrent_write import together
 
 pytestmark = pytest.mark.django_db
 
@@ -97,10 +97,10 @@ def test_numbers_of_several_workers_and_days_are_added(key_usage: UsageRecorder)
     for recorder in (key_usage, other_worker):
         use(recorder, api_key.pk, midnight - SECOND, status=404)
         use(recorder, api_key.pk, midnight, status=500)
-        recorder.write(midnight)
+        recorder.write()
     use(key_usage, api_key.pk, midnight + SECOND)
-    key_usage.write(midnight + SECOND)
-    key_usage.write(midnight + SECOND)  # writes nothing again
+    key_usage.write()
+    key_usage.write()  # writes nothing again
 
     assert days() == {date(2026, 3, 1): (2, 2, 0), date(2026, 3, 2): (3, 0, 2)}
 
@@ -112,7 +112,7 @@ def test_the_last_use_is_the_latest_of_all_workers(key_usage: UsageRecorder) -> 
     use(key_usage, api_key.pk, NOW)
     use(other_worker, api_key.pk, NOW + SECOND, address="192.0.2.2")
     for recorder in (other_worker, key_usage):
-        recorder.write(NOW)
+        recorder.write()
 
     assert last_use() == (NOW + SECOND, "192.0.2.2")
 
@@ -122,7 +122,7 @@ def test_the_client_is_the_one_that_a_trusted_proxy_reports(key_usage: UsageReco
 
     forwarded_for = "203.0.113.9, 198.51.100.7"
     key_usage.count(api_key.pk, 200, NOW.timestamp(), peer="127.0.0.1", forwarded_for=forwarded_for)
-    key_usage.write(NOW)
+    key_usage.write()
 
     assert last_use() == (NOW, "198.51.100.7")
 
@@ -134,20 +134,19 @@ def test_what_cannot_be_written_is_kept_and_written_later(
     first, second = (APIKey.objects.create_key(name=name)[0] for name in ("Acme", "Zoo"))
     for api_key in (first, second, second):
         use(key_usage, api_key.pk, NOW)
-    monkeypatch.setattr(usage, "MAX_DAYS_AT_ONCE", 1)  # two transactions
-    written = key_usage._write_days
+    written = usage._write
 
-    def write_first_only(places: list[Any], uses: Any) -> None:
-        if places[0][0] == second.pk:
-            use(key_usage, second.pk, NOW + SECOND, status=500)  # a request that arrives at the same time
-            raise OperationalError("disk full")
-        written(places, uses)
+    def fail(uses: Any) -> None:
+        written(uses)
+        use(key_usage, second.pk, NOW + SECOND, status=500)  # a request that arrives at the same time
+        raise OperationalError("disk full")
 
-    monkeypatch.setattr(key_usage, "_write_days", write_first_only)
+    monkeypatch.setattr(usage, "_write", transaction.atomic(fail))
     with pytest.raises(OperationalError):
-        key_usage.write(NOW)
+        key_usage.write()
     monkeypatch.undo()
-    key_usage.write(NOW + 60 * SECOND)
+    assert not days()
+    key_usage.write()
 
     requests = KeyDay.objects.order_by("api_key").values_list("api_key", "requests", "server_errors")
     assert [*requests] == [(first.pk, 1, 0), (second.pk, 3, 1)]
@@ -169,21 +168,6 @@ def test_a_lost_connection_is_replaced(caplog: pytest.LogCaptureFixture, key_usa
     assert [requests for requests, _, _ in days().values()] == [1]
 
 
-def test_memory_is_bounded_while_the_database_cannot_be_written(
-    key_usage: UsageRecorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api_key, _ = APIKey.objects.create_key(name="Acme")
-    monkeypatch.setattr(usage, "MAX_DAYS", 1)
-
-    use(key_usage, api_key.pk, NOW)
-    use(key_usage, api_key.pk + 1, NOW)
-    use(key_usage, api_key.pk, NOW)
-
-    assert len(key_usage._uses) == 1
-    key_usage.write(NOW)
-    assert [*days().values()] == [(2, 0, 0)]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_deleted_key_does_not_keep_others_from_being_written(key_usage: UsageRecorder) -> None:
     gone, api_key = (APIKey.objects.create_key(name=name)[0] for name in ("Gone", "Acme"))
@@ -191,7 +175,7 @@ def test_a_deleted_key_does_not_keep_others_from_being_written(key_usage: UsageR
         use(key_usage, one.pk, NOW)
     gone.delete()
 
-    key_usage.write(NOW)
+    key_usage.write()
 
     assert [*KeyDay.objects.values_list("api_key", "requests")] == [(api_key.pk, 1)]
 
@@ -203,27 +187,12 @@ def test_old_days_are_deleted(key_usage: UsageRecorder) -> None:
         KeyDay.objects.create(api_key=api_key, day=day, requests=1)
 
     use(key_usage, api_key.pk, NOW)
-    key_usage.write(NOW)
+    key_usage.write()
 
     assert sorted(days()) == [oldest, NOW.date()]
     use(key_usage, api_key.pk, NOW + DAY)
-    key_usage.write(NOW + DAY)
+    key_usage.write()
     assert sorted(days()) == [NOW.date(), NOW.date() + DAY]
-
-
-@pytest.mark.django_db(transaction=True)
-@only_on_postgresql
-def test_old_days_that_another_worker_deletes_are_left_to_it(key_usage: UsageRecorder) -> None:
-    api_key, _ = APIKey.objects.create_key(name="Acme")
-    KeyDay.objects.create(api_key=api_key, day=NOW.date() - USAGE_DAYS * DAY, requests=1)
-    use(key_usage, api_key.pk, NOW)
-
-    with closing(connection.copy()) as other:
-        other.set_autocommit(False)
-        assert other.try_lock(KeyDay._meta.db_table, 0)
-        key_usage.write(NOW)
-
-    assert sorted(days()) == [NOW.date() - USAGE_DAYS * DAY, NOW.date()]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -235,7 +204,7 @@ def test_workers_that_write_the_same_keys_at_the_same_time_lose_nothing() -> Non
         for number in range(5):
             for key in own_order:
                 use(recorder, key, NOW + number * SECOND)
-            recorder.write(NOW + number * 60 * SECOND)
+            recorder.write()
 
     orders = [created, created[::-1], created[10:] + created[:10]]
 
