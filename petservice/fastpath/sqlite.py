@@ -6,11 +6,8 @@ than one.
 
 import asyncio
 import sqlite3
-import threading
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from queue import Empty, SimpleQueue
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -44,9 +41,12 @@ class SQLite:
         self.statements = Statements(connections[DEFAULT_DB_ALIAS])
         self._pet = Insert(Pet, connections[DEFAULT_DB_ALIAS])
         self._record = Insert(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])
-        # None is the end.
-        self._creations: SimpleQueue[_Creation | None] = SimpleQueue()
-        self._writer: threading.Thread | None = None
+        # What waits for the next transaction, and the task that writes while something waits.
+        self._waiting: list[_Creation] = []
+        self._task: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "fastpath-writer")
+        # The connection of the thread, once it has one.
+        self._writer: Any = None
 
     async def read(self, key: str, statement: Statement) -> Found | None:
         """Return what a statement finds for a plain API key, or None if the key is unknown."""
@@ -75,56 +75,46 @@ class SQLite:
         return None
 
     async def _insert(self, pet: Sequence[Any], record: Sequence[Any] | None) -> bool:
-        if self._writer is None:
-            self._writer = threading.Thread(target=self._write_forever, name="fastpath-writer", daemon=True)
-            self._writer.start()
         creation = _Creation(pet, record, asyncio.get_running_loop().create_future())
-        self._creations.put(creation)
+        self._waiting.append(creation)
+        if self._task is None:
+            self._task = asyncio.create_task(self._write_waiting())
         return await creation.is_done
 
+    async def _write_waiting(self) -> None:
+        """Write what waits, in one transaction after the other, until nothing waits."""
+        while self._waiting:
+            await asyncio.sleep(_GATHERING_INTERVAL)
+            creations, self._waiting = self._waiting[:_MAX_CREATIONS], self._waiting[_MAX_CREATIONS:]
+            outcomes: Sequence[bool | Exception]
+            try:
+                outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, creations)
+            except Exception as error:  # each request must get a response
+                outcomes, self._writer = [error] * len(creations), None
+            for creation, outcome in zip(creations, outcomes, strict=True):
+                if creation.is_done.done():  # the client has left
+                    continue
+                if isinstance(outcome, Exception):
+                    creation.is_done.set_exception(outcome)
+                else:
+                    creation.is_done.set_result(outcome)
+        self._task = None
+
     def close(self) -> None:
-        """Close both connections, after the last creation. No request may follow.
+        """Close both connections, after the transaction that runs. No request may follow.
 
         SQLite removes its journal when the last connection is closed, so that the database is one file.
         """
+        self._thread.shutdown()
         if self._writer is not None:
-            self._creations.put(None)
-            self._writer.join()
+            self._writer.close()
         self._connection.close()
 
     # The following runs on the thread.
 
-    def _write_forever(self) -> None:
-        connection: Any = None
-        while creations := self._next_creations():
-            outcomes: Sequence[bool | Exception]
-            try:
-                connection = connection or _connect()
-                outcomes = self._write(connection, creations)
-            except Exception as error:  # the thread must go on, and each request must get a response
-                outcomes, connection = [error] * len(creations), None
-            loop = creations[0].is_done.get_loop()
-            loop.call_soon_threadsafe(_report, creations, outcomes)
-        if connection is not None:
-            connection.close()
-
-    def _next_creations(self) -> list[_Creation]:
-        """Wait for creations, and return those that share a transaction, or none at the end."""
-        creations: list[_Creation] = []
-        with suppress(Empty):
-            while len(creations) < _MAX_CREATIONS:
-                creation = self._creations.get(block=not creations)
-                if creation is None:
-                    if creations:
-                        self._creations.put(None)  # for the next call
-                    break
-                if not creations:
-                    time.sleep(_GATHERING_INTERVAL)
-                creations.append(creation)
-        return creations
-
-    def _write(self, connection: Any, creations: Sequence[_Creation]) -> Sequence[bool | Exception]:
+    def _write(self, creations: Sequence[_Creation]) -> Sequence[bool | Exception]:
         """Create pets in one transaction, and return for each whether it was created, or the error."""
+        connection = self._writer = self._writer or _connect()
         connection.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [self._create(connection, creation) for creation in creations]
@@ -132,7 +122,7 @@ class SQLite:
         except sqlite3.IntegrityError as error:
             connection.execute("ROLLBACK")
             # One of them violates a constraint. Written by itself, it fails alone.
-            return [error] if len(creations) == 1 else [self._write(connection, [one])[0] for one in creations]
+            return [error] if len(creations) == 1 else [self._write([one])[0] for one in creations]
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -153,13 +143,3 @@ def _connect() -> Any:
     wrapper = connections[DEFAULT_DB_ALIAS].copy()
     wrapper.connect()
     return wrapper.connection
-
-
-def _report(creations: Sequence[_Creation], outcomes: Sequence[bool | Exception]) -> None:
-    for creation, outcome in zip(creations, outcomes, strict=True):
-        if creation.is_done.done():  # the client has left
-            continue
-        if isinstance(outcome, Exception):
-            creation.is_done.set_exception(outcome)
-        else:
-            creation.is_done.set_result(outcome)
