@@ -2,8 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from select import POLLIN, poll
 from typing import Any
 
@@ -29,6 +28,10 @@ _LIMITS = "-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_ses
 _PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
 # The parameters of Django's connections that only its own cursors understand.
 _OF_DJANGO = ("cursor_factory", "context")
+
+_Connection = psycopg.AsyncConnection[Any]
+# The free places for connections. A connection is made when its place is first needed.
+_Places = asyncio.LifoQueue[_Connection | None]
 
 # The key and the rows of a statement in one round trip. Without rows, there is one with the key alone.
 _READ = (
@@ -60,7 +63,7 @@ class PostgreSQL:
             "record_values": self._record.expressions,
         }
         self._create, self._create_once = _CREATE.format_map(parts), _CREATE_ONCE.format_map(parts)
-        self._reading, self._writing = _Pool(), _Pool()
+        self._reading, self._writing = _free_places(), _free_places()
 
     async def read(self, key: str, statement: Statement) -> Found | None:
         """Return what a statement finds for a plain API key, or None if the key is unknown.
@@ -69,14 +72,7 @@ class PostgreSQL:
         """
         sql, values = statement
         joined = _READ.format(key=self.statements.key, statement=sql)
-        async with self._reading.slot() as slot:
-            was_connected = slot.connection is not None
-            try:
-                rows = await slot.rows(joined, (*self.statements.key_values(key), *values))
-            except psycopg.OperationalError:
-                if not was_connected or slot.connection is not None:
-                    raise
-                rows = await slot.rows(joined, (*self.statements.key_values(key), *values))
+        rows = await _rows(self._reading, joined, (*self.statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
@@ -91,75 +87,72 @@ class PostgreSQL:
         if record is not None:
             values += [*self._record.values(record), lock_name(record["key"])]
         values += self._pet.values(pet)
-        async with self._writing.slot() as slot:
-            rows = await slot.rows(self._create if record is None else self._create_once, values)
+        rows = await _rows(self._writing, self._create if record is None else self._create_once, values)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def close(self) -> None:
         """Do nothing: the connections end with the process."""
 
 
-class _Slot:
-    """The place of a connection, which is made when it is first needed."""
+def _free_places() -> _Places:
+    places: _Places = asyncio.LifoQueue()
+    for _ in range(_CONNECTIONS):
+        places.put_nowait(None)
+    return places
 
-    connection: psycopg.AsyncConnection[Any] | None = None
 
-    async def rows(self, sql: str, values: Sequence[Any]) -> Rows:
-        """Run a statement and return its rows. Raises psycopg's errors; after some there is no connection."""
-        if self.connection is not None and _has_ended(self.connection):
-            await self.connection.close()
-            self.connection = None
-        if self.connection is None:
-            self.connection = await _connect()
-        connection = self.connection
-        # A server that cannot be reached ends no statement itself.
-        timer = asyncio.get_running_loop().call_later(_TIMEOUT, _cut, connection)
+async def _rows(places: _Places, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
+    """Run a statement on a free connection, and return its rows. A read is repeated once if the connection has died.
+
+    Raises psycopg's errors, and TimeoutError if no connection is free in time.
+    """
+    if places.empty():
+        async with asyncio.timeout(_TIMEOUT):
+            connection = await places.get()
+    else:
+        connection = places.get_nowait()
+    try:
+        if connection is not None and _has_ended(connection):
+            await connection.close()
+            connection = None
+        is_repeatable = is_read and connection is not None
+        connection = connection or await _connect()
         try:
-            cursor = await connection.execute(sql, values)
-            return await cursor.fetchall()
-        finally:
-            timer.cancel()
-            if connection.closed:
-                self.connection = None
+            return await _run(connection, sql, values)
+        except psycopg.OperationalError:
+            if not (is_repeatable and connection.closed):
+                raise
+        connection = await _connect()
+        return await _run(connection, sql, values)
+    finally:
+        places.put_nowait(None if connection is None or connection.closed else connection)
 
 
-class _Pool:
-    """A fixed number of connections, which requests use in turn."""
-
-    def __init__(self) -> None:
-        self._free: asyncio.LifoQueue[_Slot] = asyncio.LifoQueue()
-        for _ in range(_CONNECTIONS):
-            self._free.put_nowait(_Slot())
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[_Slot]:
-        """Give a connection to the body. Raises TimeoutError if none is free in time."""
-        if self._free.empty():
-            async with asyncio.timeout(_TIMEOUT):
-                slot = await self._free.get()
-        else:
-            slot = self._free.get_nowait()
-        try:
-            yield slot
-        finally:
-            self._free.put_nowait(slot)
+async def _run(connection: _Connection, sql: str, values: Sequence[Any]) -> Rows:
+    # A server that cannot be reached ends no statement itself.
+    timer = asyncio.get_running_loop().call_later(_TIMEOUT, _cut, connection)
+    try:
+        cursor = await connection.execute(sql, values)
+        return await cursor.fetchall()
+    finally:
+        timer.cancel()
 
 
-def _has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
+def _has_ended(connection: _Connection) -> bool:
     """Return whether an unused connection has ended with its server, which sends something only then."""
     unread = poll()
     unread.register(connection.fileno(), POLLIN)
     return bool(unread.poll(0))
 
 
-def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
+def _cut(connection: _Connection) -> None:
     """End a connection whose server does not respond, so that its request gets an error."""
     with socket.socket(fileno=connection.pgconn.socket) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
         duplicate.detach()
 
 
-async def _connect() -> psycopg.AsyncConnection[Any]:
+async def _connect() -> _Connection:
     wrapper: Any = connections[DEFAULT_DB_ALIAS]
     parameters = {name: one for name, one in wrapper.get_connection_params().items() if name not in _OF_DJANGO}
     # Each statement is prepared at its first run on a connection.

@@ -3,9 +3,9 @@
 import asyncio
 import subprocess
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from petservice.api.pagination import Page
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.time_limit import time_limit
-from petservice.fastpath.postgresql import PostgreSQL
+from petservice.fastpath.postgresql import PostgreSQL, _rows
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
@@ -105,18 +105,12 @@ def limits() -> list[str]:
         connection.close()
 
 
-@asynccontextmanager
-async def slot_of(database: PostgreSQL) -> AsyncIterator[Any]:
-    """Give the place of a connection for reads to the body, and close the connection at the end."""
-    async with database._reading.slot() as slot:
-        yield slot
-        await slot.connection.close()
-
-
 async def limits_on_the_fast_path() -> list[str]:
     """Return the timeouts of a new database connection of the fast path."""
-    async with slot_of(PostgreSQL()) as slot:
-        return [(await slot.rows(f"SHOW {name}", ()))[0][0] for name in LIMITS]
+    places = PostgreSQL()._reading
+    found = [(await _rows(places, f"SHOW {name}", ()))[0][0] for name in LIMITS]
+    await places.get_nowait().close()
+    return found
 
 
 @pytest.mark.django_db(transaction=True)
@@ -159,12 +153,13 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
             statements.inventory(),
         ] * 2:
             assert await database.read(key, statement)
-        async with slot_of(database) as slot:
-            listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
-            # Without those of the driver and of this query.
-            prepared = await slot.rows(f"{listed} WHERE statement LIKE 'WITH%%'", ())
-            assert {custom_plans for _, _, custom_plans in prepared} == {0}
-            return [await _plan(slot, name, parameters) for name, parameters, _ in prepared]
+        listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
+        # Without those of the driver and of this query.
+        prepared = await _rows(database._reading, f"{listed} WHERE statement LIKE 'WITH%%'", ())
+        assert {custom_plans for _, _, custom_plans in prepared} == {0}
+        found = [await _plan(database, name, parameters) for name, parameters, _ in prepared]
+        await database._reading.get_nowait().close()
+        return found
 
     found = asyncio.run(plans())
 
@@ -189,9 +184,9 @@ def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
         assert cursor.fetchone() == (3,)
 
 
-async def _plan(slot: Any, statement: str, parameters: int) -> str:
+async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     values = f"({', '.join(['NULL'] * parameters)})" if parameters else ""
-    return "\n".join(line for (line,) in await slot.rows(f"EXPLAIN EXECUTE {statement}{values}", ()))
+    return "\n".join(line for (line,) in await _rows(database._reading, f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
 def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
