@@ -38,8 +38,6 @@ _HEADERS_OF_PAGES = (
     *("Allow", "Cross-Origin-Opener-Policy", "Referrer-Policy", "Strict-Transport-Security", "Vary"),
     "X-Frame-Options",
 )
-# Maximum number of host names that a process keeps after it has checked them.
-_MAX_KNOWN_HOSTS = 100
 
 
 def request_id_of(meta: dict[str, Any]) -> str:
@@ -152,8 +150,6 @@ class TransportMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        # A cache, because most requests have one of few host names.
-        self._known_hosts: set[str | None] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info in paths.PROBES:
@@ -165,7 +161,7 @@ class TransportMiddleware:
             message = "This service answers over HTTPS only: use an https:// URL, and replace the key if one was sent."
             return error_response(403, message)
         try:
-            self._check_host(request)
+            request.get_host()
         except DisallowedHost:
             if _is_page(request):
                 message = "This address is not set up for the pet service. Use the address that you were given."
@@ -175,13 +171,6 @@ class TransportMiddleware:
         if _is_page(request) and (request.content_params or {}).get("charset", "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
         return self.get_response(request)
-
-    def _check_host(self, request: HttpRequest) -> None:
-        host = request.META.get("HTTP_HOST")
-        if host not in self._known_hosts:
-            request.get_host()
-            if len(self._known_hosts) < _MAX_KNOWN_HOSTS:
-                self._known_hosts.add(host)
 
 
 def _warn_of_leaked_key(plain: str) -> None:

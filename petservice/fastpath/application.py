@@ -19,7 +19,7 @@ from petservice.api.errors import envelope
 from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.db.pending_migrations import pending_migrations
-from petservice.fastpath.usual import INVENTORY, PETS, Operation, Recognition, UsualRequest
+from petservice.fastpath.usual import INVENTORY, PETS, Operation, UsualRequest, usual
 from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import AccessRecord, shown_route
 from petservice.monitoring.logs import request_id
@@ -67,7 +67,6 @@ class FastPath:
         else:
             from petservice.fastpath.postgresql import PostgreSQL as Database  # type: ignore[assignment]
         self._database = Database()
-        self._recognition = Recognition()
         self._numbers = count(1)
         self._routes = {operation: shown_route(resolve(path).route) for operation, path in _PATHS.items()}
 
@@ -79,7 +78,7 @@ class FastPath:
         self, scope: Message, receive: Receive, record: AccessRecord | None
     ) -> tuple[Response | None, Receive]:
         """Return the response to a usual request, or None, and the function with which Django receives the body."""
-        request = self._recognition.usual(scope)
+        request = usual(scope)
         if request is None or (pending_migrations.may_exist and request.operation is not Operation.HEALTH):
             return None, receive
         body = b""

@@ -6,6 +6,7 @@ So a mistake here makes a request slower, as long as no request is called usual 
 import re
 from collections.abc import Iterable
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -31,8 +32,6 @@ _LENGTH = re.compile(rb"[0-9]{1,5}", re.ASCII)
 JSON_TYPE = b"application/json"
 _JSON_TYPES = frozenset({JSON_TYPE, b"application/json; charset=utf-8", b"application/json;charset=utf-8"})
 _NO_PAGE = Page(DEFAULT_LIMIT, None)
-# Maximum number of Host headers whose check is remembered.
-_MAX_HOSTS = 100
 
 # The headers that Django's views and middleware read. A request that repeats one of them is not usual.
 _READ = frozenset({b"host", b"x-api-key", b"x-request-id", b"content-type", b"content-length", b"idempotency-key"})
@@ -71,51 +70,40 @@ class UsualRequest(NamedTuple):
     idempotency_key: str | None = None
 
 
-class Recognition:
-    """The recognition of usual requests in one process, which remembers the hosts that it has checked."""
+def usual(scope: dict[str, Any]) -> UsualRequest | None:
+    """Return a received request in the form that the fast path takes, or None if it is not usual."""
+    found = _operation(scope["method"], scope["raw_path"], scope["query_string"])
+    headers = _headers(scope["headers"])
+    if found is None or headers is None:
+        return None
+    operation, pet_id, page = found
+    client, key = scope["client"], headers.get(b"x-api-key")
+    peer = client[0] if client else None
+    scheme = _scheme(scope["scheme"], peer, headers.get(_FORWARDED_PROTO))
+    host = headers.get(b"host", b"").decode("latin-1")
+    body = _body(headers, operation)
+    # Probes may have any host, and come without TLS.
+    may_come = operation is Operation.HEALTH or (
+        _is_served(host, tuple(settings.ALLOWED_HOSTS)) and (scheme == "https" or not settings.REQUIRE_HTTPS)
+    )
+    if body is None or not may_come:
+        return None
+    return UsualRequest(
+        operation,
+        request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
+        f"{scheme}://{host}{scope['raw_path'].decode()}",
+        None if key is None else key.decode("latin-1"),
+        peer,
+        headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
+        pet_id,
+        page,
+        *body,
+    )
 
-    def __init__(self) -> None:
-        self._hosts: dict[bytes, str] = {}
 
-    def usual(self, scope: dict[str, Any]) -> UsualRequest | None:
-        """Return a received request in the form that the fast path takes, or None if it is not usual."""
-        found = _operation(scope["method"], scope["raw_path"], scope["query_string"])
-        headers = _headers(scope["headers"])
-        if found is None or headers is None:
-            return None
-        operation, pet_id, page = found
-        client, key = scope["client"], headers.get(b"x-api-key")
-        peer = client[0] if client else None
-        scheme = _scheme(scope["scheme"], peer, headers.get(_FORWARDED_PROTO))
-        host = self._served_host(headers.get(b"host", b""), operation)
-        body = _body(headers, operation)
-        if host is None or body is None or not (scheme == "https" or _may_use_http(operation)):
-            return None
-        return UsualRequest(
-            operation,
-            request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
-            f"{scheme}://{host}{scope['raw_path'].decode()}",
-            None if key is None else key.decode("latin-1"),
-            peer,
-            headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
-            pet_id,
-            page,
-            *body,
-        )
-
-    def _served_host(self, header: bytes, operation: Operation) -> str | None:
-        """Return the Host header if the service serves that host; probes may have any."""
-        if operation is Operation.HEALTH:
-            return ""
-        host = self._hosts.get(header)
-        if host is None:
-            text = header.decode("latin-1")
-            if not validate_host(split_domain_port(text)[0], settings.ALLOWED_HOSTS):
-                return None
-            if len(self._hosts) < _MAX_HOSTS:
-                self._hosts[header] = text
-            return text
-        return host
+@lru_cache(maxsize=100)  # most requests have one of few hosts
+def _is_served(host: str, allowed: tuple[str, ...]) -> bool:
+    return validate_host(split_domain_port(host)[0], allowed)
 
 
 def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
@@ -123,10 +111,6 @@ def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
         return scheme
     meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": forwarded.decode("latin-1")}
     return forwarded_scheme(meta, settings.TRUSTED_PROXIES) or scheme
-
-
-def _may_use_http(operation: Operation) -> bool:
-    return operation is Operation.HEALTH or not settings.REQUIRE_HTTPS
 
 
 def _operation(method: str, path: bytes, query: bytes) -> tuple[Operation, str, Page] | None:
