@@ -10,15 +10,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
-from django.utils import timezone
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.sqlite.file import create_for_owner
 from petservice.db.sqlite.service_lock import exclude_services
+from petservice.journal.commands import record_done
 from petservice.journal.models import Event
-from petservice.journal.recording import COMMAND, with_system_user
 from petservice.transfer.sqlite_file import LOGS, require_account_of
 
 # A database of this service has this table and this migration.
@@ -50,38 +49,14 @@ class Command(BaseCommand):
                 target.chmod(0o600)
                 with _locked(target) as database:
                     backup.backup(database)  # one transaction, which a crash undoes
-                self._record(target, counts)
+                message = f"Backup restored by the command restore_database: {counts}."
+                record_done(self, Event.Kind.RESTORED, "The database is restored.", message=message)
+                connection.close()
         except BlockingIOError as error:
             raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{target} cannot be restored, and is unchanged: {error}") from error
         self.stderr.write(f"{target}: {counts} from {file}. Start the service now.")
-
-    def _record(self, target: Path, counts: "_Counts") -> None:
-        """Add the restore to the audit of the restored database. The restore does not fail because of the audit."""
-        try:
-            message = f"Backup restored by the command restore_database: {counts}."
-            _add_audit_entry(target, with_system_user(message))
-        except sqlite3.Error as error:
-            self.stderr.write(f"The audit cannot be written ({error}). The database is restored.")
-
-
-def _add_audit_entry(target: Path, message: str) -> None:
-    """Add the entry of a restore, unless the backup is from a version without an audit."""
-    table = Event._meta.db_table
-    # Not by the ORM, because the tables may be those of an earlier version.
-    with closing(sqlite3.connect(target)) as database, database:
-        if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
-            values = {
-                "at": connection.ops.adapt_datetimefield_value(timezone.now()),
-                "kind": Event.Kind.RESTORED.value,
-                "account_name": COMMAND,
-                **dict.fromkeys(("record_type", "permissions"), ""),
-                "count": 1,
-                "message": message,
-            }
-            names, marks = ", ".join(f'"{name}"' for name in values), ", ".join("?" * len(values))
-            database.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', [*values.values()])  # noqa: S608  # our own names
 
 
 @contextmanager
