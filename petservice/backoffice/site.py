@@ -14,7 +14,6 @@ from petservice import guides
 from petservice.backoffice import dashboard
 from petservice.backoffice.javascript_catalog import Catalog
 from petservice.sign_in import entrance, password_change, second_factor_view
-from petservice.sign_in.login_limits import too_many_logins
 from petservice.sign_in.login_view import TwoStepLoginView
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
@@ -54,7 +53,7 @@ class PetServiceAdminSite(admin.AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
-        return too_many_logins(request) or TwoStepLoginView.as_view()(request)
+        return TwoStepLoginView.as_view()(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out

@@ -49,7 +49,7 @@ from petservice.server.messages import (
     whole,
 )
 from petservice.server.threads import ThreadPool
-from petservice.sign_in.login_limits import counted_address, reject_login, staff_account
+from petservice.sign_in.login_limits import counted_address, staff_account, too_many_logins
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath
@@ -172,8 +172,7 @@ class Application:
         except BusyError:
             # Different times, so that few end together.
             await asyncio.sleep(random.uniform(1, 2) * REJECTION_DELAY)  # noqa: S311 no secret
-            reject_login(request)
-            return await self._on_thread("pages", request)
+            return _without_middleware(request, too_many_logins())
 
     async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:
         return encoded(*await self.threads[name].call(partial(self._handler.response_and_body, request)))

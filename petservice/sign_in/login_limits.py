@@ -19,8 +19,6 @@ from django.utils import timezone
 from petservice.admin_pages.failure_page import failure_page
 from petservice.client_address import client_address, network_of
 
-# The key in a request's META that marks a login to be rejected.
-_REJECTED = "petservice.login_rejected"
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
 
@@ -75,15 +73,8 @@ def staff_account(request: HttpRequest) -> int | None:
     return user.pk if user.is_active and user.is_staff else None
 
 
-def reject_login(request: HttpRequest) -> None:
-    """Mark a login to be rejected without checking the password, because too many logins are in progress."""
-    request.META[_REJECTED] = True
-
-
-def too_many_logins(request: HttpRequest) -> HttpResponse | None:
-    """Return an error page for a login that is marked to be rejected, or None for any other."""
-    if _REJECTED not in request.META:
-        return None
+def too_many_logins() -> HttpResponse:
+    """Return the page for a login whose password was not checked, because too many are in progress."""
     page = failure_page(
         429,
         "Too many logins at the same time",

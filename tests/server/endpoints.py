@@ -55,7 +55,7 @@ class EndpointsHandler(Handler):
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
                 return _json("{}")
-            case "/admin/login/" if request.method == "POST" and login_limits._REJECTED not in request.META:
+            case "/admin/login/" if request.method == "POST":
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
             case "/begun":
