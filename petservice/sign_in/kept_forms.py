@@ -1,6 +1,6 @@
-"""Forms that were sent after the session had ended, or before a second factor that has become required was set up.
+"""Forms that were sent after the session had ended.
 
-The pages of the login and of the set-up carry the form, signed, and offer it afterwards. The service stores nothing.
+The pages of the login carry the form, signed, and offer it afterwards. The service stores nothing.
 Files and passwords are left out. A form belongs to the account that its browser was last logged in to, as a signed
 cookie says. The middleware has checked that the form comes from a page of this service in this browser.
 """
@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from petservice.admin_pages.staff_page import staff_page
 
-# The field that carries a kept form, in the forms of the login and of the set-up.
+# The field that carries a kept form, in the forms of the login.
 FIELD = "kept_form"
 # Maximum length of a kept form in characters. With the other fields of the login, it must fit into the 64 KiB that the
 # server accepts from strangers.
@@ -39,9 +39,7 @@ class KeptForm:
     def of(cls, request: HttpRequest) -> "KeptForm":
         """Return the form that a request has sent."""
         is_complete = not (request.FILES or any(map(_is_password, request.POST)))
-        return cls(
-            request.get_full_path(), request.user.pk or last_account(request), without_secrets(request), is_complete
-        )
+        return cls(request.get_full_path(), last_account(request), without_secrets(request), is_complete)
 
     @property
     def shown_fields(self) -> list[list[str]]:

@@ -13,8 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.sign_in import factors, kept_forms, reauthentication
-from petservice.sign_in.kept_forms import KeptForm
+from petservice.sign_in import factors, reauthentication
 
 # Seconds for which the secret on the page can be confirmed with a code.
 _SECRET_MAX_AGE = 3600
@@ -27,8 +26,6 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         return asked
     if not factors.is_set_up(request.user):
         return _set_up(request)
-    if kept_forms.FIELD in request.POST:
-        return _offer_form(request)
     if "renew" in request.POST:
         return _show_codes(request, factors.renew_recovery_codes(request))
     if "remove" in request.POST:
@@ -43,21 +40,10 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 
 
 def set_up_first(request: HttpRequest) -> HttpResponse:
-    """Say that the account needs a second factor now, and keep the form that was sent until it is set up."""
-    target = urlencode({"next": request.get_full_path()}, safe="/")
-    context = {
-        "set_up_url": f"{reverse('admin:second_factor')}?{target}",
-        "kept_form": KeptForm.of(request).signed(),
-    }
+    """Say that the account needs a second factor now, and that the browser still has the form."""
+    target = urlencode({"next": reverse("admin:index")}, safe="/")
+    context = {"set_up_url": f"{reverse('admin:second_factor')}?{target}"}
     return staff_page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
-
-
-def _offer_form(request: HttpRequest) -> HttpResponse:
-    form = KeptForm.from_signed(request.POST[kept_forms.FIELD], request.user)
-    if form is not None:
-        return kept_forms.offer(request, form)
-    messages.warning(request, "The form from before the set-up was not sent, because it is older than a day.")
-    return HttpResponseRedirect(request.get_full_path())
 
 
 def _state(request: HttpRequest) -> HttpResponse:
@@ -88,7 +74,6 @@ def _set_up(request: HttpRequest) -> HttpResponse:
         "qr_code": segno.make(url, micro=False).svg_data_uri(scale=5, light="white"),
         "error": error,
         "is_required": factors.is_required(request.user),
-        "kept_form": request.POST.get(kept_forms.FIELD),
     }
     return staff_page(request, "sign_in/set_up.html", "Set up a second factor", context)
 
@@ -109,6 +94,5 @@ def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
     context = {
         "codes": codes,
         "continue_url": target if is_safe else reverse("admin:index"),
-        "kept_form": request.POST.get(kept_forms.FIELD),
     }
     return staff_page(request, "sign_in/recovery_codes.html", "Your recovery codes", context)

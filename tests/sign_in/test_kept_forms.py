@@ -16,11 +16,7 @@ from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
 from tests.sign_in.authenticator import (
     MINUTE,
-    SECOND_FACTOR,
-    app_of,
-    is_asked,
     let_pass,
-    recovery_codes,
     set_up,
     with_factor,
 )
@@ -220,59 +216,19 @@ def test_strangers_and_empty_posts_are_sent_to_the_login_as_before() -> None:
     assert "Log in to continue." not in Client().get(LOGIN).content.decode()
 
 
-def set_up_with_form(browser: Client, page: Any) -> Any:
-    """Set up a second factor from the page that kept a form, and return the offer to send the form."""
-    action = re.search(r'<form action="([^"]+)" method="post" id="set-up-first-form"', page.content.decode())[1]
-    page = browser.post(action, fields_of(page, "set-up-first-form"))
-    if is_asked(page):
-        page = browser.post(action, fields_of(page, "confirmation-form") | {"password_or_code": PASSWORD})
-    wrong = browser.post(action, fields_of(page, "set-up-form") | {"code": "000000x"})
-    assert "This code is wrong." in wrong.content.decode()
-    codes = browser.post(action, fields_of(wrong, "set-up-form") | {"code": app_of(wrong).code()})
-    assert len(recovery_codes(codes.content.decode())) == 10
-    return browser.post(action, fields_of(codes, "saved-form"))
-
-
-def test_a_form_is_kept_until_a_factor_that_the_operator_requires_is_set_up(
+def test_a_form_before_a_factor_that_the_operator_requires_can_be_sent_after_the_set_up(
     browser: Client, settings: LazySettings
 ) -> None:
     fields = filled_in(browser)
-    let_pass(browser, 16 * MINUTE)
     settings.SECOND_FACTOR = "all"
 
-    page = browser.post(f"{ADD}?_changelist_filters=q%3Drex", fields)
+    page = browser.post(ADD, fields)
     assert (
         "Since you opened the page, your account needs a second factor. Nothing was changed." in page.content.decode()
     )
     assert "no-store" in page["Cache-Control"]
-    offer = set_up_with_form(browser, page)
-    assert (is_offered(offer), Pet.objects.exists()) == (True, False)
-
-    assert send_again(browser, offer).status_code == 302
-    assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
-
-
-def test_a_form_that_waits_for_the_set_up_is_not_offered_to_another_account(
-    browser: Client, settings: LazySettings
-) -> None:
-    fields = filled_in(browser)
-    settings.SECOND_FACTOR = "all"
-    kept = fields_of(browser.post(ADD, fields), "set-up-first-form")["kept_form"]
-    end_session(browser)
-    log_in(browser, name="ada")
     set_up(browser)
+    assert not Pet.objects.exists()
 
-    for form in (kept, "forged"):
-        token = fields_of(browser.get(ADD), "pet_form")["csrfmiddlewaretoken"]
-        response = browser.post(SECOND_FACTOR, {"kept_form": form, "csrfmiddlewaretoken": token})
-        assert (response.status_code, is_offered(response)) == (302, False)
-
-
-def test_a_form_above_the_limit_can_be_sent_again_after_the_set_up(browser: Client, settings: LazySettings) -> None:
-    fields = filled_in(browser, tag="".join(f"{number:x}" for number in range(20_000)))
-    settings.SECOND_FACTOR = "all"
-
-    page = browser.post(ADD, fields)
-
-    assert "Your form is too large to be kept." in page.content.decode()
-    assert 'id="set-up-first-form"' not in page.content.decode()
+    assert browser.post(ADD, fields).status_code == 302
+    assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
