@@ -4,10 +4,8 @@ import faulthandler
 import gc
 import os
 import signal
-import ssl
 import sys
 import tempfile
-from collections.abc import Callable
 from typing import Any
 
 from petservice.monitoring.exporter import Exporter
@@ -40,13 +38,6 @@ errorlog = "-"
 logger_class = "petservice.server.logger.ServiceLogger"
 
 _exporter: Exporter | None = None
-
-
-def ssl_context(config: Any, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Return gunicorn's TLS context with TLS 1.2 as the minimum, also if the system allows older versions."""
-    context = default()
-    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
-    return context
 
 
 def when_ready(server: Any) -> None:
