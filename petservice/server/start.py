@@ -5,7 +5,6 @@ import os
 import resource
 import socket
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,19 +72,11 @@ def _listen_for_a_moment(address: Any) -> None:
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         socket.create_server(address[:2], family=family).close()
         return
-    is_file = not address.startswith("\0")
-    if is_file and _answers(address):  # gunicorn would take the address away from the program that has it
-        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-    if is_file and Path(address).is_socket():
+    with socket.socket(socket.AF_UNIX) as client:
+        if client.connect_ex(address) == 0:  # gunicorn would take the address away from the program that has it
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    if Path(address).is_socket():
         Path(address).unlink()  # a killed service has left it
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
-    if is_file:
-        Path(address).unlink()
-
-
-def _answers(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
-        client.connect(path)
-        return True
-    return False
+    Path(address).unlink()
