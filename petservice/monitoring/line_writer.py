@@ -32,7 +32,6 @@ class LineWriter:
         self._lines: list[bytes] = []
         self._size = 0
         self._lost = 0
-        self._wanted = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
@@ -46,10 +45,8 @@ class LineWriter:
                 return
             self._lines.append(line)
             self._size += len(line)
-        if self._closing.is_set():
-            self._flush_late()
-        elif not self._wanted.is_set():
-            self._wanted.set()
+        if self._closing.is_set() and not self._thread.is_alive():  # otherwise a stopped reader would block this write
+            self._write(self._taken())
 
     def write(self, text: str) -> None:
         """Buffer text, so that logging.StreamHandler can use this object as its stream."""
@@ -58,20 +55,12 @@ class LineWriter:
     def close(self) -> None:
         """Write the buffer, if the reader takes it within FLUSH_TIMEOUT; write later lines directly."""
         self._closing.set()
-        self._wanted.set()
         self._thread.join(FLUSH_TIMEOUT)
 
     def _run(self) -> None:
-        while not self._closing.is_set():
-            self._wanted.wait()
-            self._closing.wait(WRITE_INTERVAL)
-            self._wanted.clear()
+        while not self._closing.wait(WRITE_INTERVAL):
             self._write(self._taken())
         self._write(self._taken())
-
-    def _flush_late(self) -> None:
-        if not self._thread.is_alive():  # otherwise the reader has stopped and a write would block
-            self._write(self._taken())
 
     def _taken(self) -> list[bytes]:
         with self._lock:
