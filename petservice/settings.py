@@ -79,7 +79,7 @@ TEMPLATES = [
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The API, logs and commands run in UTC. Pages run in the store's zone (petservice.middleware.TimeZoneMiddleware).
 TIME_ZONE = "UTC"
-FORMAT_MODULE_PATH = "petservice.formats"
+FORMAT_MODULE_PATH = "petservice.configuration.formats"
 
 STATIC_URL = "/static/"
 # Files are served from the installed packages, so that the first start needs no collectstatic.
@@ -194,9 +194,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would list each value twice
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "petservice.openapi.describe",
-        "petservice.openapi.single_examples",
-        "petservice.openapi.describe_components",
+        "petservice.guides.openapi.describe",
+        "petservice.guides.openapi.single_examples",
+        "petservice.guides.openapi.describe_components",
     ],
 }
 

@@ -6,9 +6,8 @@ import pets.urls
 import petservice.accounts.urls
 import store.urls
 from petservice import doctor
+from petservice.guides.views import api_guide, changelog, docs, document, front
 from petservice.health import HealthViewSet, ready
-from petservice.openapi import docs, document
-from petservice.pages import api_guide, changelog, front
 
 urlpatterns = [
     # Without include(), which resolves each URL twice.

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from petservice import guides
 from petservice.backoffice import dashboard
 from petservice.backoffice.javascript_catalog import Catalog
+from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import entrance, password_change, second_factor_view
 from petservice.sign_in.login_view import TwoStepLoginView
 
@@ -81,7 +81,7 @@ class PetServiceAdminSite(admin.AdminSite):
     def help(self, request: HttpRequest) -> TemplateResponse:
         """Show the guide for staff."""
         context = {
-            "guide": guides.guide(guides.ADMIN_GUIDE),
+            "guide": guide(ADMIN_GUIDE),
             "back_url": reverse("admin:index", current_app=self.name),
             "back_text": "Back to the admin",
         }

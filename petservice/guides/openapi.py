@@ -1,13 +1,11 @@
-"""The OpenAPI document: its introduction, corrections for client generators, and its views."""
+"""The OpenAPI document: its introduction, and corrections for client generators."""
 
 from functools import cache
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
-from petservice.api.errors import CODES, safe_methods_only
+from petservice.api.errors import CODES
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.schema import CAUSES
@@ -66,26 +64,11 @@ _ENUM_DESCRIPTIONS = {
 }
 
 
-# A view of our own, because drf-spectacular's puts the parameter `version` into a header and into the document. It also
-# keeps a catalogue of translations in memory for each value of `lang`.
-@safe_methods_only
-def document(request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI document, which names the URL that the client used as its server."""
-    (server,) = _document()["servers"]
-    servers = [server | {"url": request.build_absolute_uri(server["url"])}]
-    return JsonResponse(_document() | {"servers": servers}, json_dumps_params={"indent": 4})
-
-
 @cache
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """Generate the document, once for each process."""
     described: dict[str, Any] = SchemaGenerator().get_schema(public=True)
     return described
-
-
-@safe_methods_only
-def docs(request: HttpRequest) -> HttpResponse:
-    """Return the page that shows the document."""
-    return render(request, "petservice/docs.html")
 
 
 def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

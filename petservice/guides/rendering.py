@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_FOLDER = Path(__file__).parent / "docs"
+_FOLDER = Path(__file__).parent.parent / "docs"
 # The guides that are pages of the service. They link only to their own headings and to other sites.
 API_GUIDE = "api.md"
 ADMIN_GUIDE = "admin.md"

@@ -1,12 +1,13 @@
-"""The home page, the guide for client developers, and the changelog."""
+"""The home page, the guide for client developers, the changelog, and the OpenAPI document with its page."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import escape
 
-from petservice import guides
 from petservice.api.errors import safe_methods_only
+from petservice.guides import openapi
+from petservice.guides.rendering import API_GUIDE, CHANGELOG, Guide, guide
 
 # The URL of the service in the guide's programs. In the repository the guide cannot know another.
 _EXAMPLE_URL = "http://127.0.0.1:8000"
@@ -28,19 +29,35 @@ def front(request: HttpRequest) -> HttpResponse:
 @safe_methods_only
 def api_guide(request: HttpRequest) -> HttpResponse:
     """Show the guide for client developers, with the URL that the visitor used and links to the pages that it names."""
-    guide = guides.guide(guides.API_GUIDE)
-    html = guide.html.replace(_EXAMPLE_URL, escape(_address(request)))
+    shown = guide(API_GUIDE)
+    html = shown.html.replace(_EXAMPLE_URL, escape(_address(request)))
     for text, name in _PAGES.items():
         html = html.replace(f"<code>{text}</code>", f'<a href="{reverse(name)}"><code>{text}</code></a>')
-    return _show(request, guide._replace(html=html))
+    return _show(request, shown._replace(html=html))
 
 
 @safe_methods_only
 def changelog(request: HttpRequest) -> HttpResponse:
     """Show the changes of each version."""
-    return _show(request, guides.guide(guides.CHANGELOG))
+    return _show(request, guide(CHANGELOG))
 
 
-def _show(request: HttpRequest, guide: guides.Guide) -> HttpResponse:
-    context = {"guide": guide, "back_url": reverse("front"), "back_text": "Pet service"}
+# A view of our own, because drf-spectacular's puts the parameter `version` into a header and into the document. It also
+# keeps a catalogue of translations in memory for each value of `lang`.
+@safe_methods_only
+def document(request: HttpRequest) -> HttpResponse:
+    """Return the OpenAPI document, which names the URL that the client used as its server."""
+    (server,) = openapi.document()["servers"]
+    servers = [server | {"url": request.build_absolute_uri(server["url"])}]
+    return JsonResponse(openapi.document() | {"servers": servers}, json_dumps_params={"indent": 4})
+
+
+@safe_methods_only
+def docs(request: HttpRequest) -> HttpResponse:
+    """Return the page that shows the document."""
+    return render(request, "petservice/docs.html")
+
+
+def _show(request: HttpRequest, shown: Guide) -> HttpResponse:
+    context = {"guide": shown, "back_url": reverse("front"), "back_text": "Pet service"}
     return render(request, "petservice/guide.html", context)

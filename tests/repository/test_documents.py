@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.guides import anchor
+from petservice.guides.rendering import anchor
 from tests.documents import ROOT
 from tests.running.checkout import tracked
 

@@ -7,7 +7,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from petservice import __version__
-from petservice.guides import ADMIN_GUIDE, API_GUIDE, anchor, guide
+from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, anchor, guide
 
 GUIDES = [API_GUIDE, ADMIN_GUIDE]
 ADDRESSES = ["/docs/api", "/admin/help/"]
