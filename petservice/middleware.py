@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase, HttpResponseForbidden
 from django.utils import timezone
 
 from petservice import paths
-from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
 from petservice.apikeys import keys, usage
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations

@@ -22,7 +22,7 @@ from pets.admin.undoable import MAX_UNCONFIRMED
 from pets.models import Pet, TrashedPet
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.admin_pages.read_only import ReadOnlyPages
+from petservice.admin_pages.restricted_pages import ReadOnlyPages
 from petservice.db.lookups import Among, is_key
 from petservice.folding import fold
 from petservice.journal.models import Event

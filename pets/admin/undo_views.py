@@ -14,7 +14,7 @@ from pets import undo
 from pets.admin.changes.selection import named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.models import RecentChange
-from petservice.admin_pages.read_only import ReadOnlyPages
+from petservice.admin_pages.restricted_pages import ReadOnlyPages
 from petservice.db.lookups import is_key
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."

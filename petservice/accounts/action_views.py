@@ -16,8 +16,8 @@ from petservice.accounts import services
 from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
 from petservice.accounts.models import Account, PasswordLink
 from petservice.accounts.password_links import url_of_newest_link
-from petservice.admin_pages.administrators_only import AdministratorsOnly
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
+from petservice.admin_pages.restricted_pages import AdministratorsOnly
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from petservice.accounts.groups import GROUPS
-from petservice.admin_pages.administrators_only import AdministratorsOnly
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.restricted_pages import AdministratorsOnly
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in.reauthentication import ReauthenticatedChanges

@@ -14,8 +14,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
-from petservice.admin_pages.failure_page import failure_page
-from petservice.admin_pages.staff_page import staff_page
+from petservice.admin_pages.staff_page import failure_page, staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 from petservice.sign_in import login_limits, login_view

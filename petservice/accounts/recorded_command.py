@@ -6,8 +6,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
 from django.db.models.signals import post_save
 
-from petservice.journal.commands import record_done
 from petservice.journal.models import Event
+from petservice.journal.recording import record_done
 
 
 class RecordedCommand(BaseCommand):

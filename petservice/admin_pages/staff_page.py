@@ -1,4 +1,4 @@
-"""A page in the style of the admin."""
+"""Pages in the style of the admin, also for errors."""
 
 from typing import Any
 
@@ -21,3 +21,11 @@ def staff_page(
     response = HttpResponse(text, status=status)
     add_never_cache_headers(response)
     return response
+
+
+def failure_page(status: int, title: str, *sentences: str, request: HttpRequest | None = None) -> HttpResponse:
+    """Return an error page in the style of the admin, with the user's menu if a request is given.
+
+    The menu needs the database. Without it, the page can also report that the database is unavailable.
+    """
+    return staff_page(request, "admin/failure.html", title, {"sentences": sentences}, status)

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import standard_error_response
 from petservice.monitoring.logs import request_id
 

@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from petservice.backoffice import dashboard
 from petservice.backoffice.javascript_catalog import Catalog
 from petservice.guides.rendering import ADMIN_GUIDE, guide
-from petservice.sign_in import entrance, password_change, second_factor_view
+from petservice.sign_in import attempts, entrance, second_factor_view
 from petservice.sign_in.login_view import TwoStepLoginView
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
@@ -61,7 +61,9 @@ class PetServiceAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        return password_change.limited(request, lambda: super(PetServiceAdminSite, self).password_change(request))
+        return attempts.limited_password_change(
+            request, lambda: super(PetServiceAdminSite, self).password_change(request)
+        )
 
     def i18n_javascript(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         return Catalog.as_view()(request)

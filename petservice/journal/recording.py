@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
-from django.db import connection
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection, transaction
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
@@ -72,6 +73,18 @@ def record(
     )
     _add_items(event, changes)
     return event
+
+
+def record_done(command: BaseCommand, kind: Event.Kind, done: str, **event: Any) -> None:
+    """Record what a command has done, or write to the terminal that the audit cannot be written, but that it is done.
+
+    A full disk does not fail the command, because its result may be needed for repairs.
+    """
+    try:
+        with transaction.atomic():
+            record(None, kind, **event)
+    except DatabaseError as error:
+        command.stderr.write(f"The audit cannot be written ({str(error).strip()}). {done}")
 
 
 def _add_items(event: Event, changes: Sequence[Change]) -> None:

@@ -16,7 +16,7 @@ from petservice.wsgi import application as wsgi_application
 # isort: split
 from django.http import HttpResponse
 
-from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error

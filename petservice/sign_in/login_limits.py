@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from petservice.admin_pages.failure_page import failure_page
+from petservice.admin_pages.staff_page import failure_page
 from petservice.client_address import client_address, network_of
 
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.

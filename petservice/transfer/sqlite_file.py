@@ -8,8 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from petservice.db.sqlite.file import MOVED, create_for_owner
-from petservice.db.sqlite.service_lock import exclude_services
+from petservice.db.sqlite.files import MOVED, create_for_owner, exclude_services
 
 # SQLite's files next to a database that it has not closed.
 LOGS = ("-wal", "-shm", "-journal")

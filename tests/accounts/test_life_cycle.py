@@ -7,7 +7,7 @@ from django.test import Client
 
 from petservice.accounts.actions import ACTIONS
 from petservice.accounts.models import Account, PasswordLink
-from petservice.admin_pages.administrators_only import AdministratorsOnly
+from petservice.admin_pages.restricted_pages import AdministratorsOnly
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
 from tests.backoffice.pages import messages

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from django.db import connections
 
-from petservice.db.sqlite.service_lock import exclude_services
+from petservice.db.sqlite.files import exclude_services
 from petservice.db.time_limit import time_limit
 from petservice.transfer.management.commands.move_database import _TARGET as TARGET
 from tests.faults.restores import call

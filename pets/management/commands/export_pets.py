@@ -9,8 +9,8 @@ from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
-from petservice.journal.commands import record_done
 from petservice.journal.models import Event
+from petservice.journal.recording import record_done
 
 # Number of rows that the database sends together.
 _BATCH = 2000

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 
 from petservice.db.backend import Backend
-from petservice.db.sqlite import file, service_lock
+from petservice.db.sqlite import files
 from petservice.db.sqlite.schema import DatabaseSchemaEditor
 
 
@@ -21,9 +21,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
-        file.require_not_moved(path)
+        files.require_not_moved(path)
         with suppress(OSError):  # SQLite reports it
-            file.create_for_owner(path)
+            files.create_for_owner(path)
         return super().get_new_connection(conn_params)
 
     def copy_rows(
@@ -54,19 +54,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def begin_service(self) -> None:
         """Take the lock that keeps a restore from replacing the database of a running service."""
-        service_lock.hold(Path(self.settings_dict["NAME"]))
+        files.hold_service_lock(Path(self.settings_dict["NAME"]))
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         # A lock file, because SQLite's own lock would block the migrations' transactions.
         path = Path(f"{self.settings_dict['NAME']}.lock")
-        file.create_for_owner(path)
+        files.create_for_owner(path)
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def exclude_services(self) -> AbstractContextManager[None]:
-        return service_lock.exclude_services(Path(self.settings_dict["NAME"]))
+        return files.exclude_services(Path(self.settings_dict["NAME"]))
 
     @contextmanager
     def without_trigger(self, table: str, trigger: str) -> Iterator[None]:

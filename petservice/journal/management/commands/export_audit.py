@@ -6,10 +6,10 @@ from django.core.management.base import CommandError
 
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import export
-from petservice.journal.commands import record_done
 from petservice.journal.export import CSVExport
 from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
+from petservice.journal.recording import record_done
 
 
 def _option(field: str) -> str:

@@ -14,10 +14,9 @@ from django.db.models import Model
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
-from petservice.db.sqlite.file import create_for_owner
-from petservice.db.sqlite.service_lock import exclude_services
-from petservice.journal.commands import record_done
+from petservice.db.sqlite.files import create_for_owner, exclude_services
 from petservice.journal.models import Event
+from petservice.journal.recording import record_done
 from petservice.transfer.sqlite_file import LOGS, require_account_of
 
 # A database of this service has this table and this migration.
