@@ -94,7 +94,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = reverse_lazy("admin:login")
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that no password is checked during a lockout
-    "petservice.accounts.session_versions.AccountBackend",
+    "django.contrib.auth.backends.ModelBackend",
 ]
 # Failed logins are counted per account and client address. So a stranger who guesses passwords locks out neither the
 # account's owner at another address, nor other accounts at the same address.

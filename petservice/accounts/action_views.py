@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import services
-from petservice.accounts.actions import ACTIONS, DEACTIVATE, END_SESSIONS, LINK, RESET_SECOND_FACTOR, Action
+from petservice.accounts.actions import ACTIONS, DEACTIVATE, LINK, RESET_SECOND_FACTOR, Action
 from petservice.accounts.models import Account, PasswordLink
 from petservice.accounts.password_links import url_of_newest_link
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
@@ -81,9 +81,6 @@ class AccountActionViews(CreatedOnce, JournalPages, AdministratorsOnly):
             link = _create_link(request, account, form.cleaned_data["form_token"])
             self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
             return self._show_link(request, account)
-        if action is END_SESSIONS and request.POST.get("version") != _version_of(account):
-            text = f"All sessions of {account} were ended after your page was opened. Nothing was changed."
-            return self.back_to(request, account, text)
         action.perform(request, account)
         self.log_change(request, account, action.entry)
         return self.back_to(request, account, action.done.format(account=account), messages.SUCCESS)
@@ -119,7 +116,6 @@ class AccountActionViews(CreatedOnce, JournalPages, AdministratorsOnly):
             "action": action,
             "explanation": action.explanation.format(account=account, role=account.role.label),
             "is_own": account.pk == request.user.pk,
-            "version": _version_of(account),
             "form": FormOnce() if action is LINK else None,
         }
         title = f"{action.label}: {account}"
@@ -151,9 +147,3 @@ class AccountActionViews(CreatedOnce, JournalPages, AdministratorsOnly):
 def _create_link(request: HttpRequest, account: Account, form_token: UUID) -> PasswordLink:
     actor: Any = request.user
     return PasswordLink.objects.create(account=account, created_by=actor, form_token=form_token)
-
-
-def _version_of(account: Account) -> str:
-    """Return the version of an account's sessions, for a form that must not end them twice."""
-    version = getattr(account, "session_version", None)
-    return str(version.number) if version else "0"

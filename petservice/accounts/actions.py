@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from petservice.accounts import services, session_versions
+from petservice.accounts import services
 from petservice.accounts.models import Account
 from petservice.sign_in import factors, login_limits
 
@@ -25,6 +25,12 @@ class Action:
     entry: str = ""
     done: str = ""
     is_dangerous: bool = False
+
+
+def _end_sessions(request: HttpRequest, account: Account) -> None:
+    services.end_sessions(account)
+    if account.pk == request.user.pk:
+        request.session.flush()  # otherwise the middleware might write this session again
 
 
 def _reset_second_factor(request: HttpRequest, account: Account) -> None:
@@ -57,7 +63,7 @@ END_SESSIONS = Action(
     "saved is lost.",
     lambda account: account.is_active,
     "The account {account} is deactivated and has no sessions. Nothing was changed.",
-    lambda request, account: session_versions.end_all(account),
+    _end_sessions,
     "All sessions ended.",
     "All sessions of {account} have ended.",
 )

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from petservice.accounts import django_pages, names, services, session_versions  # noqa: F401  # registers Django's pages
+from petservice.accounts import django_pages, names, services  # noqa: F401  # registers Django's pages
 from petservice.accounts.action_views import AccountActionViews
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, SecondFactor, State
@@ -93,7 +93,7 @@ class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountAc
         request.change_texts = form.change_texts() if change else []  # type: ignore[attr-defined]  # our own attribute
         if change and not obj.is_staff:
             # Otherwise the sessions from before the loss of the staff status would begin again.
-            session_versions.end_all(obj)
+            services.end_sessions(obj)
         obj.is_staff = True
         if not change:
             obj.set_unusable_password()

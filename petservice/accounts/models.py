@@ -1,6 +1,5 @@
-"""The models of staff accounts: an account with its role and state, the version of its sessions, and password links."""
+"""The models of staff accounts: an account with its role and state, and password links."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -63,33 +62,6 @@ class Account(User):
         groups = [group.name for group in self.groups.all()]
         is_role = len(groups) == 1 and groups[0] in GROUPS and not self.user_permissions.all()
         return Role(groups[0]) if is_role else Role.CUSTOM
-
-    # Django stores this hash in each session, and ends a session whose hash is another one.
-
-    def get_session_auth_hash(self) -> str:
-        return self._versioned(super().get_session_auth_hash())
-
-    def get_session_auth_fallback_hash(self) -> Iterator[str]:
-        yield from map(self._versioned, super().get_session_auth_fallback_hash())
-
-    def _versioned(self, auth_hash: str) -> str:
-        version: SessionVersion | None = getattr(self, "session_version", None)
-        return f"{auth_hash}.{version.number}" if version else auth_hash
-
-
-class SessionVersion(models.Model):
-    """The current version of an account's sessions: sessions of earlier versions have ended.
-
-    An account whose sessions were never ended has no version.
-    """
-
-    account = models.OneToOneField(
-        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="session_version"
-    )
-    number = models.PositiveIntegerField(default=1)
-
-    class Meta:
-        default_permissions = ()
 
 
 class PasswordLink(models.Model):

@@ -1,58 +1,30 @@
 """All sessions of an account end together, and no session of another account does."""
 
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
 from django.test import Client
 
-from petservice.accounts import session_versions
+from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
+from petservice.sign_in import sessions
 from tests.accounts.pages import page_of
-from tests.backoffice.login import LOGIN, PASSWORD
 from tests.backoffice.pages import read
 from tests.backoffice.staff import is_logged_in, logged_in
 
 pytestmark = pytest.mark.django_db
 
 
-def log_in(name: str = "ada") -> Client:
-    client = Client()
-    assert client.post(LOGIN, {"username": name, "password": PASSWORD}).status_code == 302
-    return client
+def test_a_request_in_progress_does_not_keep_its_session(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = logged_in(ada)
 
+    def end(session: SessionBase) -> None:
+        services.end_sessions(ada)
+        session["changed"] = True
 
-def test_a_person_stays_logged_in_who_changes_the_own_password_after_sessions_were_ended(ada: User) -> None:
-    session_versions.end_all(ada)
-    client, other = log_in(), log_in()
-    new = "another long one"
+    monkeypatch.setattr(sessions, "continue_session", end)
 
-    fields = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
-    assert client.post("/admin/password_change/", fields).status_code == 302
-
-    assert is_logged_in(client)
-    assert not is_logged_in(other)
-
-
-def test_the_session_of_a_request_costs_one_query_for_the_account(ada: User, django_assert_num_queries: Any) -> None:
-    session_versions.end_all(ada)
-    client = log_in()
-
-    with django_assert_num_queries(3) as queries:  # the session, the account with its version, and the second factor
-        client.get("/admin/help/")
-
-    assert "session_version" not in queries[0]["sql"]
-    assert "accounts_sessionversion" in queries[1]["sql"]
-
-
-def test_a_secret_key_can_be_replaced_after_sessions_were_ended(ada: User, settings: Any) -> None:
-    session_versions.end_all(ada)
-    settings.SECRET_KEY = "the first" * 5
-    client = log_in()
-
-    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "the second" * 5
-    assert is_logged_in(client)
-    session_versions.end_all(ada)
+    assert client.get("/admin/help/").status_code == 400
     assert not is_logged_in(client)
 
 
