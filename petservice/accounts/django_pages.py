@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.admin.actions import delete_selected
+from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from petservice.accounts.groups import GROUPS
@@ -57,7 +55,7 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, Administrat
 class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
-    actions = ("delete_selected",)
+    actions = None  # one of the selected groups could be a role
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
         return ("name",) if _is_role(obj) else ()
@@ -68,14 +66,6 @@ class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, Administra
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not _is_role(obj)
-
-    @admin.action(description="Delete selected groups", permissions=["delete"])
-    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Group]) -> Any:
-        """Delete the selected groups after a confirmation, or none if one of them is a role."""
-        if role := next(filter(_is_role, queryset), None):
-            self.message_user(request, f"{_KEPT.format(role)} No group was deleted.", messages.ERROR)
-            return None
-        return delete_selected(self, request, queryset)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         return super().construct_change_message(request, form, formsets, add) if add else change_message(form)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.accounts.pages import audit_of, page_of
-from tests.backoffice.pages import messages, submit
+from tests.backoffice.pages import submit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -81,12 +81,11 @@ def test_the_group_of_a_role_keeps_its_name_and_is_not_deleted(admin_client: Cli
     admin_client.post(page, {"name": "Sales floor", "permissions": [1], "_save": "Save"})
     alone = admin_client.post(reverse("admin:auth_group_delete", args=[role.pk]), {"post": "yes"})
     chosen = {"action": "delete_selected", "_selected_action": [role.pk, other.pk], "post": "yes"}
-    together = admin_client.post(reverse("admin:auth_group_changelist"), chosen, follow=True)
+    admin_client.post(reverse("admin:auth_group_changelist"), chosen)
 
     assert kept in shown
     assert "deletelink" not in shown
     assert alone.status_code == 403
-    assert messages(together) == [f"{kept} No group was deleted."]
     assert Group.objects.filter(name__in=[name, "Vets"]).count() == 2
     assert [permission.pk for permission in role.permissions.all()] == [1]
     assert name in admin_client.get(reverse("admin:accounts_account_add")).content.decode()
@@ -97,7 +96,6 @@ def test_another_group_is_renamed_with_both_names_in_the_audit_and_deleted(admin
 
     submit(admin_client, reverse("admin:auth_group_change", args=[group.pk]), "group_form", {"name": "Doctors"})
     assert Event.objects.latest("pk").message == "Name changed from “Vets” to “Doctors”."
-    chosen = {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}
-    admin_client.post(reverse("admin:auth_group_changelist"), chosen)
+    admin_client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
 
     assert not Group.objects.filter(pk=group.pk).exists()
