@@ -14,7 +14,6 @@ from django.utils.html import format_html
 
 from pets import trash
 from pets.admin.changes.confirmation import confirmation, within_limit
-from pets.admin.changes.deletions import MAX_DELETED
 from pets.admin.changes.selection import FIELD, named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
@@ -27,7 +26,7 @@ from petservice.db.lookups import Among, is_key
 from petservice.folding import fold
 from petservice.journal.models import Event
 from petservice.journal.pages import history_of, history_page
-from petservice.journal.recording import Change, record, type_of
+from petservice.journal.recording import record, type_of
 from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
@@ -36,7 +35,7 @@ _MAX_ENTRIES = 100
 
 @admin.register(TrashedPet)
 class TrashAdmin(OrderedList, ReadOnlyPages):
-    """The pages of deleted pets. Staff who may delete pets put them back; only superusers delete them for good."""
+    """The pages of deleted pets. Staff who may delete pets put them back."""
 
     list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")
     fields: ClassVar[Any] = (
@@ -52,7 +51,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     readonly_fields = fields
     search_fields = ("record_name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."
-    actions = ("put_back_selected", "delete_for_good")
+    actions = ("put_back_selected",)
     change_form_template = "admin/pets/trashedpet/page.html"
     rows_name = "deleted pets"
     sortable_by = ()
@@ -111,9 +110,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         """Return whether the user may put pets back, which needs the permission to delete pets."""
         return request.user.has_perm("pets.delete_pet")
 
-    def has_delete_for_good_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
-
     # Putting back.
 
     def get_urls(self) -> list[URLPattern]:
@@ -132,12 +128,18 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back, after a confirmation if there are many."""
-        if (keys := self._selected(request, queryset, MAX_COUNTED)) is None:
+        confirmed = request.POST.get(FIELD, "").split()
+        keys = [int(key) for key in confirmed or request.POST.getlist(ACTION_CHECKBOX_NAME) if is_key(key)]
+        if not confirmed and request.POST.get("select_across", "0") not in ("", "0"):
+            keys = [*queryset.values_list("pk", flat=True)[: MAX_COUNTED + 1]]
+        if not within_limit(request, keys, MAX_COUNTED):
             return None
         if len(keys) > MAX_UNCONFIRMED and "post" not in request.POST:
             pets = count_of_pets(len(keys))
             page = {"title": "Put pets back", "question": f"Put {pets} back?", "button": f"Yes, put {pets} back"}
-            return self._ask(request, keys, action="put_back_selected", **page)
+            facts = {"Search": request.GET.get("q", "").strip() or "none"}
+            selection: Any = dict.fromkeys(map(str, keys))
+            return confirmation(self, request, selection, facts=facts, action="put_back_selected", **page)
         self._put_back(request, keys)
         return None
 
@@ -178,29 +180,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         trashed = self.get_object(request, object_id)
         return history_page(request, Pet._meta, trashed.record_id if trashed else "", None)
 
-    # Deletion for good.
-
-    @admin.action(description="Delete for good", permissions=["delete_for_good"])
-    def delete_for_good(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
-        """Delete the selected pets from the trash, after a confirmation that lists them."""
-        if (keys := self._selected(request, queryset, MAX_DELETED)) is None:
-            return None
-        with transaction.atomic():
-            found = TrashedPet.unexpired().select_for_update(of=("self",)).filter(pk__in=keys).order_by("pk")
-            pets = [trashed.pet for trashed in found]
-            if "post" in request.POST and pets:
-                TrashedPet.objects.filter(pk__in=keys).update(before={}, in_trash_until=None)
-                changes = [Change(pet.pk, pet.name, message="Deleted for good.") for pet in pets]
-                message = "Deleted for good, from the trash."
-                record(request, Event.Kind.DELETED, target=Pet, message=message, changes=changes)
-        if "post" in request.POST or not pets:
-            message = f"{count_of_pets(len(pets))} deleted for good." if pets else "These pets are gone already."
-            self.message_user(request, message, messages.SUCCESS if pets else messages.INFO)
-            return None
-        question = f"Delete {count_of_pets(len(pets))} for good? This cannot be undone."
-        page = {"title": "Delete for good", "question": question, "button": "Yes, delete for good", "pets": pets}
-        return self._ask(request, keys, action="delete_for_good", **page)
-
     # The selection, which has the keys of rows, because several deleted pets can have one id.
 
     def response_action(self, request: HttpRequest, *arguments: Any, **options: Any) -> HttpResponse | None:
@@ -208,15 +187,3 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         if not all(map(is_key, request.POST.getlist(ACTION_CHECKBOX_NAME))):
             raise BadRequest("The request contains an invalid value.")
         return super().response_action(request, *arguments, **options)
-
-    def _selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet], limit: int) -> list[int] | None:
-        """Return the keys of the selected rows, or None after a message if they are more than the limit."""
-        confirmed = request.POST.get(FIELD, "").split()
-        keys = [int(key) for key in confirmed or request.POST.getlist(ACTION_CHECKBOX_NAME) if is_key(key)]
-        if not confirmed and request.POST.get("select_across", "0") not in ("", "0"):
-            keys = [*queryset.values_list("pk", flat=True)[: limit + 1]]
-        return keys if within_limit(request, keys, limit) else None
-
-    def _ask(self, request: HttpRequest, keys: list[int], **page: Any) -> HttpResponse:
-        facts = {"Search": request.GET.get("q", "").strip() or "none"}
-        return confirmation(self, request, dict.fromkeys(map(str, keys)), facts=facts, **page)

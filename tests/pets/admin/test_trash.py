@@ -9,13 +9,11 @@ from django.utils import timezone
 
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
-from petservice.accounts import groups
 from petservice.journal import retention
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, submit
 from tests.backoffice.staff import granted
-from tests.backoffice.staff import staff as make_staff
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
@@ -125,18 +123,17 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
     assert Event.objects.get(kind=Event.Kind.RESTORED).count == 21
 
 
-@pytest.mark.parametrize(("action", "limit"), [("put_back_selected", 10_000), ("delete_for_good", 500)])
-def test_an_action_on_too_many_deleted_pets_changes_nothing(staff: Client, action: str, limit: int) -> None:
+def test_to_put_back_too_many_deleted_pets_changes_nothing(staff: Client) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
     key = row_of(rex).pk
-    fields = {"action": action, "index": 0, "_selected_action": [key], "post": "yes"}
+    fields = {"action": "put_back_selected", "index": 0, "_selected_action": [key], "post": "yes"}
 
-    selection = " ".join(map(str, range(key, key + limit + 1)))
+    selection = " ".join(map(str, range(key, key + 10_001)))
     response = staff.post(TRASH, fields | {"selection": selection}, follow=True)
 
     assert messages(response) == [
-        f"You selected more than {limit:,} pets. Select fewer and try again. Nothing was changed."
+        "You selected more than 10,000 pets. Select fewer and try again. Nothing was changed."
     ]
     assert names(staff, TRASH) == ["Rex"]
 
@@ -200,41 +197,6 @@ def test_the_undo_of_the_deletion_of_an_imported_pet_leaves_the_deleted_pet_with
     assert messages(undo(staff, first))[0] == "“Rex” stayed as it is, because it exists again."
 
 
-def test_one_of_two_deleted_pets_with_the_same_id_is_deleted_for_good(staff: Client) -> None:
-    rex = create_pet(name="Rex")
-    deleted(staff, rex)
-    max_ = Pet.objects.create(pk=rex.pk, name="Max")
-    deleted(staff, max_)
-    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [row_of(max_).pk]}
-
-    confirm(staff, staff.post(TRASH, chosen), TRASH)
-
-    assert names(staff, TRASH) == ["Rex"]
-    assert last_record(Event.Kind.DELETED) == (rex.pk, "Max")
-    assert "<td>Deleted for good.</td>" in staff.get(detail(rex)).content.decode()
-
-
-def test_only_superusers_delete_for_good_after_a_confirmation(staff: Client) -> None:
-    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
-    deleted(staff, rex, tom)
-    row = row_of(rex)
-    chosen = {"action": "delete_for_good", "index": 0, "_selected_action": [row.pk]}
-    clerk = make_staff(groups.PETS_AND_INVENTORY)
-    clerk.post(TRASH, chosen | {"post": "yes", "selection": row.pk})
-    assert len(names(staff, TRASH)) == 2
-
-    page = staff.post(TRASH, chosen)
-    assert "Delete 1 pet for good? This cannot be undone." in page.content.decode()
-    assert len(names(staff, TRASH)) == 2
-    assert messages(confirm(staff, page, TRASH)) == ["1 pet deleted for good."]
-
-    assert names(staff, TRASH) == ["Tom"]
-    row.refresh_from_db()
-    assert row.before == {}
-    assert histories(staff, rex) == [("admin", "Deleted for good."), ("admin", "Deleted.")]
-    assert messages(confirm(staff, page, TRASH)) == ["These pets are gone already."]
-
-
 @pytest.mark.parametrize(
     ("codenames", "may_view", "may_put_back"),
     [(["view_pet"], True, False), (["view_pet", "delete_pet"], True, True), (["add_pet"], False, False)],
@@ -277,11 +239,10 @@ def test_a_forged_key_of_the_trash_changes_nothing(staff: Client, key: str) -> N
     rex = create_pet(name="Rex")
     deleted(staff, rex)
 
-    for action in ("put_back_selected", "delete_for_good"):
-        fields = {"action": action, "index": 0, "post": "yes"}
-        assert staff.post(TRASH, fields | {"_selected_action": [key]}).status_code == 400
-        forged = fields | {"_selected_action": [row_of(rex).pk], "selection": f"{key} {key}"}
-        assert key == "" or staff.post(TRASH, forged).status_code == 302
+    fields = {"action": "put_back_selected", "index": 0, "post": "yes"}
+    assert staff.post(TRASH, fields | {"_selected_action": [key]}).status_code == 400
+    forged = fields | {"_selected_action": [row_of(rex).pk], "selection": f"{key} {key}"}
+    assert key == "" or staff.post(TRASH, forged).status_code == 302
 
     assert names(staff, TRASH) == ["Rex"]
 
@@ -291,12 +252,9 @@ def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:
     submit(staff, page_of(rex), "pet_form", {"tag": "dog"})
     item = Item.objects.get()
 
-    for action, message in (
-        ("put_back_selected", "1 pet could not be put back: not in the trash any more."),
-        ("delete_for_good", "These pets are gone already."),
-    ):
-        fields = {"action": action, "index": 0, "_selected_action": [item.pk], "post": "yes", "selection": item.pk}
-        assert messages(staff.post(TRASH, fields, follow=True)) == [message]
-
+    chosen = {"action": "put_back_selected", "index": 0, "_selected_action": [item.pk], "post": "yes"}
+    assert messages(staff.post(TRASH, chosen | {"selection": item.pk}, follow=True)) == [
+        "1 pet could not be put back: not in the trash any more."
+    ]
     assert staff.get(reverse("admin:pets_trashedpet_change", args=[item.pk])).status_code == 302
     assert Item.objects.values_list("before", "after").get() == ({"tag": None}, {"tag": "dog"})
