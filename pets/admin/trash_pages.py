@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import trash
@@ -112,19 +112,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
 
     # Putting back.
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.put_back_view)
-        return [path("<int:pk>/put-back/", view, name="pets_trashedpet_put_back"), *super().get_urls()]
-
-    def put_back_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Put one pet back when the form of its page is sent."""
-        if not self.has_put_back_permission(request):
-            raise PermissionDenied
-        if request.method != "POST":  # the login page redirects here without the form
-            return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[pk]))
-        self._put_back(request, [pk])
-        return HttpResponseRedirect(reverse("admin:pets_trashedpet_changelist"))
-
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
         """Put the selected pets back, after a confirmation if there are many."""
@@ -135,15 +122,11 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         if not within_limit(request, keys, MAX_COUNTED):
             return None
         if len(keys) > MAX_UNCONFIRMED and "post" not in request.POST:
-            pets = count_of_pets(len(keys))
-            page = {"title": "Put pets back", "question": f"Put {pets} back?", "button": f"Yes, put {pets} back"}
+            chosen = count_of_pets(len(keys))
+            page = {"title": "Put pets back", "question": f"Put {chosen} back?", "button": f"Yes, put {chosen} back"}
             facts = {"Search": request.GET.get("q", "").strip() or "none"}
             selection: Any = dict.fromkeys(map(str, keys))
             return confirmation(self, request, selection, facts=facts, action="put_back_selected", **page)
-        self._put_back(request, keys)
-        return None
-
-    def _put_back(self, request: HttpRequest, keys: list[int]) -> None:
         with transaction.atomic():
             done = trash.put_back(keys)
             if done.pets:
@@ -161,6 +144,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
             self.message_user(request, format_html("“{}” is back, with all its values.", link), messages.SUCCESS)
         elif pets:
             self.message_user(request, f"{count_of_pets(len(pets))} are back, with all values.", messages.SUCCESS)
+        return None
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -21,7 +21,7 @@ class Action:
     # The reason if it is not available.
     unavailable: str
     perform: Callable[[HttpRequest, Account], object] = lambda request, account: None
-    # The texts for the history and for the message afterwards. Without an entry, `perform` writes it.
+    # The texts for the journal and for the message afterwards. Without an entry, `perform` writes it.
     entry: str = ""
     done: str = ""
     is_dangerous: bool = False

@@ -1,4 +1,4 @@
-"""The texts for changes in the history of the admin, with the old and the new values."""
+"""The texts for changes in the journal, with the old and the new values."""
 
 from collections.abc import Iterable
 from datetime import datetime
