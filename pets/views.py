@@ -28,7 +28,6 @@ class PetViewSet(ListModelMixin, APIViewSet):
 
     queryset = Pet.objects.order_by("pk")
     pagination_class = KeysetPagination
-    example_body = schema.EXAMPLE_BODY
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
         return CreatePetRequestSerializer if self.action == "create" else PetSerializer

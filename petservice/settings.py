@@ -171,7 +171,7 @@ if DEBUG:
     # The browsable API for logged-in staff.
     REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] += ["petservice.apikeys.authentication.StaffSessionAuthentication"]
     REST_FRAMEWORK["DEFAULT_METADATA_CLASS"] = "rest_framework.metadata.SimpleMetadata"
-    REST_FRAMEWORK["DEFAULT_RENDERER_CLASSES"] += ["petservice.api.renderers.BrowsableAPIRenderer"]
+    REST_FRAMEWORK["DEFAULT_RENDERER_CLASSES"] += ["rest_framework.renderers.BrowsableAPIRenderer"]
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "pet service API",

@@ -14,8 +14,6 @@ from petservice.api.errors import MESSAGES
 class APIViewSet(GenericViewSet[Any]):
     """A viewset that returns 404 for an unknown method before it checks the key, as the contract says."""
 
-    # The body of a POST that the browsable API suggests.
-    example_body: dict[str, Any] | None = None
     # No Allow header, because it would offer OPTIONS, and no response of the API is a 405.
     default_response_headers: dict[str, str] = {}
 
