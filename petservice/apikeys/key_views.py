@@ -81,14 +81,16 @@ class KeyViews(CreatedOnce, JournalPages):
     def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> HttpResponse | None:
         """Ask for confirmation, then revoke the selected keys."""
         unrevoked = [api_key for api_key in queryset if not api_key.is_revoked]
-        if not unrevoked:
-            message = "None of the selected keys could be revoked: they are revoked already."
-            self.message_user(request, message, messages.WARNING)
-            return None
-        if "confirmed" not in request.POST:
+        is_confirmed = request.method == "POST" and ("confirmed" in request.POST or "action" not in request.POST)
+        if unrevoked and not is_confirmed:
             return self._confirmation(request, unrevoked, "revoke", form=None)
         revoked = self._revoke(request, unrevoked)
-        self.message_user(request, f"Revoked {_count_of_keys(len(revoked))}.", messages.SUCCESS)
+        if revoked:
+            what = str(revoked[0]) if len(revoked) == 1 else _count_of_keys(len(revoked))
+            self.message_user(request, f"Revoked {what}.", messages.SUCCESS)
+        else:
+            message = "No API key was revoked: the selected ones are revoked already, or do not exist."
+            self.message_user(request, message, messages.WARNING)
         return None
 
     @transaction.atomic
@@ -125,14 +127,10 @@ class KeyViews(CreatedOnce, JournalPages):
 
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for confirmation, then revoke one key."""
-        api_key = self._changeable(request, pk)
-        if api_key and request.method != "POST":
-            return self._confirmation(request, [api_key], "revoke", form=None)
-        if api_key and self._revoke(request, [api_key]):
-            self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
-        elif api_key:
-            self.message_user(request, f"{api_key} was already revoked. Nothing was changed.", messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        question = self.revoke_selected(request, self.get_queryset(request).filter(pk=pk))
+        return question or HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
@@ -177,16 +175,6 @@ class KeyViews(CreatedOnce, JournalPages):
         ]
         record(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
         return self._show_once(request, replacement, plain)
-
-    def _changeable(self, request: HttpRequest, pk: int) -> APIKey | None:
-        """Return the key, or show a message and return None if it does not exist or is revoked."""
-        api_key: APIKey | None = self.get_object(request, str(pk))
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        if api_key is None or api_key.is_revoked:
-            self.message_user(request, "This API key does not exist or is already revoked.", messages.WARNING)
-            return None
-        return api_key
 
     def _confirmation(
         self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: forms.Form | None

@@ -55,7 +55,7 @@ def test_revoking_only_revoked_keys_in_bulk_says_that_nothing_was_revoked(admin_
     chosen = {"action": "revoke_selected", "index": 0, "_selected_action": [record.pk]}
     response = admin_client.post(LIST, chosen, follow=True)
 
-    assert messages(response) == ["None of the selected keys could be revoked: they are revoked already."]
+    assert messages(response) == ["No API key was revoked: the selected ones are revoked already, or do not exist."]
 
 
 def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period(admin_client: Client) -> None:
