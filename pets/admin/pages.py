@@ -19,7 +19,8 @@ from pets.admin.changes.additions import NewPetForm, add_all, added_by_form, pag
 from pets.admin.changes.bulk_actions import STATUS_ACTIONS
 from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
 from pets.admin.changes.forms import PetForm, record_edit
-from pets.admin.changes.import_pages import confirmation_view, upload_view
+from pets.admin.changes.import_columns import columns_view, upload_view
+from pets.admin.changes.import_pages import confirmation_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
@@ -162,7 +163,12 @@ class PetAdmin(CreatedOnce, PetPages):
 
     introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
     actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
-    views = PetPages.views | {"import": upload_view, "process_import": confirmation_view, "export": export_view}
+    views = PetPages.views | {
+        "import": upload_view,
+        "import_columns": columns_view,
+        "process_import": confirmation_view,
+        "export": export_view,
+    }
     already_created = "This form was sent already, and has added “{created}”."
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:

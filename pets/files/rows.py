@@ -1,8 +1,11 @@
 """The rows of a file of pets, and the checks of their values."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import codecs
+import io
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from rest_framework.exceptions import ValidationError
 
@@ -33,11 +36,31 @@ class Line(NamedTuple):
     values: Mapping[str, Any] = {}  # unchanged, as the file has them
 
 
+# A file of which readers can look at the beginning.
+File: TypeAlias = "io.BufferedReader[Any] | io.BufferedRandom"
+
+
+class BrokenFileError(ValueError):
+    """The error that the rest of the file, from this line on, cannot be split into pets. Line 0 means the file."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}" if line else problem)
+        self.line = line
+        self.problem = problem
+
+
+# Pairs of a line number and the cells of the header, and then those of a row, or an error message.
+Rows = Generator[tuple[int, list[str] | str]]
+# Pairs of a line number and the values of its row, or an error message.
+Values = Iterator[tuple[int, dict[str, Any] | str]]
+
 COLUMNS = Row._fields
 _CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
 # The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+# The formats that are read.
+IMPORTED_FORMATS_BY_SUFFIX = {".xlsx": "xlsx", ".tsv": "csv", ".txt": "csv"} | FORMATS_BY_SUFFIX
 # The columns that may contain any text, formulas included.
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
@@ -47,6 +70,7 @@ _INVISIBLE = "\x1a\u200b\u200c\u200d\u2060\ufeff"
 _REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
 # All of them, for a set of characters in a regular expression.
 INVISIBLE = rf"\s{_INVISIBLE}"
+VISIBLE = re.compile(f"[^{INVISIBLE}]")
 # Maximum number of unknown columns in a message, because a file with other contents may have any number.
 _MAX_NAMED = 5
 
@@ -133,6 +157,11 @@ def _created_at(value: Any) -> datetime | None:
 
 _OWN_CHECKS = {"id": _id, "status": _status, "created_at": _created_at}
 _CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _text(column) for column in COLUMNS}
+
+
+def is_utf_16(start: bytes) -> bool:
+    """Return whether the beginning of a file says that it is UTF-16, as spreadsheets write “Unicode text”."""
+    return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def column_of(name: str) -> str:

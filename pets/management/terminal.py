@@ -1,19 +1,21 @@
 """File formats, progress bars and messages of the commands that import and export pets."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from pets.files.rows import FORMATS, FORMATS_BY_SUFFIX
+from pets.files.rows import FORMATS_BY_SUFFIX
 
 
-def format_of(file: str, chosen: str | None) -> str:
+def format_of(file: str, chosen: str | None, by_suffix: Mapping[str, str] = FORMATS_BY_SUFFIX) -> str:
     """Return the chosen file format, or else the format for the file's extension. Raises CommandError."""
-    file_format = chosen or FORMATS_BY_SUFFIX.get(Path(file).suffix.lower())
+    file_format = chosen or by_suffix.get(Path(file).suffix.lower())
     if file_format is None:
-        raise CommandError(f"The format of {file} is unknown: add --format {' or --format '.join(FORMATS)}.")
+        options = " or --format ".join(sorted({*by_suffix.values()}))
+        raise CommandError(f"The format of {file} is unknown: add --format {options}.")
     return file_format
 
 

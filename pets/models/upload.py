@@ -1,5 +1,8 @@
+import io
 import uuid
 from datetime import timedelta
+from hashlib import sha256
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import models
@@ -21,10 +24,20 @@ class Upload(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-    kind = models.CharField(max_length=5)  # the file format: csv or json
+    kind = models.CharField(max_length=5)  # the file format: csv, jsonl or xlsx
     content = models.BinaryField()
-    digest = models.CharField(max_length=64)  # of the pets before the import; see pets.files.import_diff
+    digest = models.CharField(max_length=64)  # of the pets before; see pets.files.import_diff. Empty before the preview
+    mapping = models.JSONField(null=True)  # a pets.files.mapping.ColumnMapping, if the columns are not those of pets
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def open(self) -> "io.BufferedReader[Any]":
+        """Return the content as a file."""
+        return io.BufferedReader(cast(Any, io.BytesIO(self.content)))
+
+    @property
+    def content_digest(self) -> str:
+        """Return the SHA-256 of the content."""
+        return sha256(self.content).hexdigest()
 
     def fits(self) -> bool:
         """Return whether the upload and those of other accounts are within the limit of all uploads."""

@@ -11,7 +11,9 @@ from tests.sign_in.authenticator import Authenticator
 
 _FILE = {
     "pets.csv": "name,tag,status\nRex 2,dog,\nA long name of a pet that someone typed in full,,sold\n",
-    "mistakes.csv": "name,tag,status\nRex,dog,gone\n,cat,\n",
+    "mistakes.csv": "name,tag\nRex, \n",
+    "columns.csv": "ID;Rufname;Art;Status;Aufnahme\n1;Rex;Hund;weg;02/11/2026\n2;;Katze;;\n",
+    "encoding.csv": "name;tag\nŽofie;kočka\n",
 }
 
 
@@ -59,7 +61,7 @@ def _pets(page: Page) -> Iterator[str]:
 def _import(page: Page, folder: Path) -> Iterator[str]:
     for name, text in _FILE.items():
         file = folder / name
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="cp1250" if name == "encoding.csv" else "utf-8")
         page.goto("/admin/pets/pet/import/")
         page.get_by_label("File").set_input_files(file)
         _press(page, "Preview")

@@ -12,7 +12,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def lines(text: str | bytes, file_format: str = "csv") -> list[Line]:
     content = text.encode() if isinstance(text, str) else text
-    return list(read(io.BytesIO(content), file_format, now=NOW, created_by="command x"))
+    return list(read(io.BufferedReader(io.BytesIO(content)), file_format, now=NOW, created_by="command x"))
 
 
 def rows(text: str | bytes, file_format: str = "csv") -> list[Row | None]:

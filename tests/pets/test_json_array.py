@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from pets.files import reading
-from pets.files.json_array import BrokenFileError, elements
+from pets.files import json_pets
+from pets.files.json_pets import elements
+from pets.files.rows import BrokenFileError
 from tests.pets.lines import broken, errors, lines, rows
 
 pytestmark = pytest.mark.once
@@ -58,7 +59,7 @@ def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 65536])
 def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_PART_BYTES", size)
+    monkeypatch.setattr(json_pets, "_PART_BYTES", size)
     array = '[{"name": "狗"},\n {"name": "犬\\"]b", "tag": null},\n12345, {"name": "Rex"}]\n'
 
     assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [

@@ -144,7 +144,7 @@ def test_a_name_is_required() -> None:
 def test_unknown_columns_are_named() -> None:
     assert broken("name,tagg\nRex,dog\n") == (
         "line 1: the first line must name the columns, separated by commas, semicolons or tabs, out of "
-        f"{', '.join(COLUMNS)}; not 'tagg'."
+        f"{', '.join(COLUMNS)}; not 'tagg'. --columns says what others mean."
     )
     assert errors('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
         (1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")
@@ -152,10 +152,12 @@ def test_unknown_columns_are_named() -> None:
 
 
 def test_only_the_first_unknown_columns_are_named() -> None:
-    assert broken("a,b,c,d,e,f,name\n").endswith("; not 'a', 'b', 'c', 'd', 'e' and more.")
+    assert broken("a,b,c,d,e,f,name\n").endswith(
+        "; not 'a', 'b', 'c', 'd', 'e' and more. --columns says what others mean."
+    )
 
 
-@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", ",\n", "name|tag\n", "\n"])
+@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", ",\n", "name/tag\n", "\n"])
 def test_the_error_for_an_invalid_header_lists_the_columns(header: str) -> None:
     assert "must name the columns, separated by commas, semicolons or tabs, out of id, name," in broken(header)
 
@@ -173,11 +175,26 @@ def test_broken_csv_is_rejected_with_the_line_on_which_the_row_begins(rest: str)
     assert broken(f"name\nTom\n{rest}").startswith("line 3: the CSV is broken (")
 
 
-@pytest.mark.parametrize(("encoding", "line"), [("latin-1", 3), ("utf-16", 1), ("utf-16-le", 1), ("cp1252", 3)])
+@pytest.mark.parametrize(("encoding", "line"), [("latin-1", 3), ("utf-16-le", 1), ("cp1252", 3)])
 def test_another_encoding_than_utf_8_is_rejected_with_the_line(encoding: str, line: int) -> None:
     error = broken("name\nTom\nRené\n".encode(encoding))
 
     assert error.startswith(f"line {line}: the text is not UTF-8: save the file in this encoding")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize(
+    ("text", "file_format"), [("name;tag\r\n狗;x\r\n", "csv"), ('[{"name": "狗", "tag": "x"}]', "json")]
+)
+def test_a_file_may_say_its_encoding_by_a_mark(text: str, file_format: str, encoding: str) -> None:
+    assert [row and row[1:3] for row in rows(text.encode(encoding), file_format)] == [("狗", "x")]
+
+
+@pytest.mark.parametrize(("text", "file_format"), [("name\nRex\n", "csv"), ('{"name": "Rex"}\n', "jsonl")])
+def test_broken_utf_16_is_rejected(text: str, file_format: str) -> None:
+    error = broken(text.encode("utf-16") + b"\x00\xd8A\x00", file_format)
+
+    assert "the text is not utf-16" in error.lower()
 
 
 @pytest.mark.parametrize("line", ["{", "Rex", '{"name": "\\ud800"}', '{"name": NaN}', b'{"name": "\xe9"}'])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.pets.admin.import_export.import_pages import cells, upload
 from tests.pets.lines import errors, lines
-from tests.pets.spreadsheet_files import READ, REJECTED, Pets
+from tests.pets.spreadsheet_files import ASKED, READ, REJECTED, Pets
 
 
 @pytest.mark.once
@@ -52,6 +52,6 @@ def test_the_page_reads_such_files(admin_client: Client) -> None:
     for text, pets in READ.values():
         rows = [[line, unescape(name), unescape(tag)] for line, _, name, tag, _ in cells(upload(admin_client, text))]
         assert rows == [[str(line), name, tag or ""] for line, name, tag in pets]
-    for text, suffix, expected in REJECTED.values():
+    for text, suffix, expected in (file for name, file in REJECTED.items() if name not in ASKED):
         page = unescape(upload(admin_client, text, f"pets.{suffix}").content.decode())
         assert all(f"Line {line}: {error}" in page for line, error in expected)

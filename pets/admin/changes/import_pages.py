@@ -1,8 +1,6 @@
-"""The pages of the admin that import pets: the upload of a file, its preview, and the confirmation."""
+"""The pages of the admin that show the preview or the errors of an uploaded file of pets, and import it."""
 
-import io
 from collections import Counter
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,8 +25,10 @@ from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.import_diff import ImportPreview, RowChange, StaleError
+from pets.files.mapping import ColumnMapping
 from pets.files.reading import read
-from pets.files.rows import FORMATS_BY_SUFFIX, Line
+from pets.files.rows import IMPORTED_FORMATS_BY_SUFFIX, Line
+from pets.files.table import Table
 from pets.models import ImportedFile, Upload
 from petservice.api.validators import is_id
 from petservice.journal.models import Event
@@ -38,6 +38,10 @@ MAX_BYTES = MAX_ROWS * 4 * 1024
 # Maximum numbers of pets of a preview and of errors that a page shows: more than a person reads.
 MAX_SHOWN = 200
 MAX_ERRORS = 100
+NO_PETS = "There are no pets in this file."
+TOO_MANY = (
+    f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets command."
+)
 _ALREADY_IMPORTED = (
     "the same file was imported after you opened the preview. Confirm the new preview only if you want to import it "
     "again."
@@ -48,8 +52,10 @@ class UploadForm(forms.Form):
     """A form for a file of pets, whose extension determines the format."""
 
     file = forms.FileField(
-        widget=forms.FileInput(attrs={"accept": ",".join(FORMATS_BY_SUFFIX)}),
-        help_text=f"CSV or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_ROWS:,} pets.",
+        widget=forms.FileInput(attrs={"accept": ",".join(IMPORTED_FORMATS_BY_SUFFIX)}),
+        help_text=(
+            f"Excel workbook (.xlsx), CSV, text or JSON, at most {filesizeformat(MAX_BYTES)} and {MAX_ROWS:,} pets."
+        ),
     )
 
     def clean_file(self) -> UploadedFile:
@@ -60,66 +66,59 @@ class UploadForm(forms.Form):
                 f"The file is {filesizeformat(size)}; the limit is {filesizeformat(MAX_BYTES)}. Split it, or ask your "
                 "administrator to use the import_pets command."
             )
-        if _suffix(file) not in FORMATS_BY_SUFFIX:
+        if format_of(file) is None:
             raise ValidationError(
-                f"The file name must end with {', '.join(FORMATS_BY_SUFFIX)}. In a spreadsheet, save as “CSV UTF-8”."
+                f"The file name must end with {', '.join(IMPORTED_FORMATS_BY_SUFFIX)}. In a spreadsheet, save as "
+                "“Excel Workbook (.xlsx)” or “CSV UTF-8”."
             )
         return file
 
 
-def _suffix(file: UploadedFile) -> str:
-    return Path(file.name or "").suffix.lower()
+def format_of(file: UploadedFile) -> str | None:
+    """Return the format that the name of a file says, if it is a known one."""
+    return IMPORTED_FORMATS_BY_SUFFIX.get(Path(file.name or "").suffix.lower())
 
 
-def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Show the form for a file, and then the preview of the file or its errors."""
-    _require_permission(pages, request)
-    form = UploadForm(request.POST or None, request.FILES or None)
-    if not form.is_valid():
-        return _page(pages, request, form=form)
-    file = form.cleaned_data["file"]
-    upload = Upload(kind="csv" if _suffix(file) == ".csv" else "json", content=file.read())
-    upload.owner = request.user  # type: ignore[assignment]  # staff are never anonymous
-    lines = _lines(request, upload)
-    if not lines:
-        form.add_error("file", "There are no pets in this file.")
-    if len(lines) > MAX_ROWS:
-        form.add_error(
-            "file",
-            f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets "
-            "command.",
-        )
-    if not upload.fits():
-        form.add_error(
-            "file",
-            "Too many files of other accounts are waiting for their confirmation. Try again later, or ask your "
-            "administrator to use the import_pets command.",
-        )
-    return _page(pages, request, form=form) if form.errors else _preview(pages, request, upload, lines)
-
-
-def _preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list[Line]) -> HttpResponse:
-    preview = import_diff.preview(lines)
-    if preview.errors:
-        errors = {"errors": preview.errors[:MAX_ERRORS], "has_more_errors": len(preview.errors) > MAX_ERRORS}
-        return _page(pages, request, form=UploadForm(), **errors)
-    upload.keep(digest=preview.digest)
-    return _page(
+def preview(
+    pages: ModelAdmin, request: HttpRequest, upload: Upload, table: Table | None = None, lines: Any = None
+) -> HttpResponse:
+    """Show the changes that the file makes, or its errors. A table that was read already is not read again."""
+    lines = lines or _lines(request, upload, table)
+    if len(lines) > MAX_ROWS or not lines:
+        return errors_page(pages, request, [(0, TOO_MANY if lines else NO_PETS)])
+    found = import_diff.preview(lines)
+    if upload.mapping or not found.errors:
+        upload.keep(digest=found.digest)
+    if found.errors:
+        return errors_page(pages, request, found.errors, upload=upload)
+    changes = [change for change in found.changes if change.kind != "skip"]
+    unchanged = [change for change in found.changes if change.kind == "skip"]
+    return page(
         pages,
         request,
         upload=upload,
-        imported=ImportedFile.last(sha256(upload.content).hexdigest()),
-        totals=_totals(preview),
+        imported=ImportedFile.last(upload.content_digest),
+        totals=_totals(found),
         fields=EDITABLE,
-        rows=[(change, [_cell(change, field) for field in EDITABLE]) for change in preview.changes[:MAX_SHOWN]],
-        number=len(preview.changes),
+        tables=[
+            (len(part), [(change, [_cell(change, field) for field in EDITABLE]) for change in part[:MAX_SHOWN]])
+            for part in (changes, unchanged)
+        ],
         max_shown=MAX_SHOWN,
     )
 
 
+def errors_page(
+    pages: ModelAdmin, request: HttpRequest, errors: list[tuple[int, str]], upload: Upload | None = None
+) -> HttpResponse:
+    """Show the form for a file below the errors of a file, of which nothing was imported."""
+    shown, has_more = errors[:MAX_ERRORS], len(errors) > MAX_ERRORS
+    return page(pages, request, form=UploadForm(), errors=shown, has_more_errors=has_more, rejected=upload)
+
+
 def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Import the previewed file once, or show a new preview if the pets have changed since."""
-    _require_permission(pages, request)
+    require_permission(pages, request)
     if request.method != "POST":  # the login page redirects here without the form
         messages.warning(request, "Nothing was imported. Upload the file again.")
         return HttpResponseRedirect(reverse("admin:pets_pet_import"))
@@ -127,7 +126,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if upload is None:
         return _not_valid(request)
     lines = _lines(request, upload)
-    digest = sha256(upload.content).hexdigest()
+    digest = upload.content_digest
     try:
         with transaction.atomic():
             # If the form is sent twice, the second request waits here for the first, and then deletes nothing.
@@ -139,10 +138,12 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             done = import_diff.apply(lines, digest=upload.digest)
             event = _record(request, done)
             count = sum(change.kind != "skip" for change in done.changes)
-            ImportedFile.objects.create(digest=digest, imported_by=request.user.get_username(), count=count)
+            ImportedFile.objects.create(
+                digest=digest, imported_by=request.user.get_username(), count=count, mapping=upload.mapping
+            )
     except StaleError as error:
         messages.warning(request, f"Nothing was imported, because {error}")
-        return _preview(pages, request, upload, lines)
+        return preview(pages, request, upload, lines=lines)
     totals = _totals(done)
     text = f"{count_of_pets(totals['new'])} added, {totals['update']:,} changed, {totals['skip']:,} unchanged"
     message = f"Imported: {text}."
@@ -150,12 +151,14 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return _to_the_list()
 
 
-def _require_permission(pages: ModelAdmin, request: HttpRequest) -> None:
+def require_permission(pages: ModelAdmin, request: HttpRequest) -> None:
+    """Raise PermissionDenied unless the user may add and change pets."""
     if not (pages.has_add_permission(request) and pages.has_change_permission(request)):
         raise PermissionDenied
 
 
-def _page(pages: ModelAdmin, request: HttpRequest, **context: Any) -> HttpResponse:
+def page(pages: ModelAdmin, request: HttpRequest, **context: Any) -> HttpResponse:
+    """Show the page of the import."""
     context |= pages.admin_site.each_context(request) | {
         "title": "Import pets",
         "opts": pages.opts,
@@ -202,11 +205,13 @@ def _uploaded(request: HttpRequest) -> Upload | None:
     return uploads.filter(pk=pk).first() if is_id(pk) else None
 
 
-def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
+def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> list[Line]:
     """Return the lines of the file, at most one more than the limit."""
     # The creator of a new pet is the user who imports it, not the creator that the file names.
     created_by = creator.of_staff(request.user.get_username())
-    lines = read(io.BytesIO(upload.content), upload.kind, now=timezone.now(), created_by=created_by)
+    mapping = ColumnMapping(**upload.mapping or {})
+    rows: Any = table and iter(table.lines)
+    lines = read(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows)
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]

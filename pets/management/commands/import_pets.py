@@ -3,11 +3,13 @@ import io
 import sqlite3
 import sys
 import time
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from itertools import islice
-from typing import IO, Any
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError, transaction
@@ -15,9 +17,11 @@ from django.utils import timezone
 
 from pets import creator
 from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
+from pets.files.csv_rows import ENCODINGS
 from pets.files.hashing import HashedFile
+from pets.files.mapping import DATES, ColumnMapping
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, FORMATS
+from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
 from petservice.db.commands import DatabaseCommand
@@ -31,18 +35,37 @@ _MAX_ERRORS = 20
 
 class Command(DatabaseCommand):
     help = (
-        f"Import pets in one transaction. A CSV file needs a header row. JSON is an array, or one object per line. "
-        f"Columns, or fields of JSON: {', '.join(COLUMNS)}. Only name is required."
+        f"Import pets in one transaction. The first row of a table names the columns. JSON is an array, or one object "
+        f"per line. Columns, or fields of JSON: {', '.join(COLUMNS)}. Only name is required."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", help=".csv, or JSON: .jsonl, .ndjson, .json. - for standard input.")
+        parser.add_argument("file", help=f"{', '.join(IMPORTED_FORMATS_BY_SUFFIX)}; or - for standard input.")
         parser.add_argument(
             "--format",
-            choices=FORMATS,
+            choices=sorted({*IMPORTED_FORMATS_BY_SUFFIX.values()}),
             help="File format; required for standard input or an unknown extension. jsonl includes arrays.",
         )
-
+        parser.add_argument(
+            "--columns",
+            nargs="+",
+            type=_pair_with(COLUMNS),
+            metavar="NAME=COLUMN",
+            help="What the columns of a table mean, for example Species=tag. All others are left out.",
+        )
+        parser.add_argument(
+            "--statuses",
+            nargs="+",
+            type=_pair_with(Pet.Status.values),
+            metavar="WORD=STATUS",
+            help="What the words of a table for statuses mean, for example adopted=sold.",
+        )
+        parser.add_argument("--dates", choices=DATES, help="How a table writes days, in the time zone of the service.")
+        parser.add_argument("--skip-unnamed", action="store_true", help="Leave out the rows of a table without a name.")
+        parser.add_argument("--sheet", default="", help="The sheet of a workbook, instead of the first visible one.")
+        parser.add_argument(
+            "--encoding", choices=ENCODINGS, default="", help="The encoding of a text that is not UTF-8 or UTF-16."
+        )
         parser.add_argument(
             "--again",
             action="store_true",
@@ -50,14 +73,20 @@ class Command(DatabaseCommand):
         )
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
-        file_format = format_of(file, options["format"])
+        file_format = format_of(file, options["format"], IMPORTED_FORMATS_BY_SUFFIX)
+        self._mapping = ColumnMapping(
+            names=dict(options["columns"] or ()),
+            statuses={word.strip().lower(): status for word, status in options["statuses"] or ()},
+            dates=options["dates"] or "",
+            **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
+        )
         started = time.monotonic()
         gc.disable()  # the search for cycles takes time for millions of rows and finds nothing
         try:
             with CheckedRows() as checked:
                 hashed = HashedFile(sys.stdin.fileno() if file == STANDARD_STREAM else file)
                 with io.BufferedReader(hashed) as source:
-                    self._check(source, file_format, checked)
+                    self._check(_whole(source, checked) if file_format == "xlsx" else source, file_format, checked)
                 digest = hashed.hash.hexdigest()
                 if checked.count_without_id and not options["again"]:
                     _reject_imported(digest)
@@ -72,9 +101,10 @@ class Command(DatabaseCommand):
             gc.enable()
         self.stderr.write(throughput("Imported", checked.count, time.monotonic() - started), self.style.SUCCESS)
 
-    def _check(self, source: IO[bytes], file_format: str, checked: CheckedRows) -> None:
+    def _check(self, source: File, file_format: str, checked: CheckedRows) -> None:
         """Read and check the whole file before the transaction begins, so that other writers do not wait for it."""
-        lines = read(source, file_format, now=timezone.now(), created_by=creator.of_command("import_pets"))
+        created_by = creator.of_command("import_pets")
+        lines = read(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
         errors: list[LineError] = []
         with closing(lines), progress("Checking") as bar:
             while len(errors) < _MAX_ERRORS and (batch := list(islice(lines, BATCH))):
@@ -95,10 +125,30 @@ class Command(DatabaseCommand):
 
     def _reject(self, errors: list[LineError]) -> None:
         for number, error in errors[:_MAX_ERRORS]:
-            self.stderr.write(f"line {number}: {error}")
+            self.stderr.write(f"line {number}: {error}" if number else error)
         if errors:
             more = " There may be more errors." if len(errors) >= _MAX_ERRORS else ""
             raise CommandError(f"Nothing was imported.{more}")
+
+
+def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
+    """Return a parser of an option that gives a word of the file one of these meanings."""
+
+    def parse(text: str) -> tuple[str, str]:
+        word, _, meaning = text.rpartition("=")
+        if not word or meaning not in meanings:
+            raise ArgumentTypeError(f"{text!r} must be a text of the file, =, and one of {', '.join(meanings)}.")
+        return word, meaning
+
+    return parse
+
+
+def _whole(source: File, checked: CheckedRows) -> File:
+    """Return a copy of a workbook on the disk, because a workbook is read from its end, which pipes do not allow."""
+    copy = checked.enter_context(TemporaryFile())  # noqa: SIM115  # closed with the rows
+    copyfileobj(source, copy)
+    copy.seek(0)
+    return copy
 
 
 def _reject_imported(digest: str) -> None:

@@ -20,6 +20,7 @@ from pets.fields import new_pet_id
 from pets.models import Pet
 from tests.databases import migrated_database_url
 from tests.memory import peak_memory
+from tests.pets.workbooks import workbook
 from tests.service import ROOT, Service
 
 
@@ -69,6 +70,17 @@ def test_pets_are_imported_and_exported_through_pipes(shell: Shell) -> None:
     shell.run("import_pets", "-", "--format", "csv", input=exported.stdout, check=True)
 
     assert shell.names() == ["狗 \n=1", "Rex"]
+
+
+@pytest.mark.once
+@pytest.mark.long
+def test_a_workbook_is_imported_through_a_pipe(shell: Shell) -> None:
+    content = workbook([["name"], *(["Rex"] for _ in range(20_000))])
+
+    imported = shell.run("import_pets", "-", "--format", "xlsx", input=content)
+
+    assert imported.stderr.startswith(b"Imported 20,000 pets in ")
+    assert set(shell.names()) == {"Rex"}
 
 
 def many_pets(count: int) -> bytes:

@@ -21,7 +21,7 @@ IMPORTER = ("view_pet", "add_pet", "change_pet")
 
 def upload(client: Client, content: str | bytes, name: str = "pets.csv") -> Any:
     body = content.encode() if isinstance(content, str) else content
-    return client.post(IMPORT, {"file": SimpleUploadedFile(name, body)})
+    return client.post(IMPORT, {"file": SimpleUploadedFile(name, body)}, follow=True)
 
 
 def confirm(client: Client, page: Any) -> Any:

@@ -132,13 +132,24 @@ def test_imported_changes_are_in_the_history(staff: Client) -> None:
     assert Event.objects.get(kind=Event.Kind.IMPORTED).account_name == "jo"
 
 
-def test_an_import_that_changes_nothing_is_no_recent_change(staff: Client) -> None:
+def test_an_import_that_would_change_nothing_cannot_be_confirmed(staff: Client) -> None:
     pet = create_pet(name="Rex")
 
-    response = confirm(staff, upload(staff, f"id,name\n{pet.pk},Rex\n"))
+    page = upload(staff, f"id,name\n{pet.pk},Rex\n").content.decode()
 
-    assert "Imported: 0 pets added, 0 changed, 1 unchanged." in response.content.decode()
-    assert not Event.undoable().exists()
+    assert "This file changes nothing: its 1 pet is like that already." in page
+    assert "Confirm import" not in page
+
+
+def test_the_changes_come_before_the_unchanged_pets(staff: Client) -> None:
+    same, other = create_pet(name="Rex"), create_pet(name="Tom")
+
+    page = upload(staff, f"id,name\n{same.pk},Rex\n{other.pk},Max\n,New\n")
+
+    assert [row[:2] for row in cells(page)] == [["3", "Changed"], ["4", "New"], ["2", "Unchanged"]]
+    before, after = page.content.decode().split("<summary>Show 1 unchanged</summary>")
+    assert before.count('<tr class="skip">') == 0
+    assert after.count('<tr class="skip">') == 1
 
 
 def test_a_json_array_and_json_lines_are_imported(staff: Client) -> None:
@@ -154,7 +165,7 @@ def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
     pages = [
         upload(staff, f"id,name\n{pet.pk},<script>alert(1)</script>\n,<b>\n"),
         upload(staff, "name,status\nRex,<script>alert(1)</script>\n"),
-        upload(staff, "<script>alert(1)</script>\n"),
+        upload(staff, "<script>alert(1)</script>\n<script>alert(2)</script>\n"),
     ]
 
     for page in pages:

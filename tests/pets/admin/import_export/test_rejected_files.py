@@ -23,15 +23,18 @@ def errors(page: Any) -> list[str]:
     ("content", "name", "message"),
     [
         ("name,tag\nRex,dog\nTom," + "x" * 300, "pets.csv", "Line 3: tag must have at most 255 characters; got 300."),
-        ("name\nRené\n".encode("latin-1"), "pets.csv", "Line 2: the text is not UTF-8: save the file in this encoding"),
-        ("name,tagg\nRex,dog\n", "pets.csv", "not &#x27;tagg&#x27;."),
+        (
+            "name\nRené\n".encode("utf-16-le"),
+            "pets.csv",
+            "Line 1: the text is not UTF-8: save the file in this encoding",
+        ),
         (f"id,name\n{ID},Rex\n,Tom\n{ID},Mia\n", "pets.csv", "Line 4: Duplicate ID: also on line 2."),
         ("name\n\n", "pets.csv", "There are no pets in this file."),
         ("", "pets.csv", "The submitted file is empty."),
         ("[]", "pets.json", "There are no pets in this file."),
         ('[{"name": "Rex"},\n{"name": ""}]', "pets.json", "Line 2: name is required."),
         ("[" * 100_000, "pets.json", "Line 1: the JSON is nested too deeply."),
-        ("PK\x03\x04", "pets.xlsx", "The file name must end with .csv, .json, .jsonl, .ndjson."),
+        ("PK\x03\x04", "pets.ods", "The file name must end with .xlsx, .tsv, .txt, .csv, .json, .jsonl, .ndjson."),
         ("name\nRex\n", "pets", "The file name must end with"),
         ("name\n" + "Rex\n" * (MAX_ROWS + 1), "pets.csv", "The file has more than 10,000 pets."),
         ("name\n" + "Rex\n" * (MAX_BYTES // 4), "pets.csv", "the limit is 39.1\xa0MB. Split it, or"),
@@ -50,7 +53,7 @@ def test_a_file_with_errors_is_rejected_on_the_page_and_changes_nothing(
 
 
 def test_only_the_first_hundred_errors_are_shown(staff: Client) -> None:
-    shown = errors(upload(staff, "name,tag\n" + ",dog\n" * 1000))
+    shown = errors(upload(staff, "name,tag\n" + "Rex, \n" * 1000))
 
     assert len(shown) == 101
     assert shown[0].startswith("Line 2: ")

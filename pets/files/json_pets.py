@@ -1,10 +1,24 @@
-"""A reader of JSON arrays that returns one element after the other, in constant memory and with line numbers."""
+"""The readers of pets as JSON: one on each line, or an array, in constant memory and with line numbers."""
 
 import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
 
+import orjson
+
+from pets.files.rows import COLUMNS, BrokenFileError, File, Values, column_of, is_utf_16, unknown_columns
+from petservice.exports.csv_files import BYTE_ORDER_MARK
+
+# Maximum number of bytes that are read of a line, so that no line fills the memory.
+_MAX_LINE_LENGTH = 1 << 20
+# Number of bytes of an array that are read in one step.
+_PART_BYTES = 1 << 16
+_COLUMNS = frozenset(COLUMNS)
+_SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 # Maximum number of characters of an element, which is kept in memory until it is complete.
 MAX_ELEMENT_LENGTH = 1 << 20
 # Maximum distance, in characters, between the end of an incomplete text and the position of the decoder's error.
@@ -16,13 +30,61 @@ _DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
-class BrokenFileError(ValueError):
-    """The error that the rest of the file, from this line on, cannot be split into pets."""
+def read_json(file: File) -> Values:
+    """Read a JSON array if the first character is `[`, or else JSON lines."""
+    source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file.peek(2)) else file
+    number, line = 1, b""
+    lines = iter(partial(source.readline, _MAX_LINE_LENGTH), b"")
+    for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
+        line = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
+        if line and not line.isspace():
+            break
+    if line.lstrip().startswith(b"["):
+        yield from _read_json_array(chain([line], iter(partial(source.read, _PART_BYTES), b"")), number)
+    else:
+        yield from _read_json_lines(chain([line], lines), number)
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
-        self.line = line
-        self.problem = problem
+
+def _read_json_lines(lines: Iterable[bytes], start: int) -> Values:
+    for number, line in enumerate(lines, start=start):
+        if len(line) == _MAX_LINE_LENGTH:
+            raise BrokenFileError(
+                number, f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
+            )
+        if not line or line.isspace():
+            continue
+        try:
+            values = orjson.loads(line.lstrip(BYTE_ORDER_MARK).rstrip())
+        except orjson.JSONDecodeError as error:
+            problem = f"not JSON ({error.msg} at character {error.colno}): {_SHAPE}"
+            if 0 < error.pos == len(error.doc):  # the object continues on the next line
+                raise BrokenFileError(number, problem) from None
+            yield number, problem
+        else:
+            yield number, _object(values)
+
+
+def _object(values: Any) -> dict[str, Any] | str:
+    if not isinstance(values, dict):
+        return f"not a pet: {_SHAPE}"
+    if values.keys() <= _COLUMNS:
+        return values
+    columns = {column_of(name): value for name, value in values.items()}
+    if not columns.keys() & _COLUMNS:
+        return f"unknown {unknown_columns(values)}, and no field of a pet: {_SHAPE}"
+    if not columns.keys() <= _COLUMNS:
+        return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
+    if len(columns) < len(values):
+        return "a field is named twice: upper and lower case are the same."
+    return columns
+
+
+def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
+    for number, element in elements(parts, start):
+        try:
+            yield number, _object(orjson.loads(element))
+        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
+            yield number + error.lineno - 1, f"not JSON ({error.msg})."
 
 
 def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:

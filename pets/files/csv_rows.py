@@ -1,0 +1,134 @@
+"""The reader of tables of text, whose cells commas, semicolons, tabs or vertical bars separate."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import chain, count, islice
+from statistics import median_low
+from typing import IO
+
+from pets.files.known_words import HEADER_WITHIN, known_columns, likely_header
+from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, File, Rows, is_utf_16
+from petservice.exports.csv_files import unescape
+
+# Maximum number of characters that are read of a line, so that no line fills the memory.
+_MAX_LINE_LENGTH = 1 << 20
+# Encodings of spreadsheets that have no mark in the file, by the names that pages show.
+ENCODINGS = {"cp1252": "Western Europe (Windows-1252)", "cp1250": "Central Europe (Windows-1250)"}
+# A character that no text has, in place of the NUL that UTF-16 without a mark has between letters.
+_NO_TEXT = "\udc00"
+_ARCHIVE = b"PK\x03\x04"
+# The separators of columns, by their names. German spreadsheets write semicolons, and copied cells have tabs.
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+# A first line that names the separator for a spreadsheet.
+_SEPARATOR_LINE = re.compile(r'\ufeff*"?sep=([\t!#-~])"?[\s,;]*', re.IGNORECASE)
+# A character that a line before the header lacks. Its separator is not known yet.
+_VISIBLE_TEXT = re.compile(f'[^{INVISIBLE},;|"]')
+
+
+def csv_rows(file: File, encoding: str = "") -> Rows:
+    """Yield the header and the rows of a file, which is UTF-8 or UTF-16 unless an encoding is given."""
+    start = file.peek(4)
+    if start.startswith(_ARCHIVE):
+        raise BrokenFileError(0, "The file is a workbook or an archive, and no text: give its name the ending .xlsx.")
+    encoding = encoding or ("utf-16" if is_utf_16(start) else "utf-8-sig")
+    # Bytes that are no text become lone surrogates, so that a later check can name their line.
+    text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
+    number = 1
+    try:
+        lines = _lines(text)
+        start_lines = list(islice(lines, HEADER_WITHIN))
+        position, delimiter = _header_of(start_lines)
+        number = position + 1
+        header = start_lines[position].lstrip("\ufeff") if start_lines else ""
+        # A header with a blank after the separator comes from a program that writes one everywhere. An export has none.
+        has_blanks = f"{delimiter} " in header
+        rest: Iterator[str] = chain(start_lines[number:], lines)
+        rest = rest if has_blanks else _without_blanks_before_quotes(rest, number, delimiter)
+        cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
+        columns = next(cells, [])
+        _check_encoding("".join(columns).replace("\0", _NO_TEXT), number, encoding)
+        yield number, columns
+        number = position + cells.line_num + 1
+        for row in cells:
+            content = "".join(row)
+            if VISIBLE.search(content):
+                _check_encoding(content, number, encoding)
+                row = [unescape(cell) for cell in row] if "'" in content else row
+                yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
+            number = position + cells.line_num + 1
+    except csv.Error as error:
+        raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
+    except UnicodeError:
+        raise BrokenFileError(number, f"the text is not {encoding.upper()}.") from None
+    finally:
+        text.detach()  # so that the wrapper does not close the file
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    for number in count(1):
+        line = text.readline(_MAX_LINE_LENGTH)
+        if len(line) == _MAX_LINE_LENGTH:
+            raise BrokenFileError(number, f"longer than {_MAX_LINE_LENGTH:,} characters.")
+        if not line:
+            return
+        yield line
+
+
+def _header_of(lines: list[str]) -> tuple[int, str]:
+    """Return the position of the header among the first lines, and the separator of the file."""
+    skipped, delimiters = 0, list(_DELIMITERS)
+    for position, line in enumerate(lines):
+        if separator := _SEPARATOR_LINE.fullmatch(line):
+            skipped, delimiters = position + 1, [separator[1]]
+        elif _VISIBLE_TEXT.search(line):
+            break
+    visible = [position for position, line in enumerate(lines) if position >= skipped and _VISIBLE_TEXT.search(line)]
+    if not visible:
+        return max(len(lines) - 1, 0), delimiters[0]
+
+    rows = {
+        delimiter: [
+            [cell.strip(' "') for cell in lines[position].rstrip("\r\n").split(delimiter)] for position in visible
+        ]
+        for delimiter in delimiters
+    }
+
+    def rank(delimiter: str) -> tuple[int, int]:
+        header = rows[delimiter][likely_header(rows[delimiter])]
+        known = known_columns(header)
+        return known, len(header) if known else median_low([len(cells) for cells in rows[delimiter]])
+
+    delimiter = max(delimiters, key=rank)
+    return visible[likely_header(rows[delimiter])], delimiter
+
+
+def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:
+    """Yield the lines, which begin below the header. Raises BrokenFileError if quotes would become a part of a text."""
+    separator = re.escape(delimiter)
+    opening_quote = re.compile(f'(?:^|{separator}) +"(?!["{separator}\r\n]|$)')
+    for number, line in enumerate(lines, start=header + 1):
+        if ' "' in line and opening_quote.search(line):
+            raise BrokenFileError(number, "there is a blank before a quote: remove the blank.")
+        yield line
+
+
+def _check_encoding(text: str, number: int, encoding: str) -> None:
+    try:
+        text.isascii() or text.encode()  # which is slower
+    except UnicodeEncodeError:
+        name = "UTF-8" if encoding == "utf-8-sig" else encoding
+        problem = f"the text is not {name}: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
+        raise BrokenFileError(number, problem) from None
+
+
+def _fitted(row: list[str], columns: list[str], delimiter: str) -> list[str] | str:
+    """Return the row with a cell for each column, because spreadsheets add and leave out empty cells, or an error."""
+    missing = columns[len(row) :]
+    if VISIBLE.search("".join(missing)) or VISIBLE.search("".join(row[len(columns) :])):
+        return (
+            f"{len(row)} cells, where the first line has {len(columns)}: text with a "
+            f"{_DELIMITERS.get(delimiter, delimiter)} in it must be in quotes."
+        )
+    return row[: len(columns)] + [""] * len(missing)

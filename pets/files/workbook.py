@@ -1,0 +1,122 @@
+"""The reader of workbooks (.xlsx): the values of one sheet as texts, without macros and parts from elsewhere."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, time
+from itertools import chain, islice
+from typing import Any
+from zipfile import ZipFile
+
+from openpyxl import Workbook, load_workbook
+
+from pets.files.known_words import HEADER_WITHIN, likely_header
+from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
+
+# Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
+MAX_BYTES = 64 << 20
+# Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.
+MAX_EMPTY_ROWS = 10_000
+# The beginning of encrypted workbooks, and of those of old spreadsheets.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# A formula without a result in the XML of a sheet, as programs write it. A spreadsheet marks the empty text by t="str".
+_FORMULA = re.compile(rb'<c (?![^>]*t="str")[^>]*r="([A-Z]+\d+)"[^>]*><f[^>]*(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>')
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
+_NOT_A_WORKBOOK = (
+    "The file is no workbook that can be read: open it in the spreadsheet, and save it as “Excel Workbook (.xlsx)”."
+)
+_LOCKED = (
+    "The workbook is protected by a password, or of an old spreadsheet (.xls): open it there, remove the password, and "
+    "save it as “Excel Workbook (.xlsx)”."
+)
+_FORMULA_WITHOUT_RESULT = "The formula in {} has no result: open the file in the spreadsheet, and save it there."
+_TOO_WIDE = "text to the right of the columns: write a name above it."
+_LARGE = (
+    f"The workbook has more than {MAX_BYTES >> 20} MB when it is unpacked: delete the empty rows below the last pet "
+    "and the other sheets, or save the sheet as “CSV UTF-8”."
+)
+
+
+def sheet_names(file: File) -> list[str]:
+    """Return the names of the visible sheets of a workbook. Raises BrokenFileError."""
+    with _opened(file) as workbook:
+        return [sheet.title for sheet in _sheets(workbook)]
+
+
+def workbook_rows(file: File, name: str = "") -> Rows:
+    """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
+    with _opened(file) as workbook:
+        sheet = next((sheet for sheet in _sheets(workbook) if name in ("", sheet.title)), None)
+        if sheet is None:
+            names = ", ".join(repr(sheet.title) for sheet in _sheets(workbook))
+            problem = f"The workbook has no visible sheet {name!r}; there are {names}."
+            raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
+        with ZipFile(file) as archive:
+            xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
+        if formula := _FORMULA.search(xml):
+            raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
+        sheet.reset_dimensions()  # some programs write wrong ones
+        found = _visible_rows([_text(cell) for cell in row] for row in sheet.rows)
+        start = list(islice(found, HEADER_WITHIN))
+        position = likely_header([row for _, row in start])
+        number, header = start[position] if start else (1, [])
+        if merged := next((cells for cells, last_row in _MERGED.findall(xml) if int(last_row) > number), None):
+            problem = f"the cells {merged.decode()} are merged: unmerge them, fill in each one, and save the workbook."
+            raise BrokenFileError(number, problem)
+        # Columns without a name count, so that people can leave them out.
+        width = max((len(row) for _, row in start[position:]), default=0)
+        yield number, _padded(header, width)
+        for number, row in chain(start[position + 1 :], found):
+            yield number, _padded(row, width) if len(row) <= width else _TOO_WIDE
+
+
+@contextmanager
+def _opened(file: File) -> Iterator[Workbook]:
+    file.seek(0)
+    start = file.read(len(_OLE))
+    try:
+        if start == _OLE:
+            raise BrokenFileError(0, _LOCKED)
+        with ZipFile(file) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_BYTES:
+                raise BrokenFileError(0, _LARGE)
+        with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:
+            yield workbook
+    except BrokenFileError:
+        raise
+    except Exception:  # zipfile, the parser of XML and openpyxl raise errors of any kind at a malformed file
+        raise BrokenFileError(0, _NOT_A_WORKBOOK) from None
+
+
+def _sheets(workbook: Workbook) -> list[Any]:
+    return [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
+
+
+def _text(cell: Any) -> str:
+    value = cell.value
+    if value is None or cell.data_type == "e":  # an error such as #N/A
+        return ""
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
+    if isinstance(value, bool):
+        return str(value).upper()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _visible_rows(rows: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that have text, without empty cells at the end, and their numbers."""
+    last = 0
+    for number, row in enumerate(rows, start=1):
+        if VISIBLE.search("".join(row)):
+            while not VISIBLE.search(row[-1]):
+                row.pop()
+            yield number, row
+            last = number
+        elif number - last > MAX_EMPTY_ROWS:
+            raise BrokenFileError(
+                last + 1, f"more than {MAX_EMPTY_ROWS:,} empty rows: delete them, and save the workbook."
+            )
+
+
+def _padded(row: list[str], width: int) -> list[str]:
+    return row + [""] * (width - len(row))

@@ -1,0 +1,314 @@
+"""The page that asks what the columns of a file mean."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from openpyxl import Workbook
+
+from pets.models import Pet, Upload
+from petservice.time_zone import zone
+from tests.backoffice.pages import fields_of
+from tests.backoffice.staff import granted
+from tests.pets.admin.import_export.import_pages import IMPORT, IMPORTER, cells, confirm, stored, upload
+from tests.pets.workbooks import saved, workbook
+
+COLUMNS = reverse("admin:pets_pet_import_columns")
+QUESTION = "Which column is what?"
+
+
+def text_of(page: Any) -> str:
+    return unescape(page.content.decode())
+
+
+def answers(page: Any) -> dict[str, str]:
+    """Return what the form of the page sends if nobody changes it."""
+    return fields_of(page, "import-questions")
+
+
+def send(client: Client, page: Any, **changes: str) -> Any:
+    """Send the form of the page with some changes, such as column_1 for the second column."""
+    changed = {re.sub("^column_", "column-", name): value for name, value in changes.items()}
+    return client.post(COLUMNS, answers(page) | changed, follow=True)
+
+
+def choice(page: Any, label: str) -> str:
+    """Return the value of the field for a column or a word."""
+    (name,) = re.findall(rf'<label class="visually-hidden" for="id_([\w-]+)">\w+ of {label}</label>', text_of(page))
+    return answers(page)[name]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Pet name;Species;Status;Date added",
+        "Rufname;Tierart;Zustand;Aufnahme",
+        "Nom;Étiquette;Statut;Créé le",
+        "Nombre;Especie;Estado;Fecha de ingreso",
+        "NOME;Espécie;Situação;Data",
+        "animal_name;animal-type;STATUS;created",
+    ],
+)
+def test_known_words_are_proposed(staff: Client, header: str) -> None:
+    page = upload(staff, f"Price;{header}\n10;Rex;dog;;2026-11-25\n")
+
+    assert QUESTION in text_of(page)
+    assert [answers(page)[f"column-{n}"] for n in range(5)] == ["", "name", "tag", "status", "created_at"]
+    assert stored() == []
+
+
+def test_a_file_of_other_columns_is_previewed_and_imported(staff: Client, settings: Any) -> None:
+    settings.STORE_TIME_ZONE = zone("Europe/Berlin")
+    page = upload(staff, "Preis;Rufname;Rasse;Status;Aufnahme\n10;Rex;Pudel;Verkauft;25.11.2026 18:10\n9;Mia;;frei;\n")
+    assert (choice(page, "verkauft"), choice(page, "frei")) == ("sold", "available")
+    assert "1 row: line 2" in text_of(page)
+
+    preview = send(staff, page, column_2="tag")
+
+    assert cells(preview) == [["2", "New", "Rex", "Pudel", "sold"], ["3", "New", "Mia", "", "available"]]
+    assert stored() == []
+    confirm(staff, preview)
+    assert [row[1:] for row in stored()] == [("Rex", "Pudel", "sold"), ("Mia", None, "available")]
+    assert Pet.objects.get(name="Rex").created_at.isoformat() == "2026-11-25T17:10:00+00:00"
+
+
+def test_the_answers_are_proposed_for_the_next_file_with_the_same_header(staff: Client) -> None:
+    file = "Call sign;Kind;Shop status\n{};dog;gone\n"
+    page = upload(staff, file.format("Rex"))
+    assert answers(page)["column-0"] == ""
+    page = send(staff, page, column_0="name", column_1="tag", column_2="status")
+    (word,) = (name for name in answers(page) if name.startswith("status-"))
+    confirm(staff, send(staff, page, **{word: "sold"}))
+
+    page = upload(granted(*IMPORTER, name="bea"), file.format("Tom"))
+
+    assert [answers(page)[f"column-{n}"] for n in range(3)] == ["name", "tag", "status"]
+    assert choice(page, "gone") == "sold"
+    assert answers(upload(staff, "Call sign;Kind\nRex;dog\n"))["column-0"] == ""
+
+
+def test_a_question_that_an_answer_raises_is_asked_before_the_preview(staff: Client) -> None:
+    page = send(staff, upload(staff, "name,a\nRex,adopted\n"), column_1="status")
+
+    assert "adopted" in text_of(page)
+    assert cells(page) == []
+    assert choice(page, "adopted") == "sold"
+    assert cells(send(staff, page)) == [["2", "New", "Rex", "", "sold"]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error"),
+    [
+        ({"column_0": ""}, "Choose the column that has the names of the pets."),
+        ({"column_1": "name"}, "Two columns are “Name”: leave one of them out."),
+        ({"column_1": "created_by"}, "Select a valid choice."),
+    ],
+)
+def test_answers_that_fit_no_pets_are_rejected(staff: Client, columns: dict[str, str], error: str) -> None:
+    page = send(staff, upload(staff, "name,a\nRex,b\n"), **columns)
+
+    assert error in text_of(page)
+    assert cells(page) == []
+
+
+def test_our_own_columns_with_words_of_the_shop_raise_only_their_question(staff: Client) -> None:
+    page = upload(staff, "name,tag,status\nBuddy,dog,Adopted\nLuna,cat,On hold\nMax,dog,AVAILABLE\nRex,dog,Sold \n")
+
+    assert (choice(page, "adopted"), choice(page, "on hold")) == ("sold", "pending")
+    assert sum(name.startswith("status-") for name in answers(page)) == 2
+    assert [row[4] for row in cells(send(staff, page))] == ["sold", "pending", "available", "sold"]
+
+
+def test_a_word_without_a_meaning_must_get_one(staff: Client) -> None:
+    page = send(staff, upload(staff, "name,status\nRex,gone\n"))
+
+    assert "This field is required." in text_of(page)
+    assert cells(page) == []
+
+
+def test_a_column_of_many_words_is_no_status(staff: Client) -> None:
+    page = upload(staff, "name,status\n" + "".join(f"Rex,word {number}\n" for number in range(31)))
+
+    assert "Line 2: status must be one of available, pending, sold" in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("days", "proposed", "expected"),
+    [
+        (["2024-11-02", "2024-11-02 10:30"], "year-month-day", "2024-11-02"),
+        (["02.11.2024"], "day.month.year", "2024-11-02"),
+        (["31/12/2024 6:10 PM", "02/11/2024"], "day/month/year", "2024-12-31"),
+        (["12/31/2024"], "month/day/year", "2024-12-31"),
+        (["02/11/2024", "2024-11-02"], "", "2024-02-11"),
+    ],
+)
+def test_the_days_are_read_as_chosen(staff: Client, days: list[str], proposed: str, expected: str) -> None:
+    page = upload(staff, "name,created_at\n" + "".join(f"Rex,{day}\n" for day in days))
+    assert answers(page)["dates"] == proposed
+
+    if not proposed:
+        assert "This field is required." in text_of(send(staff, page))
+    confirm(staff, send(staff, page, dates=proposed or "month/day/year"))
+
+    assert f"{Pet.objects.order_by('pk')[0].created_at:%Y-%m-%d}" == expected
+
+
+def test_days_that_no_way_of_writing_fits_are_errors(staff: Client) -> None:
+    page = upload(staff, "name,created_at\nRex,tomorrow\n")
+
+    assert "Line 2: created_at must be a time" in text_of(page)
+
+
+def test_rows_without_a_name_are_listed_and_can_be_left_out(staff: Client) -> None:
+    page = upload(staff, "name,tag\n*charlie,dog\n,reptile\n ,bird\n*morgan,cat\n")
+    assert "Line 3: reptile" in text_of(page)
+    assert "Leave out 2 rows without a name" in text_of(page)
+
+    page = send(staff, page)
+    assert "Tick this, or write the names into the file and upload it again." in text_of(page)
+    preview = send(staff, page, skip_unnamed="on")
+
+    assert [row[:3] for row in cells(preview)] == [["2", "New", "*charlie"], ["5", "New", "*morgan"]]
+    assert "Rows without a name are left out." in text_of(preview)
+
+
+def test_only_the_first_rows_without_a_name_are_listed(staff: Client) -> None:
+    page = text_of(upload(staff, "name,tag\n" + ",dog\n" * 100))
+
+    assert page.count(": dog</li>") == 20
+    assert "Leave out 100 rows without a name" in page
+
+
+def test_foreign_ids_are_left_out_with_a_word(staff: Client) -> None:
+    page = upload(staff, "ID,Name,Tag\n1,Buddy,Dog\n2,Whiskers,Cat\n")
+
+    assert "These IDs are not those of pets here, so they are left out." in text_of(page)
+    assert answers(page)["column-0"] == ""
+    assert 'value="id"' not in page.content.decode()
+    assert len(cells(send(staff, page))) == 2
+
+
+def test_ids_of_pets_stay_in_a_file_with_more_columns(staff: Client) -> None:
+    pet = Pet.objects.create(name="Rex")
+
+    preview = send(staff, upload(staff, f"ID,Name,Price\n{pet.pk},Max,10\n"))
+
+    assert cells(preview) == [["2", "Changed", "<del>Rex</del> <ins>Max</ins>", "", "available"]]
+
+
+def test_a_file_may_have_no_header(staff: Client) -> None:
+    page = upload(staff, "perro,Rex,Poodle\ngato,Mia,Siames\n")
+
+    preview = send(staff, page, column_0="tag", column_1="name", is_headerless="on")
+
+    assert [row[:4] for row in cells(preview)] == [["1", "New", "Rex", "perro"], ["2", "New", "Mia", "gato"]]
+
+
+def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Client) -> None:
+    page = upload(staff, "name;tag\nŽofie;kočka\nRex;dog\n".encode("cp1250"))
+    assert "Western Europe (Windows-1252): Žofie;koèka" in text_of(page)
+    assert "Central Europe (Windows-1250): Žofie;kočka" in text_of(page)
+    assert "encoding" not in answers(page)
+    assert page.redirect_chain == [(COLUMNS, 302)]  # so that the button Back of a browser shows the questions again
+    assert "This field is required." in text_of(send(staff, page))
+
+    preview = send(staff, page, encoding="cp1250")
+
+    assert [row[2:4] for row in cells(preview)] == [["Žofie", "kočka"], ["Rex", "dog"]]
+
+
+def test_the_sheet_of_a_workbook_is_chosen(staff: Client) -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    sheet.title = "Read me"
+    sheet.append(["How to use this file"])
+    sheet.append(["x"])
+    sheet.merge_cells("A1:A2")
+    for name, header in (("Dogs", "Rufname"), ("Cats", "name")):
+        book.create_sheet(name).append([header])
+        book[name].append([f"{name} 1"])
+
+    page = upload(staff, saved(book), "pets.xlsx")
+    assert answers(page)["sheet"] == "Read me"
+    assert "the cells A1:A2 are merged" in text_of(page)
+    page = send(staff, page, sheet="Dogs")
+    assert (answers(page)["sheet"], answers(page)["column-0"]) == ("Dogs", "name")
+
+    assert [row[2] for row in cells(send(staff, page))] == ["Dogs 1"]
+    preview = send(staff, page, sheet="Cats")  # by the button Back
+    assert [row[2] for row in cells(preview)] == ["Cats 1"]
+    confirm(staff, preview)
+    assert [row[1] for row in stored()] == ["Cats 1"]
+
+
+def test_a_workbook_with_our_columns_is_previewed_at_once(staff: Client) -> None:
+    page = upload(staff, workbook([["name", "tag", "status"], ["Rex", "dog", "Sold"]]), "pets.xlsx")
+
+    assert cells(page) == [["2", "New", "Rex", "dog", "sold"]]
+    confirm(staff, page)
+    assert [row[1:] for row in stored()] == [("Rex", "dog", "sold")]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "error"),
+    [
+        (b"name\nRex\n", "pets.xlsx", "The file is no workbook that can be read"),
+        (workbook([]), "pets.xlsx", "There are no pets in this file."),
+        (workbook([["Name", "Art"]]), "pets.xlsx", "There are no pets in this file."),
+        (workbook([["Name", "Art"], ["=A1", "dog"]]), "pets.xlsx", "The formula in A2 has no result"),
+        (
+            workbook([[f"column {n}" for n in range(200)], ["x"] * 200]),
+            "pets.xlsx",
+            "Line 1: 200 columns: delete all but",
+        ),
+        (workbook([["Name"], [*[None] * 2000, "x"]]), "pets.xlsx", "Line 1: more than 1,000 columns"),
+        (b"Foo,Bar\n" + b"x,y\n" * 10_001, "pets.txt", "The file has more than 10,000 pets."),
+        (b"Name,Bar\nx,y,z\n", "pets.tsv", "Line 2: 3 cells, where the first line has 2"),
+        (
+            b"Name,Art" + b"," * 16_000 + b"\n" + b"Rex,dog\n" * 200,
+            "pets.csv",
+            "Line 1: more than 1,000 columns: delete the empty ones.",
+        ),
+    ],
+)
+def test_questions_are_not_asked_where_an_import_would_fail(
+    staff: Client, content: bytes, name: str, error: str
+) -> None:
+    page = upload(staff, content, name)
+
+    assert error in text_of(page)
+    assert "Confirm import" not in text_of(page)
+    assert stored() == []
+
+
+def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Client) -> None:
+    page = upload(staff, "name,a,b\nRex,dog,gone\n")
+    preview = send(staff, page, column_1="tag")
+    assert COLUMNS in text_of(preview)
+
+    page = staff.get(COLUMNS)
+    assert answers(page)["column-1"] == "tag"
+    confirm(staff, send(staff, page, column_1=""))
+    assert [row[1:] for row in stored()] == [("Rex", None, "available")]
+
+
+def test_a_form_of_another_file_maps_nothing(staff: Client) -> None:
+    page = upload(staff, "a,b\nRex,dog\n")
+    upload(staff, "c,d\nMia,cat\n")
+
+    response = send(staff, page, column_0="name")
+
+    assert "Nothing was imported, because this file is gone or replaced. Upload it again." in text_of(response)
+    assert response.request["PATH_INFO"] == IMPORT
+    Upload.objects.all().delete()
+    assert staff.get(COLUMNS)["Location"] == IMPORT
+
+
+def test_the_page_needs_the_permissions_of_an_import(staff: Client) -> None:
+    upload(staff, "a,b\nRex,dog\n")
+
+    assert granted("view_pet", "add_pet", name="bea").get(COLUMNS).status_code == 403
+    assert granted(*IMPORTER, name="eva").get(COLUMNS)["Location"] == IMPORT  # not a file of someone else

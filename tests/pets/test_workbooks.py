@@ -1,0 +1,174 @@
+"""Workbooks: the texts of their cells, and the sentences that say why one is rejected."""
+
+import io
+import re
+from contextlib import suppress
+from datetime import date, datetime, time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openpyxl import Workbook
+from openpyxl.styles import PatternFill
+
+from pets.files import workbook as reader
+from pets.files.rows import BrokenFileError
+from pets.files.workbook import MAX_BYTES, sheet_names, workbook_rows
+from tests.pets.workbooks import cells, problem, saved, with_part, workbook
+
+pytestmark = pytest.mark.once
+SHEET = "xl/worksheets/sheet1.xml"
+HEADER = ["name", "tag"]
+NO_WORKBOOK = "The file is no workbook that can be read"
+
+
+def test_cells_have_the_texts_that_people_see() -> None:
+    values = ["Rex", 3, 3.0, 1.5, 276098102345678, True, date(2026, 11, 25), datetime(2026, 11, 25, 18, 10), time(9, 5)]  # noqa: DTZ001
+
+    assert cells(workbook([["name", *range(8)], values]))[1] == (
+        2,
+        ["Rex", "3", "3", "1.5", "276098102345678", "TRUE", "2026-11-25", "2026-11-25 18:10:00", "09:05:00"],
+    )
+
+
+def test_titles_empty_rows_and_empty_columns_are_skipped() -> None:
+    assert cells(
+        workbook([["Our animals"], [], [None, "Name", None, "Art"], [], [None, "Rex"], [" "], [7, "Mia"]])
+    ) == [
+        (3, ["", "Name", "", "Art"]),
+        (5, ["", "Rex", "", ""]),
+        (7, ["7", "Mia", "", ""]),
+    ]
+
+
+def test_a_sheet_without_rows_has_no_header() -> None:
+    assert cells(workbook([])) == [(1, [])]
+
+
+def test_hidden_sheets_are_not_read_and_others_can_be_chosen() -> None:
+    book = Workbook()
+    hidden: Any = book.active
+    hidden.title, hidden.sheet_state = "Lists", "hidden"
+    for name in ("Dogs", "Cats"):
+        book.create_sheet(name).append(["name", name])
+    file: Any = io.BufferedReader(io.BytesIO(saved(book)))  # type: ignore[arg-type]
+
+    assert sheet_names(file) == ["Dogs", "Cats"]
+    assert next(workbook_rows(file)) == (1, ["name", "Dogs"])
+    assert next(workbook_rows(file, "Cats")) == (1, ["name", "Cats"])
+    with pytest.raises(BrokenFileError, match="no visible sheet 'Lists'; there are 'Dogs', 'Cats'"):
+        next(workbook_rows(file, "Lists"))
+
+
+def test_a_picture_and_colours_change_nothing() -> None:
+    def colour(sheet: Any, _: Any) -> None:
+        for row in sheet["A1:F200"]:
+            for cell in row:
+                cell.fill = PatternFill("solid", "FFFF00")
+
+    content = workbook([HEADER, ["Rex", "dog"]], colour)
+    picture = with_part(content, "xl/media/image1.png", lambda _: b"\x89PNG" * 1000)
+
+    assert cells(picture) == cells(content) == [(1, HEADER), (2, ["Rex", "dog"])]
+
+
+def test_a_formula_has_its_result_or_a_sentence() -> None:
+    content = workbook([HEADER, ["Rex", '="d"&"og"'], ["Mia", '=IF(A1="","x","")']])
+    assert problem(content) == "The formula in B2 has no result: open the file in the spreadsheet, and save it there."
+
+    def calculate(xml: bytes) -> bytes:
+        for cell, result in ((b"B2", b"dog"), (b"B3", b"")):
+            xml = re.sub(rb'(<c r="%b")(>.*?</f>)<v ?(/>|></v>)' % cell, rb'\1 t="str"\2<v>%b</v>' % result, xml)
+        return xml
+
+    assert cells(with_part(content, SHEET, calculate))[1:] == [(2, ["Rex", "dog"]), (3, ["Mia", ""])]
+
+
+def test_an_error_in_a_cell_is_no_text() -> None:
+    def fail(sheet: Any, _: Any) -> None:
+        sheet["B2"].value, sheet["B2"].data_type = "#N/A", "e"
+
+    assert cells(workbook([HEADER, ["Rex", "x"]], fail))[1] == (2, ["Rex", ""])
+
+
+def test_only_merged_cells_below_the_header_are_rejected() -> None:
+    rows = [["Our animals", None], HEADER, ["Rex", "dog"], ["Mia", None]]
+
+    assert len(cells(workbook(rows, lambda sheet, _: sheet.merge_cells("A1:B1")))) == 3
+    assert problem(workbook(rows, lambda sheet, _: sheet.merge_cells("B3:B4"))) == (
+        "line 2: the cells B3:B4 are merged: unmerge them, fill in each one, and save the workbook."
+    )
+
+
+def test_a_second_header_is_rejected_unless_the_columns_are_those_of_pets() -> None:
+    assert problem(workbook([["Name", "Art"], ["Nom", "Espèce"], ["Rex", "dog"]])) == (
+        "line 2: names columns as well as the line above it: delete one of the two lines."
+    )
+    assert cells(workbook([HEADER, ["Name", "Tag"]])) == [(1, HEADER), (2, ["Name", "Tag"])]
+
+
+def test_text_to_the_right_of_the_columns_is_rejected() -> None:
+    content = workbook([HEADER, *[["Rex", "dog"]] * 30, ["Mia", "cat", "vaccinated"]])
+
+    assert problem(content) == "text to the right of the columns: write a name above it."
+
+
+@pytest.mark.parametrize("rows", ["<row/>", '<row><c s="1"/><c s="1"/></row>'])
+def test_very_many_empty_rows_are_rejected(rows: str) -> None:
+    content = workbook([HEADER, ["Rex", "dog"]])
+    empty = rows.encode() * 1_000_000
+
+    found = problem(with_part(content, SHEET, lambda xml: xml.replace(b"</sheetData>", empty + b"</sheetData>")))
+
+    assert found == "line 3: more than 10,000 empty rows: delete them, and save the workbook."
+
+
+def test_a_far_cell_takes_no_time() -> None:
+    def write_far(sheet: Any, _: Any) -> None:
+        sheet["XFD1048576"] = "x"
+
+    assert "more than 10,000 empty rows" in problem(workbook([HEADER, ["Rex", "dog"]], write_far))
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_rejected_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "load_workbook", lambda *_, **__: pytest.fail("was read"))
+    content = workbook([HEADER, ["Rex", "dog"]])
+
+    for name in (SHEET, "xl/sharedStrings.xml", "xl/styles.xml"):
+        bomb = with_part(content, name, lambda xml: xml + b" " * MAX_BYTES)
+        assert len(bomb) < MAX_BYTES / 100
+        assert problem(bomb).startswith("The workbook has more than 64 MB when it is unpacked: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"name,tag\nRex,dog\n", NO_WORKBOOK),
+        (b"PK\x03\x04", NO_WORKBOOK),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 999, "The workbook is protected by a password, or of an old"),
+        (with_part(workbook([HEADER]), "xl/workbook.xml", lambda _: b"<workbook/>"), NO_WORKBOOK),
+        (with_part(workbook([HEADER]), SHEET, lambda xml: xml[:-20]), NO_WORKBOOK),
+        (with_part(workbook([HEADER]), SHEET, lambda _: b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;'), NO_WORKBOOK),
+    ],
+)
+def test_what_is_no_workbook_is_rejected_with_what_to_do(content: bytes, expected: str) -> None:
+    assert problem(content).startswith(expected)
+
+
+def test_a_workbook_named_csv_is_rejected_with_what_to_do() -> None:
+    with pytest.raises(BrokenFileError, match=r"give its name the ending \.xlsx"):
+        cells(workbook([HEADER]), "csv")
+
+
+DAMAGED = workbook([[*HEADER, "date"], ["Rex", "=1+1", date(2026, 11, 25)], ["Mia", "cat", 3]])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, len(DAMAGED) - 1), st.binary(min_size=1, max_size=4))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_damaged_workbook_is_read_or_rejected(position: int, damage: bytes) -> None:
+    content = DAMAGED[:position] + damage + DAMAGED[position + len(damage) :]
+
+    with suppress(BrokenFileError):
+        assert cells(content)
