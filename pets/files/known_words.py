@@ -1,32 +1,14 @@
 """The words by which files of other programs name columns and statuses, in five languages, to prefill a mapping."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from unicodedata import normalize
 
 from pets.files.rows import COLUMNS, column_of
 
 # Maximum number of lines within which the header is, so that titles may stand above it.
 HEADER_WITHIN = 20
-# English, German, French, Spanish and Portuguese. A breed is left out, because it is no species.
-_COLUMNS = {
-    "name": "name, pet name, animal name, pet, called, rufname, tiername, nom, nom de l'animal, prénom, nombre, "
-    "nombre del animal, nombre mascota, nome, nome do animal",
-    "tag": "tag, species, type, animal type, pet type, category, art, tierart, gattung, kategorie, etikett, "
-    "étiquette, espèce, catégorie, etiqueta, especie, tipo, categoría, espécie, categoria",
-    "status": "status, state, availability, zustand, verfügbarkeit, statut, état, disponibilité, estado, estatus, "
-    "disponibilidad, situação, disponibilidade",
-    "created_at": "created at, created, date created, added, date added, date, arrived, arrival, arrival date, intake, "
-    "intake date, angelegt, erstellt, aufgenommen, aufnahme, eingang, ankunft, datum, créé, créé le, ajouté, "
-    "ajouté le, arrivée, date d'arrivée, creado, fecha, fecha de alta, fecha de ingreso, ingreso, llegada, criado, "
-    "data, data de entrada, entrada, chegada",
-}
-_STATUSES = {
-    "available": "available, in stock, free, verfügbar, frei, disponible, en stock, libre, disponível, livre",
-    "pending": "pending, reserved, on hold, hold, reserviert, vorgemerkt, réservé, réservée, en attente, reservado, "
-    "reservada, pendiente, en espera, pendente, em espera",
-    "sold": "sold, adopted, rehomed, verkauft, vermittelt, abgegeben, vendu, vendue, adopté, adoptée, vendido, "
-    "vendida, adoptado, adoptada, adotado, adotada",
-}
 
 
 def _plain(text: str) -> str:
@@ -34,11 +16,13 @@ def _plain(text: str) -> str:
     return "".join(character for character in normalize("NFKD", text.casefold()) if character.isalnum())
 
 
-def _by_word(lists: dict[str, str]) -> dict[str, str]:
-    return {_plain(word): meaning for meaning, words in lists.items() for word in words.split(",")}
+def _by_word(words: dict[str, list[str]]) -> dict[str, str]:
+    return {_plain(word): meaning for meaning, known in words.items() for word in known}
 
 
-_COLUMN_OF, _STATUS_OF = _by_word(_COLUMNS), _by_word(_STATUSES)
+# English, German, French, Spanish and Portuguese. Breeds have no word, because a breed is no species.
+_WORDS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_COLUMN_OF, _STATUS_OF = _by_word(_WORDS["columns"]), _by_word(_WORDS["statuses"])
 
 
 def known_column(name: str) -> str:

@@ -24,7 +24,7 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """What people said of a file. Without `columns` and `names`, the columns must be those of pets.
+    """The answers of people about a file. Without `columns` and `names`, the columns must be those of pets.
 
     The database has earlier ones, so fields are only added.
     """

@@ -39,7 +39,7 @@ class Table:
 
     @property
     def is_own(self) -> bool:
-        """Return whether the columns are those of pets, so that nobody has to say what they mean."""
+        """Return whether the columns are those of pets, which need no answers."""
         columns, own = self.likely_columns(), [column_of(name) for name in self.header]
         return "name" in columns and all(own[n] and own[n] == columns[n] for n in self.filled)
 

@@ -15,13 +15,20 @@ from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
 MAX_BYTES = 64 << 20
+# Maximum number of tags in a part of a workbook, and in a row, because an element takes 20 times the memory of its tag.
+MAX_TAGS = 3_000_000
+_MAX_TAGS_OF_ROW = 100_000
 # Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.
 MAX_EMPTY_ROWS = 10_000
 # The beginning of encrypted workbooks, and of those of old spreadsheets.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A formula without a result in the XML of a sheet, as programs write it. A spreadsheet marks the empty text by t="str".
-_FORMULA = re.compile(rb'<c (?![^>]*t="str")[^>]*r="([A-Z]+\d+)"[^>]*><f[^>]*(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>')
+_FORMULA = re.compile(
+    rb'<c (?![^>]{0,99}t="str")[^>]{0,99}r="([A-Z]+\d+)"[^>]{0,99}>'
+    rb"<f[^>]{0,99}(?:/>|>[^<]{0,9999}</f>)(?:<v ?/>|<v></v>)?</c>"
+)
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
+_END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|<(?:\w+:)?row[^<>]*/>")
 _NOT_A_WORKBOOK = (
     "The file is no workbook that can be read: open it in the spreadsheet, and save it as “Excel Workbook (.xlsx)”."
 )
@@ -32,8 +39,8 @@ _LOCKED = (
 _FORMULA_WITHOUT_RESULT = "The formula in {} has no result: open the file in the spreadsheet, and save it there."
 _TOO_WIDE = "text to the right of the columns: write a name above it."
 _LARGE = (
-    f"The workbook has more than {MAX_BYTES >> 20} MB when it is unpacked: delete the empty rows below the last pet "
-    "and the other sheets, or save the sheet as “CSV UTF-8”."
+    "The workbook is too large when it is unpacked: delete the empty rows below the last pet and the other sheets, or "
+    "save the sheet as “CSV UTF-8”."
 )
 
 
@@ -53,6 +60,9 @@ def workbook_rows(file: File, name: str = "") -> Rows:
             raise BrokenFileError(0, problem if name else _NOT_A_WORKBOOK)
         with ZipFile(file) as archive:
             xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
+        # Comments could hide the end of a row.
+        if b"<!" in xml or any(row.count(b"<") > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
+            raise BrokenFileError(0, _NOT_A_WORKBOOK)
         if formula := _FORMULA.search(xml):
             raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
         sheet.reset_dimensions()  # some programs write wrong ones
@@ -78,7 +88,9 @@ def _opened(file: File) -> Iterator[Workbook]:
         if start == _OLE:
             raise BrokenFileError(0, _LOCKED)
         with ZipFile(file) as archive:
-            if sum(part.file_size for part in archive.infolist()) > MAX_BYTES:
+            parts = archive.infolist()
+            is_large = sum(part.file_size for part in parts) > MAX_BYTES
+            if is_large or any(archive.read(part).count(b"<") > MAX_TAGS for part in parts):
                 raise BrokenFileError(0, _LARGE)
         with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:
             yield workbook

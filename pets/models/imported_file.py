@@ -14,7 +14,7 @@ class ImportedFile(models.Model):
     imported_at = models.DateTimeField(default=timezone.now)
     # The number of pets that the import added and changed.
     count = models.PositiveIntegerField()
-    # What people said of the columns, to propose it for the next file with the same header.
+    # The answers about the columns, which are proposed for the next file with the same header.
     mapping = models.JSONField(null=True)
 
     def __str__(self) -> str:

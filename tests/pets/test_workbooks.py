@@ -2,6 +2,7 @@
 
 import io
 import re
+import tracemalloc
 from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any
@@ -117,7 +118,7 @@ def test_text_to_the_right_of_the_columns_is_rejected() -> None:
 @pytest.mark.parametrize("rows", ["<row/>", '<row><c s="1"/><c s="1"/></row>'])
 def test_very_many_empty_rows_are_rejected(rows: str) -> None:
     content = workbook([HEADER, ["Rex", "dog"]])
-    empty = rows.encode() * 1_000_000
+    empty = rows.encode() * 500_000
 
     found = problem(with_part(content, SHEET, lambda xml: xml.replace(b"</sheetData>", empty + b"</sheetData>")))
 
@@ -138,7 +139,32 @@ def test_a_workbook_that_unpacks_to_too_much_is_rejected_unread(monkeypatch: pyt
     for name in (SHEET, "xl/sharedStrings.xml", "xl/styles.xml"):
         bomb = with_part(content, name, lambda xml: xml + b" " * MAX_BYTES)
         assert len(bomb) < MAX_BYTES / 100
-        assert problem(bomb).startswith("The workbook has more than 64 MB when it is unpacked: ")
+        assert problem(bomb).startswith("The workbook is too large when it is unpacked: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "xml"),
+    [
+        (SHEET, b"<row>" + b"<c/>" * 2_000_000 + b"</row>"),
+        (SHEET, b"<row>" + (b"<c/>" * 90_000 + b"<!-- </row> -->") * 20 + b"</row>"),
+        (SHEET, b"<a>" * 1_000_000 + b"</a>" * 1_000_000),
+        ("xl/styles.xml", b"<font/>" * 4_000_000),
+    ],
+    ids=["cells", "comments", "nested", "styles"],
+)
+def test_very_many_elements_are_rejected_unread(name: str, xml: bytes) -> None:
+    with_elements = with_part(
+        workbook([HEADER]),
+        name,
+        lambda old: old.replace(b"<fonts", xml + b"<fonts").replace(b"</sheetData>", xml + b"</sheetData>"),
+    )
+    tracemalloc.start()
+
+    found = problem(with_elements)
+
+    assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    tracemalloc.stop()
+    assert found.startswith(("The workbook is too large", NO_WORKBOOK))
 
 
 @pytest.mark.parametrize(

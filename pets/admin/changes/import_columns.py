@@ -38,7 +38,7 @@ class SourceForm(forms.Form):
             self.fields["sheet"] = forms.ChoiceField(choices=choices, initial=mapping.sheet or sheets[0])
         elif upload.kind == "csv" and (lines := _undecodable_lines(upload.content)):
             choices = [
-                (encoding, f"{name}: {' · '.join(line.decode(encoding, 'replace').strip() for line in lines)}")
+                (encoding, f"{name}: {' · '.join(line[:80].decode(encoding, 'replace').strip() for line in lines)}")
                 for encoding, name in ENCODINGS.items()
             ]
             label = "Which spelling is right?"

@@ -51,14 +51,14 @@ class Command(DatabaseCommand):
             nargs="+",
             type=_pair_with(COLUMNS),
             metavar="NAME=COLUMN",
-            help="What the columns of a table mean, for example Species=tag. All others are left out.",
+            help="The meaning of the columns of a table, for example Species=tag. All others are left out.",
         )
         parser.add_argument(
             "--statuses",
             nargs="+",
             type=_pair_with(Pet.Status.values),
             metavar="WORD=STATUS",
-            help="What the words of a table for statuses mean, for example adopted=sold.",
+            help="The meaning of the words of a table for statuses, for example adopted=sold.",
         )
         parser.add_argument("--dates", choices=DATES, help="How a table writes days, in the time zone of the service.")
         parser.add_argument("--skip-unnamed", action="store_true", help="Leave out the rows of a table without a name.")
