@@ -162,6 +162,8 @@ def test_a_list_does_not_read_the_table_for_conditions_that_no_pet_fits_together
 ) -> None:
     """PostgreSQL expects that many pets fit, and that it meets them soon."""
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 60)
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE pets_pet CASCADE")  # the gaps that other tests left would mix both kinds of pets
     Pet.objects.bulk_create(Pet(name="Rex", tag="old", status="sold") for _ in range(900))
     Pet.objects.bulk_create(Pet(name="Rex", tag="new", status="available") for _ in range(2100))
     with connection.cursor() as cursor:
