@@ -59,5 +59,4 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 def _show(request: HttpRequest, shown: Guide) -> HttpResponse:
-    context = {"guide": shown, "back_url": reverse("front"), "back_text": "Pet service"}
-    return render(request, "petservice/guide.html", context)
+    return render(request, "petservice/guide.html", {"guide": shown})
