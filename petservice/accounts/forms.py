@@ -26,9 +26,7 @@ class AccountForm(MergingForm):
     # Set for each request.
     actor: Any
 
-    full_name = forms.CharField(
-        max_length=150, label="Full name", required=False, help_text="Optional.", widget=AdminTextInputWidget
-    )
+    full_name = forms.CharField(max_length=150, label="Full name", required=False, widget=AdminTextInputWidget)
     role = forms.ChoiceField(widget=forms.RadioSelect)
 
     class Meta:

@@ -29,6 +29,8 @@ def _day(time: datetime | None) -> str:
 class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
+    empty_list = "There are no API keys yet, so no client can call the API."
+    show_facets = admin.ShowFacets.ALWAYS
     list_display = ("key", "state", "access", "created", "expires", "last_used")
     states = APIKey.State
     list_filter = (filter_by("state", APIKey.State), filter_by("use", APIKey.Use), "environment", "access")
@@ -47,10 +49,11 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
         "form_token",
     )
     form = KeyForm
-    formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
+    formfield_overrides = {DateTimeField: {"form_class": ExpiryField, "widget": ExpiryField.widget}}
 
     class Media:
         css = {"all": ("apikeys/keys.css",)}
+        js = ("apikeys/clock.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
         now = timezone.now()

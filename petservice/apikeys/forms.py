@@ -19,11 +19,21 @@ NEVER, OWN_DAY = "never", "own"
 _END_OF_DAY = format_lazy("A day without a time means the end of that day ({}).", zone_name())
 
 
+class _ExpiryInput(forms.SplitDateTimeWidget):
+    """The date and time pickers of the browser. The script clock.js tells people whose clock has another zone."""
+
+    def __init__(self, **attributes: Any) -> None:
+        day, at = {"type": "date"}, {"type": "time", "step": "1", "data-zone": zone_name()}
+        super().__init__(**attributes, date_attrs=day, date_format="%Y-%m-%d", time_attrs=at, time_format="%H:%M:%S")
+
+
 class ExpiryField(forms.SplitDateTimeField):
     """A field for a day and an optional time, where a day without a time means the end of that day.
 
     A time that exists twice, because the clocks go back, is the second one.
     """
+
+    widget = _ExpiryInput
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -168,10 +178,6 @@ class RotateForm(FormOnce, ExpiryChoice):
         required=False,
         label="Day of expiry",
         help_text=format_lazy("Only for “On the day below”. {}", _END_OF_DAY),
-        # The date and time pickers of the browser.
-        widget=forms.SplitDateTimeWidget(
-            date_attrs={"type": "date"}, date_format="%Y-%m-%d", time_attrs={"type": "time"}, time_format="%H:%M"
-        ),
     )
 
     def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:

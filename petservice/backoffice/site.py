@@ -9,9 +9,9 @@ from django.db import DataError
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.safestring import mark_safe
 
 from petservice.backoffice import dashboard
-from petservice.backoffice.javascript_catalog import Catalog
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import attempts, entrance, second_factor_view
 from petservice.sign_in.login_view import TwoStepLoginView
@@ -24,6 +24,7 @@ class PetServiceAdminSite(admin.AdminSite):
     """The admin site of this service."""
 
     site_title = site_header = "Pet service"
+    empty_value_display = mark_safe('<span class="nothing">—</span>')  # noqa: S308  # a constant
     index_title = "Dashboard"  # as breadcrumbs and the menu call it
     index_template = "backoffice/index.html"
 
@@ -65,9 +66,6 @@ class PetServiceAdminSite(admin.AdminSite):
             request, lambda: super(PetServiceAdminSite, self).password_change(request)
         )
 
-    def i18n_javascript(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        return Catalog.as_view()(request)
-
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models for the menu, the most used first."""
         apps = super().get_app_list(request, app_label)
@@ -82,12 +80,9 @@ class PetServiceAdminSite(admin.AdminSite):
 
     def help(self, request: HttpRequest) -> TemplateResponse:
         """Show the guide for staff."""
-        context = {
-            "guide": guide(ADMIN_GUIDE),
-            "back_url": reverse("admin:index", current_app=self.name),
-            "back_text": "Back to the admin",
-        }
-        return TemplateResponse(request, "petservice/guide.html", context)
+        shown = guide(ADMIN_GUIDE)
+        context = {**self.each_context(request), "title": shown.title, "guide": shown}
+        return TemplateResponse(request, "backoffice/help.html", context)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})
