@@ -27,9 +27,6 @@ class InventoryItemAdmin(PetPages):
     introduction = "The same pets as under Pets. Choose other statuses in the rows, and save them together."
     list_editable = ("status",)
 
-    class Media:
-        js = ("store/unsaved.js",)
-
     def get_readonly_fields(self, request: HttpRequest, obj: InventoryItem | None = None) -> list[str]:
         """Return all fields except the status."""
         return [field for field in self.get_fields(request, obj) if field != "status"]

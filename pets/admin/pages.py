@@ -24,7 +24,7 @@ from pets.admin.changes.import_pages import confirmation_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
-from pets.admin.lists.columns import created, created_by_api, sold, status_badge
+from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.fields import EDITABLE
@@ -57,7 +57,7 @@ class PetPages(JournalPages):
     readonly_fields: ClassVar[Any] = ("id", "created_at", "sold_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, sold, created_by_api, "history")
     search_help_text = "A full ID, or the start of any words."
-    sortable_by: ClassVar[Any] = ("name", "status", status_badge, created, sold)
+    sortable_by: ClassVar[Any] = ("name", "status", status_badge, status_menu, created, sold)
     list_per_page = 50
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -95,13 +95,15 @@ class PetPages(JournalPages):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Show the API key that created a pet only to users with the permission to view keys.
 
-        A status that cannot be changed in the list is a badge.
+        A status is a field of the row, a menu, or a badge if the user may not change it.
         """
         columns: dict[Any, Any] = {}
         if request.user.has_perm("apikeys.view_apikey"):
             columns[created_by_api] = "created_by_key"
-        if "status" not in self.list_editable or not self.has_change_permission(request):
+        if not self.has_change_permission(request):
             columns["status"] = status_badge
+        elif "status" not in self.list_editable:
+            columns["status"] = status_menu
         return tuple(columns.get(name, name) for name in self.list_display)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -161,7 +163,8 @@ class PetPages(JournalPages):
 class PetAdmin(CreatedOnce, PetPages):
     """The pages that list, add, edit, delete, import and export pets."""
 
-    introduction = "Add, edit, import, export and delete pets here. To change statuses in the list, use Inventory."
+    introduction = "Press a status to change it. To change many together, select their rows, or use Inventory."
+    empty_list = "There are no pets yet. Clients add them through the API."
     actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
     views = PetPages.views | {
         "import": upload_view,

@@ -54,6 +54,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     actions = ("put_back_selected",)
     change_form_template = "admin/pets/trashedpet/page.html"
     rows_name = "deleted pets"
+    empty_list = "The trash is empty. A deleted pet stays here for 30 days, and can be put back."
     sortable_by = ()
     list_per_page = 50
 

@@ -39,6 +39,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
     list_display_links = None
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
+    empty_list = "No pet was changed in the last hour. A change can be undone here for an hour."
     sortable_by = ()
     actions = None
 

@@ -31,7 +31,7 @@ class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountAc
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
     sortable_by = ()
-    show_facets = admin.ShowFacets.NEVER
+    show_facets = admin.ShowFacets.ALWAYS
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "second_factor", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")

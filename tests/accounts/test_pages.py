@@ -65,13 +65,13 @@ def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, dja
 
     shown = rows(admin_client)
 
-    assert shown.pop("admin")[:3] == ["-", "Administrator", "Active"]
+    assert shown.pop("admin")[:3] == ["—", "Administrator", "Active"]
     assert shown == {
         "eve": ["Eve Adams", PETS_AND_INVENTORY, "Invited", "never"],
-        "active": ["-", "Custom", "Active", "2026-11-24 09:30 UTC"],
-        "former": ["-", "Custom", "Deactivated", "never"],
-        "guessed": ["-", "Custom", "Locked", "never"],
-        "outsider": ["-", "Custom", "Not staff", "never"],
+        "active": ["—", "Custom", "Active", "2026-11-24 09:30 UTC"],
+        "former": ["—", "Custom", "Deactivated", "never"],
+        "guessed": ["—", "Custom", "Locked", "never"],
+        "outsider": ["—", "Custom", "Not staff", "never"],
     }
     states = {"invited": "eve", "deactivated": "former", "locked": "guessed", "other": "outsider"}
     for state, name in states.items():
@@ -79,8 +79,8 @@ def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, dja
     assert {*rows(admin_client, "?state=active")} == {"active", "admin"}
     assert [*rows(admin_client, "?q=adams")] == ["eve"]
     with django_assert_num_queries(
-        7
-    ):  # session, account, second factor, number, and the list with its groups and permissions
+        8
+    ):  # session, account, second factor, number, numbers of the states, and the list with its groups and permissions
         admin_client.get(LIST)
 
 

@@ -93,7 +93,7 @@ def test_a_second_factor_comes_in_between(browser: Client, boss: User) -> None:
 
 def test_a_form_after_a_logout_in_another_window_is_kept(browser: Client) -> None:
     fields = filled_in(browser)
-    token = fields_of(browser.get(ADD), "logout-form")
+    token = fields_of(browser.get(ADD), "pet_form")
     browser.post(reverse("admin:logout"), token)
 
     offer = log_in(browser, browser.post(ADD, fields))

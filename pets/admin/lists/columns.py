@@ -1,7 +1,7 @@
 """The columns that the lists of pets and the trash have in common."""
 
 from django.contrib import admin
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from pets import creator
@@ -13,6 +13,24 @@ from petservice.time_zone import moment
 def status_badge(pet: Pet) -> SafeString:
     """Return the status as a badge with its name, which petservice/static/petservice/badges.css draws."""
     return format_html('<span class="badge badge-{}">{}</span>', pet.status, Pet.Status(pet.status).label)
+
+
+@admin.display(description="status", ordering="status")
+def status_menu(pet: Pet) -> SafeString:
+    """Return the status as a button that offers all statuses. Each submits one of the forms below the list of pets."""
+    buttons = format_html_join(
+        "",
+        '<button type="submit" form="mark_as_{}" name="selection" value="{}:{}"{}>{}</button>',
+        (
+            (status, pet.pk, pet.version, " disabled" if status == pet.status else "", status_badge(Pet(status=status)))
+            for status in Pet.Status
+        ),
+    )
+    return format_html(
+        '<details class="status-menu" name="status"><summary title="Change the status of {}">{}</summary>'
+        "<div>{}</div></details>",
+        *(pet.name, status_badge(pet), buttons),
+    )
 
 
 @admin.display(description="created", ordering="created_at")

@@ -29,7 +29,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
     response = confirm(staff, page, url, new_tag=" Fish")
 
     assert "Give one tag to 3 pets?" in text
-    assert "Filter of the list: created from 2026-01-01" in text
+    assert "<dt>Filter of the list</dt><dd>created from 2026-01-01" in text
     assert "1 “hound”" in text
     assert f'data-suggestions="{reverse("admin:pets_pet_tags")}"' in text
     assert messages(response) == [
@@ -129,7 +129,7 @@ def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) 
     page = act(staff, "remove_tag", {}, few[0], select_across="1", url=f"{LIST}?q=")
 
     assert "Remove the tags of 21 pets?" in page.content.decode()
-    assert "Tags now: 20 “dog”, 1 “cat”" in page.content.decode()
+    assert "<dt>Tags now</dt><dd>20 “dog”, 1 “cat”" in page.content.decode()
     assert None not in tags().values()
     assert messages(confirm(staff, page)) == ["Tag removed from 21 pets."]
 

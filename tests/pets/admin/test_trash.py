@@ -107,7 +107,7 @@ def test_many_pets_are_put_back_after_a_confirmation_except_those_whose_id_is_ta
     chosen = {"action": "put_back_selected", "index": 0, "select_across": 1, "_selected_action": [key]}
     page = staff.post(f"{TRASH}?q=pet", chosen)
     assert "Put 22 pets back?" in page.content.decode()
-    assert "Search: pet" in page.content.decode()
+    assert "<dt>Search</dt><dd>pet" in page.content.decode()
     assert Pet.objects.count() == 1
     response = confirm(staff, page, TRASH)
 
