@@ -26,6 +26,7 @@ from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view
+from pets.admin.lists.print_page import print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.fields import EDITABLE
 from pets.models import Pet
@@ -171,6 +172,7 @@ class PetAdmin(CreatedOnce, PetPages):
         "import_columns": columns_view,
         "process_import": confirmation_view,
         "export": export_view,
+        "print": print_view,
     }
     already_created = "This form was sent already, and has added “{created}”."
 

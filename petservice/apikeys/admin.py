@@ -12,6 +12,7 @@ from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.relative_time import relative
 from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
@@ -21,8 +22,8 @@ from petservice.sign_in.reauthentication import ReauthenticatedChanges
 from petservice.time_zone import day_of
 
 
-def _day(time: datetime | None) -> str:
-    return day_of(time) if time else "never"
+def _relative(time: datetime | None) -> str:
+    return relative(time, timezone.now()) if time else "never"
 
 
 @admin.register(APIKey)
@@ -79,15 +80,15 @@ class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
 
     @admin.display(description="created", ordering="created_at")
     def created(self, api_key: APIKey) -> str:
-        return _day(api_key.created_at)
+        return day_of(api_key.created_at)
 
     @admin.display(description="expires", ordering="expires_at")
     def expires(self, api_key: APIKey) -> str:
-        return _day(api_key.expires_at)
+        return _relative(api_key.expires_at)
 
     @admin.display(description="last used", ordering="last_used_at")
     def last_used(self, api_key: APIKey) -> str:
-        return _day(api_key.last_used_at)
+        return _relative(api_key.last_used_at)
 
     # Permissions.
 

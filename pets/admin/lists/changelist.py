@@ -150,6 +150,11 @@ class PetChangeList(OrderedChangeList):
         return found
 
     @property
+    def in_words(self) -> str:
+        """Return the search and the filters in words, or an empty text if there are none."""
+        return filters_in_words(self.params | {SEARCH_VAR: self.query})
+
+    @property
     def filters_title(self) -> str:
         """Return the line that stands for the filters on a small screen, with the filters in use."""
         words = [text for text, *_ in self.active_filters()]
