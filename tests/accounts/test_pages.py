@@ -79,8 +79,8 @@ def test_the_list_shows_name_role_state_and_last_login(admin_client: Client, dja
     assert {*rows(admin_client, "?state=active")} == {"active", "admin"}
     assert [*rows(admin_client, "?q=adams")] == ["eve"]
     with django_assert_num_queries(
-        8
-    ):  # session, account, second factor, number, numbers of the states, and the list with its groups and permissions
+        9
+    ):  # session, account, second factor, number, numbers of two filters, and the list with its groups and permissions
         admin_client.get(LIST)
 
 

@@ -1,0 +1,109 @@
+"""The forms and the frame of the admin in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from tests.browser.test_lists import COLOURS, box
+from tests.browser.test_pets import make
+from tests.service import Service
+
+
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("/admin/pets/pet/add/", "Tag:"),
+        ("/admin/apikeys/apikey/add/", "Name:"),
+        ("/admin/accounts/account/add/", "Full name:"),
+        ("/admin/auth/group/add/", "Name:"),
+        ("/admin/pets/pet/{}/change/", "Tag:"),
+    ],
+)
+def test_leaving_a_form_with_unsaved_input_asks_first(staff_page: Page, site: Service, url: str, label: str) -> None:
+    (pet,) = make(site, {"name": "Unsaved form"})
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    staff_page.on("dialog", stay)
+    staff_page.goto(url.format(pet))
+    field = staff_page.get_by_label(label, exact=True)
+    field.fill("typed")
+    staff_page.locator("#nav-sidebar").get_by_role("link", name="Trash").click()
+    expect(field).to_have_value("typed")
+    assert asked == ["beforeunload"]
+
+    field.fill("")
+    staff_page.locator("#nav-sidebar").get_by_role("link", name="Trash").click()
+    expect(staff_page).to_have_url(re.compile("/trashedpet/"))
+    assert asked == ["beforeunload"]
+
+
+def test_saving_a_form_and_sending_a_wrong_one_again_ask_nothing(staff_page: Page) -> None:
+    asked: list[str] = []
+    staff_page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))  # type: ignore[func-returns-value]
+    staff_page.goto("/admin/pets/pet/add/")
+    staff_page.get_by_label("Name:").fill("  ")
+    staff_page.get_by_label("Tag:").fill("rare")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page.locator(".errornote").first).to_be_visible()
+    staff_page.get_by_label("Name:").fill("Rex")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    expect(staff_page).to_have_url(re.compile("/admin/pets/pet/$"))
+    assert asked == []
+
+
+def test_leaving_the_groups_of_a_user_that_were_chosen_anew_asks_first(staff_page: Page) -> None:
+    asked: list[str] = []
+    staff_page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))  # type: ignore[func-returns-value]
+    staff_page.goto("/admin/auth/user/1/change/")
+    staff_page.locator("#id_groups_from option").first.dblclick()
+    staff_page.goto("/admin/")
+
+    assert asked == ["beforeunload"]
+
+
+def test_the_menu_and_the_title_have_the_same_place_on_every_page(staff_page: Page, site: Service) -> None:
+    (pet,) = make(site, {"name": "Still"})
+    pages = ("", "help/", "pets/pet/", f"pets/pet/{pet}/change/", "apikeys/apikey/", "journal/event/")
+    places = set()
+    for page in pages:
+        staff_page.goto(f"/admin/{page}")
+        menu, title = box(staff_page.locator("#nav-sidebar .menu")), box(staff_page.locator("#content > h1"))
+        places.add((menu["x"], menu["y"], title["x"], round(title["y"])))
+        for button in staff_page.locator(".object-tools a").all()[:1]:
+            places.add(("button", box(button)["y"]))
+
+    assert len(places) == 2, places
+
+
+def test_the_help_of_a_page_opens_its_section_of_the_guide_with_the_menu(staff_page: Page) -> None:
+    staff_page.goto("/admin/apikeys/apikey/")
+    staff_page.get_by_role("link", name="Help").click()
+
+    expect(staff_page).to_have_url(re.compile("/admin/help/#api-keys$"))
+    expect(staff_page.locator("h2#api-keys")).to_be_in_viewport()
+    expect(staff_page.locator("#nav-sidebar")).to_be_visible()
+
+
+def test_a_form_is_as_wide_as_its_fields_and_says_which_are_optional(staff_page: Page) -> None:
+    content = "selector => getComputedStyle(document.querySelector(selector), '::after').content"
+    staff_page.goto("/admin/pets/pet/add/")
+
+    assert box(staff_page.locator("fieldset"))["width"] <= 720
+    assert staff_page.evaluate(content, "label[for=id_tag]") == '"optional"'
+    assert staff_page.evaluate(content, "label[for=id_name]") != '"optional"'
+
+
+def test_a_disabled_field_looks_disabled_and_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
+    staff_page.goto("/admin/apikeys/apikey/add/")
+    disabled, name = staff_page.locator("[name=requests_per_minute]"), staff_page.locator("[name=name]")
+    expect(disabled).to_be_disabled()
+    assert disabled.evaluate(COLOURS)[1] != name.evaluate(COLOURS)[1]
+
+    staff_page.goto("/admin/accounts/account/add/")
+    link = staff_page.locator(".breadcrumbs a").first.evaluate(COLOURS)[0]
+    expect(staff_page.get_by_role("radio").first).to_have_css("accent-color", link)

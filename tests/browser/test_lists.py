@@ -1,0 +1,233 @@
+"""The lists of the admin in a real browser: rows, selection, statuses, unsaved rows and paper."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import log_in_as_staff
+from tests.browser.test_pets import make
+from tests.service import Service
+
+PETS, INVENTORY = "/admin/pets/pet/", "/admin/store/inventoryitem/"
+PHONE = {"width": 390, "height": 844}
+# Minimum size of a target for a finger, in pixels.
+FINGER = 40
+COLOURS = "element => { const style = getComputedStyle(element); return [style.color, style.backgroundColor] }"
+
+
+def box(element: Locator) -> dict[str, float]:
+    found = element.bounding_box()
+    assert found is not None
+    return dict(found)
+
+
+def rgb(colour: str) -> list[int]:
+    return [int(value) for value in re.findall(r"\d+", colour)[:3]]
+
+
+def difference(one: str, other: str) -> int:
+    """Return how much two colours differ in the channel that differs most."""
+    return max(abs(a - b) for a, b in zip(rgb(one), rgb(other), strict=True))
+
+
+@pytest.mark.parametrize("width", [1440, 800])
+def test_a_long_name_without_blanks_makes_no_list_and_no_history_wider(
+    staff_page: Page, site: Service, width: int
+) -> None:
+    kept, deleted = make(site, {"name": "W" * 255, "tag": "M" * 255}, {"name": "V" * 255})
+    staff_page.set_viewport_size({"width": width, "height": 900})
+    staff_page.goto(f"{PETS}{kept}/change/")
+    staff_page.get_by_label("Status").select_option("sold")
+    staff_page.get_by_role("button", name="Save", exact=True).click()
+    staff_page.goto(f"{PETS}{deleted}/delete/")
+    staff_page.get_by_role("button", name="Yes, delete this pet").click()
+
+    models = ("pets/pet", "store/inventoryitem", "journal/event", "pets/recentchange", "pets/trashedpet")
+    for page in ("", *(f"{model}/" for model in models), f"pets/pet/{kept}/history/", "pets/pet/print/"):
+        staff_page.goto(f"/admin/{page}")
+        assert staff_page.evaluate("document.documentElement.scrollWidth") == width, page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_selected_row_has_another_colour_than_each_status(staff_page: Page, site: Service, theme: str) -> None:
+    make(site, *({"name": "Shade", "status": status} for status in ("available", "pending", "sold")))
+    staff_page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    staff_page.goto(f"{PETS}?q=shade")
+    for row in staff_page.locator("#result_list tbody tr").all():
+        row.locator(".action-select").check()
+        _, of_row = row.evaluate(COLOURS)
+        _, of_badge = row.locator(".badge").first.evaluate(COLOURS)
+        assert difference(of_row, of_badge) >= 10
+
+
+def test_the_actions_appear_in_place_of_the_headers_while_a_row_is_selected(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Chosen"}, {"name": "Chosen"})
+    staff_page.goto(f"{PETS}?q=chosen")
+    sell, row = staff_page.get_by_role("button", name="Mark as sold"), staff_page.locator("#result_list tbody tr").first
+    expect(sell).to_be_hidden()
+    before = box(row)
+
+    row.locator(".action-select").check()
+    expect(sell).to_be_visible()
+    assert box(row) == before
+    row.locator(".action-select").press("Enter")  # presses the first button of the form in some browsers
+    expect(staff_page.get_by_text("No action selected.")).to_be_visible()
+    row.locator(".action-select").check()
+    sell.click()
+    expect(staff_page.get_by_text("1 pet marked as sold.")).to_be_visible()
+    expect(sell).to_be_hidden()
+
+
+def test_the_actions_the_statuses_and_the_menus_work_without_scripts(browser: Browser, site: Service) -> None:
+    make(site, {"name": "Scriptless"})
+    context = browser.new_context(base_url=site.url, java_script_enabled=False)
+    log_in_as_staff(context, site)
+    page = context.new_page()
+    page.goto(f"{PETS}?q=scriptless")
+    page.locator(".action-select").check()
+    page.get_by_role("button", name="Mark as pending").click()
+    expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
+    page.locator(".status-menu summary").click()
+    page.locator(".status-menu").get_by_role("button", name="Sold").click()
+    expect(page.get_by_text("1 pet marked as sold.")).to_be_visible()
+    page.goto("/admin/apikeys/apikey/add/")
+    page.get_by_label("Name:").fill("Scriptless")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_label("API key", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Copy"))).to_have_count(0)
+    page.locator(".account-menu summary").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_text("You are logged out.")).to_be_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
+    staff_page: Page, site: Service, width: int
+) -> None:
+    name = f"Tap {width}"
+    make(site, {"name": name}, {"name": name})
+    staff_page.set_viewport_size({"width": width, "height": 844})
+    staff_page.goto(f"{PETS}?q=tap+{width}&status__exact=available")
+    menu = staff_page.locator(".status-menu").first
+    menu.locator("summary").click()
+    sold = menu.get_by_role("button", name="Sold")
+    assert box(sold)["height"] >= FINGER
+    expect(menu.get_by_role("button", name="Available")).to_be_disabled()
+    staff_page.keyboard.press("Escape")
+    expect(sold).to_be_hidden()
+    menu.locator("summary").click()
+    sold.click()
+
+    expect(staff_page).to_have_url(f"{site.url}{PETS}?q=tap+{width}&status__exact=available")
+    expect(staff_page.get_by_text("1 pet marked as sold.")).to_be_visible()
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
+    staff_page.locator(".messagelist .undo").first.click()
+    staff_page.goto(f"{PETS}?q=tap+{width}&status__exact=available")
+    expect(staff_page.locator("#result_list tbody tr")).to_have_count(2)
+
+
+def test_the_status_of_a_pet_that_a_colleague_changed_meanwhile_stays(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "Contested"})
+    staff_page.goto(f"{PETS}?q=contested")
+    other = staff_page.context.new_page()
+    other.goto(f"{PETS}?q=contested")
+    for page, status in ((other, "Pending"), (staff_page, "Sold")):
+        page.locator(".status-menu summary").click()
+        page.locator(".status-menu").get_by_role("button", name=status).click()
+
+    expect(staff_page.get_by_text("someone else set it to pending")).to_be_visible()
+    expect(staff_page.locator(".status-menu summary")).to_have_text("Pending")
+
+
+@pytest.mark.parametrize("model", ["pets/pet", "store/inventoryitem", "apikeys/apikey"])
+def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Page, site: Service, model: str) -> None:
+    make(site, {"name": "Finger", "tag": "dog"})
+    site.create_key()
+    staff_page.set_viewport_size(PHONE)
+    staff_page.goto(f"/admin/{model}/")
+    header, row = staff_page.locator("#header"), staff_page.locator("#result_list tbody tr").first
+    assert box(header)["height"] < 60
+    assert box(row)["y"] < PHONE["height"] / 2
+    state = row.locator(".status-menu summary, td.field-status select, .badge").first
+    targets = [row, row.locator(".action-select")] + ([state] if model != "apikeys/apikey" else [])
+    assert all(box(target)["height"] >= FINGER and box(target)["width"] >= FINGER for target in targets)
+    for cell in (*row.locator("th").all(), state):
+        assert box(cell)["x"] + box(cell)["width"] <= PHONE["width"]
+
+    end = box(row)
+    staff_page.mouse.click(end["x"] + end["width"] / 2, end["y"] + end["height"] - 3)  # beside all texts
+    expect(staff_page).to_have_url(re.compile(f"/admin/{model}/[^/]+/change/"))
+
+
+def test_a_phone_has_the_links_of_the_account_in_the_menu(staff_page: Page) -> None:
+    staff_page.set_viewport_size(PHONE)
+    staff_page.goto("/admin/")
+    expect(staff_page.get_by_role("link", name="Change password")).to_have_count(0)
+    staff_page.get_by_text("Menu", exact=True).click()
+    expect(staff_page.get_by_role("link", name="Change password")).to_be_visible()
+    staff_page.mouse.click(20, 600)
+    expect(staff_page.get_by_role("link", name="Change password")).to_have_count(0)
+
+
+def test_the_inventory_marks_and_counts_edited_rows_until_they_are_saved_or_discarded(
+    staff_page: Page, site: Service
+) -> None:
+    make(site, *({"name": "Edited"} for _ in range(3)))
+    staff_page.goto(f"{INVENTORY}?q=edited")
+    save, discard = staff_page.locator("input[name=_save]"), staff_page.get_by_role("button", name="Discard")
+    status, marked = staff_page.locator("#result_list select"), staff_page.locator("#result_list tr.edited")
+    expect(save).to_have_value("Save")
+    expect(discard).to_be_hidden()
+
+    status.nth(0).select_option("sold")
+    expect(save).to_have_value("Save 1 change")
+    status.nth(2).select_option("pending")
+    expect(save).to_have_value("Save 2 changes")
+    expect(marked).to_have_count(2)
+    discard.click()
+    expect(save).to_have_value("Save")
+    expect(marked).to_have_count(0)
+    assert [one.input_value() for one in status.all()] == ["available"] * 3
+
+    status.nth(1).select_option("sold")
+    save.click()
+    expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
+    expect(save).to_have_value("Save")
+
+
+def test_the_link_to_a_history_is_large_enough_beside_a_long_name(staff_page: Page, site: Service) -> None:
+    make(site, {"name": f"Historic {'long ' * 20}"})
+    staff_page.goto(f"{INVENTORY}?q=historic")
+
+    assert box(staff_page.get_by_role("link", name=re.compile("History of Historic")))["height"] >= 24
+
+
+def test_a_name_keeps_the_direction_of_its_script(staff_page: Page, site: Service) -> None:
+    make(site, {"name": "سيمبا Junior"})
+    for model in ("pets/pet", "store/inventoryitem"):
+        staff_page.goto(f"/admin/{model}/?q=junior")
+        expect(staff_page.locator("#result_list tbody th a")).to_have_css("unicode-bidi", "plaintext")
+
+
+def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_page: Page, site: Service) -> None:
+    make(site, *({"name": "Paper", "tag": "sheet"} for _ in range(60)))
+    staff_page.emulate_media(media="print")
+    staff_page.set_viewport_size({"width": 700, "height": 1000})  # the width of a sheet without its margins
+    staff_page.goto(f"{PETS}?q=paper&status__exact=available")
+    expect(staff_page.get_by_text("Search “paper”, status available", exact=True)).to_be_visible()
+    expect(staff_page.locator(".paginator")).to_have_text(re.compile("60 pets"))
+    expect(staff_page.get_by_role("columnheader", name="Name")).to_be_visible()
+    for hidden in ("#header", "#nav-sidebar", "#toolbar", ".object-tools", ".action-select", ".paginator a"):
+        expect(staff_page.locator(hidden).first).to_be_hidden()
+    assert staff_page.evaluate("document.documentElement.scrollWidth") == 700
+
+    staff_page.emulate_media(media="screen")
+    staff_page.set_viewport_size({"width": 1440, "height": 900})
+    staff_page.get_by_role("link", name="Print", exact=True).click()
+    expect(staff_page.locator("tbody tr")).to_have_count(60)
+    expect(staff_page.get_by_text("60 pets: search “paper”, status available.")).to_be_visible()
+    staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
+    staff_page.get_by_role("button", name="Print").click()
+    expect(staff_page).to_have_title("printed")
