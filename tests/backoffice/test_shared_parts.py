@@ -3,9 +3,12 @@
 import re
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
+
+from petservice.guides import ADMIN_GUIDE, guide
 
 pytestmark = pytest.mark.django_db
 
@@ -48,3 +51,33 @@ def test_lists_write_numbers_with_separators(admin_client: Client) -> None:
 
     assert "1,200 groups" in page
     assert "1,200 results" in page
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence", "button"),
+    [
+        ("pets_trashedpet", "A deleted pet stays here for 30 days", "Back to the dashboard"),
+        ("pets_recentchange", "A change can be undone here for an hour", "Back to the dashboard"),
+        ("pets_pet", "There are no pets yet", "Add pet"),
+        ("apikeys_apikey", "There are no API keys yet", "Add API key"),
+    ],
+)
+def test_an_empty_list_says_what_it_is_for_and_has_one_button(
+    admin_client: Client, model: str, sentence: str, button: str
+) -> None:
+    page = admin_client.get(reverse(f"admin:{model}_changelist")).content.decode()
+    (empty,) = re.findall(r'<div class="empty">(.*?)</div>', page, re.DOTALL)
+
+    assert sentence in empty
+    assert re.findall(r"<a [^>]*>([^<]*)</a>", empty) == [button]
+    assert "action-toggle" not in page
+
+
+def test_each_page_leads_to_its_section_of_the_guide(admin_client: Client) -> None:
+    anchors = re.findall(' id="([^"]+)"', guide(ADMIN_GUIDE).html)
+    pages = [f"{model._meta.app_label}_{model._meta.model_name}_changelist" for model in admin.site._registry]
+
+    for name in ("index", *(f"pets_pet_{page}" for page in ("import", "export", "print")), *pages):
+        page = admin_client.get(reverse(f"admin:{name}")).content.decode()
+        (section,) = re.findall(r'<a href="/admin/help/#?([^"]*)">Help</a>', page)
+        assert section in ([""] if name == "index" else anchors), name

@@ -124,3 +124,32 @@ def test_an_action_on_too_many_pets_changes_nothing(
     assert ["You selected more than 3 pets" in message for message in messages(response)] == [True]
     assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}
     assert not Item.objects.exists()
+
+
+def test_only_staff_who_may_change_a_pet_see_its_status_as_a_menu(staff: Client) -> None:
+    create_pet(name="Rex <b>")
+    menu, badge = '<details class="status-menu"', '<span class="badge badge-available">Available</span>'
+
+    page = staff.get(LIST).content.decode()
+    assert menu in page
+    assert 'title="Change the status of Rex &lt;b&gt;"' in page
+    for viewer in (granted("view_pet"), granted("view_inventoryitem", name="other")):
+        url = LIST if viewer.get(LIST).status_code == 200 else INVENTORY
+        page = viewer.get(url).content.decode()
+        assert badge in page
+        assert menu not in page
+
+
+def test_the_menu_of_a_status_leaves_a_pet_alone_that_changed_after_the_list_was_shown(staff: Client) -> None:
+    pet = create_pet(name="Rex")
+    shown = read(staff, LIST, "mark_as_sold") | {"selection": f"{pet.pk}:{pet.version}"}
+    someone_else_edits("Rex", status="pending")
+
+    response = staff.post(LIST, shown, follow=True)
+
+    assert messages(response)[0] == "“Rex” was not changed: someone else set it to pending in the meantime."
+    pet.refresh_from_db()
+    assert pet.status == "pending"
+    assert messages(staff.post(LIST, shown | {"selection": f"{pet.pk}:{pet.version}"}, follow=True)) == [
+        "1 pet marked as sold."
+    ]

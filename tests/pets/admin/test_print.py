@@ -1,0 +1,50 @@
+"""The page with all pets of a list, for paper."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pets.admin.lists import print_page
+from pets.models import Pet
+from tests.backoffice.staff import granted
+
+URL = "/admin/pets/pet/print/"
+
+pytestmark = pytest.mark.django_db
+
+
+def names(page: str) -> list[str]:
+    return re.findall(r'<th scope="row"><bdi>([^<]*)</bdi></th>', page)
+
+
+def test_the_page_has_all_pets_of_the_list_in_its_order(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name=f"Rex {number:02}", tag="dog") for number in range(70))
+    Pet.objects.create(name="Tom")
+
+    page = staff.get(URL, {"tag": "DOG", "o": "name"}).content.decode()
+
+    assert names(page) == [f"Rex {number:02}" for number in range(70)]
+    assert "70 pets: tag “DOG”." in page
+    assert f'href="{reverse("admin:pets_pet_changelist")}?o=name&amp;tag=DOG"' in page
+    assert f'href="{URL}?tag=DOG"' in staff.get(reverse("admin:pets_pet_changelist"), {"tag": "DOG"}).content.decode()
+
+
+def test_the_page_of_a_longer_list_says_that_it_is_cut(staff: Client, monkeypatch: Any) -> None:
+    monkeypatch.setattr(print_page, "MAX_PRINTED", 2)
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(3))
+
+    page = staff.get(URL).content.decode()
+
+    assert len(names(page)) == 2
+    assert "3 pets." in page
+    assert "Only the first 2 are on this page." in page
+
+
+def test_the_page_names_no_api_key_and_needs_the_permission_to_view_pets() -> None:
+    Pet.objects.create(name="Rex", created_by="key Secret")
+
+    assert "Secret" not in granted("view_pet").get(URL).content.decode()
+    assert granted("view_inventoryitem", name="other").get(URL).status_code == 403
