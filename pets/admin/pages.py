@@ -33,6 +33,7 @@ from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages
@@ -46,7 +47,7 @@ def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return JsonResponse({"suggestions": tags_starting_with(text)})
 
 
-class PetPages(JournalPages):
+class PetPages(FactsBeside, JournalPages):
     """The base class of the pages of pets and of the inventory, which show and change the same rows.
 
     Each list reads only a part of one index; see pets.admin.lists.changelist.

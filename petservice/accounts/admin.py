@@ -13,6 +13,7 @@ from petservice.accounts.action_views import AccountActionViews
 from petservice.accounts.forms import AccountForm, NewAccountForm
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, SecondFactor, State
 from petservice.admin_pages.bounded_search import BoundedSearch
+from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.sign_in import factors, login_limits
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
@@ -20,7 +21,7 @@ from petservice.time_zone import moment
 
 
 @admin.register(Account)
-class AccountAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, AccountActionViews):
+class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, AccountActionViews):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.

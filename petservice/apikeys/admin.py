@@ -12,6 +12,7 @@ from django.utils.html import format_html
 
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.relative_time import relative
 from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.apikeys import keys
@@ -27,7 +28,7 @@ def _relative(time: datetime | None) -> str:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
+class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     empty_list = "There are no API keys yet, so no client can call the API."

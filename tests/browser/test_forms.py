@@ -94,8 +94,32 @@ def test_a_form_is_as_wide_as_its_fields_and_says_which_are_optional(staff_page:
     staff_page.goto("/admin/pets/pet/add/")
 
     assert box(staff_page.locator("fieldset"))["width"] <= 720
+    assert staff_page.locator(".facts-beside").count() == 0
     assert staff_page.evaluate(content, "label[for=id_tag]") == '"optional"'
     assert staff_page.evaluate(content, "label[for=id_name]") != '"optional"'
+
+
+def test_the_facts_of_a_record_are_beside_its_fields_or_below_them_on_a_phone(staff_page: Page, site: Service) -> None:
+    (pet,) = make(site, {"name": "Factual"})
+    staff_page.set_viewport_size({"width": 1440, "height": 900})
+    staff_page.goto(f"/admin/pets/pet/{pet}/change/")
+    fields, facts = staff_page.locator(".fields-to-edit"), staff_page.locator(".facts-beside")
+    expect(facts).to_contain_text(pet)
+    assert box(facts)["y"] == box(fields)["y"]
+    assert box(facts)["x"] > box(fields)["x"] + box(fields)["width"]
+
+    staff_page.set_viewport_size({"width": 390, "height": 844})
+    assert box(facts)["y"] > box(fields)["y"] + box(fields)["height"]
+
+
+def test_the_page_of_a_revoked_key_has_no_help_with_fields(staff_page: Page, site: Service) -> None:
+    site.create_key()
+    (key,) = site.execute("SELECT max(id) FROM apikeys_apikey")[0]
+    staff_page.goto(f"/admin/apikeys/apikey/{key}/change/")
+    expect(staff_page.get_by_text("Leave empty for no expiry.")).to_be_visible()
+    site.execute("UPDATE apikeys_apikey SET revoked_at = created_at WHERE id = %s", key)
+    staff_page.reload()
+    expect(staff_page.get_by_text("Leave empty for no expiry.")).to_be_hidden()
 
 
 def test_a_disabled_field_looks_disabled_and_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
