@@ -33,8 +33,8 @@ from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
-from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.created_once import CreatedOnce
+from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages
 

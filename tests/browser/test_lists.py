@@ -31,7 +31,7 @@ def difference(one: str, other: str) -> int:
     return max(abs(a - b) for a, b in zip(rgb(one), rgb(other), strict=True))
 
 
-@pytest.mark.parametrize("width", [1440, 800])
+@pytest.mark.parametrize("width", [1440, 1024, 800])
 def test_a_long_name_without_blanks_makes_no_list_and_no_history_wider(
     staff_page: Page, site: Service, width: int
 ) -> None:
