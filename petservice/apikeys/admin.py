@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Case, DateTimeField, QuerySet, Value, When
+from django.forms import Script
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -55,7 +56,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
 
     class Media:
         css = {"all": ("apikeys/keys.css",)}
-        js = ("apikeys/clock.js",)
+        js = (Script("apikeys/clock.js", defer=True),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
         now = timezone.now()

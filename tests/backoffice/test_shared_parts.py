@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
-from petservice.guides import ADMIN_GUIDE, guide
+from petservice.guides.rendering import ADMIN_GUIDE, guide
 
 pytestmark = pytest.mark.django_db
 
