@@ -9,6 +9,7 @@ from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import CharField, QuerySet
+from django.forms import Script
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -69,7 +70,7 @@ class PetPages(FactsBeside, JournalPages):
 
     class Media:
         css = {"all": ["pets/admin.css"]}
-        js = ("pets/suggestions.js",)
+        js = ("pets/suggestions.js", Script("backoffice/copy.js", defer=True))
 
     # Searching and filtering.
 

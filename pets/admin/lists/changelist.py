@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 
 from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.lists.saved_filters import filters_of, kept, order_in_words
+from pets.admin.lists.saved_filters import filters_for, kept, order_in_words
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.search.words import found_among
@@ -69,7 +69,7 @@ class PetChangeList(OrderedChangeList):
         """Read our form of the filters, and reject the other conditions that Django accepts in a URL."""
         if unknown := self.get_filters_params().keys() - PARAMETERS:
             raise DisallowedModelAdminLookup(f"Filtering by {', '.join(unknown)} is not allowed.")
-        self.user = request.user
+        self.user, self.address = request.user, request.build_absolute_uri()
         # The parameter to show all pets has no value.
         self.filter_params = {name: one for name, one in self.filter_params.items() if any(one) or name == ALL_VAR}
         self.filter_form = PetFilterForm(self.params, auto_id=False)
@@ -155,6 +155,12 @@ class PetChangeList(OrderedChangeList):
         return filters_in_words(self.params | {SEARCH_VAR: self.query})
 
     @property
+    def tag_spellings(self) -> list[str]:
+        """Return the spellings of the tag that the pets of the page have, if the list has one tag in several."""
+        spellings = {pet.tag for pet in self.result_list} if self.params.get("tag") else set()
+        return sorted(spellings) if len(spellings) > 1 else []
+
+    @property
     def filters_title(self) -> str:
         """Return the line that stands for the filters on a small screen, with the filters in use."""
         words = [text for text, *_ in self.active_filters()]
@@ -183,8 +189,8 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def saved_filters(self) -> list[tuple[SavedFilter, str]]:
-        """Return the saved filters of the user, and the orders in words."""
-        return [(saved, order_in_words(saved)) for saved in filters_of(self.user)]
+        """Return the saved filters that the user sees, and the orders in words."""
+        return [(saved, order_in_words(saved)) for saved in filters_for(self.user)]
 
     # The order of the list.
 

@@ -10,7 +10,7 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
@@ -24,7 +24,7 @@ class SavedFilterForm(forms.ModelForm):
 
     class Meta:
         model = SavedFilter
-        fields = ("name", "query")
+        fields = ("name", "query", "is_shared")
         error_messages = {
             "name": {
                 "required": "Type a name for the filter.",
@@ -34,7 +34,9 @@ class SavedFilterForm(forms.ModelForm):
         }
 
     def __init__(self, data: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__({"name": data.get("name"), "query": kept(QueryDict(data.get("query", "")))}, *args, **kwargs)
+        query = kept(QueryDict(data.get("query", "")))
+        values = {"name": data.get("name"), "query": query, "is_shared": data.get("is_shared")}
+        super().__init__(values, *args, **kwargs)
 
 
 def kept(query: Mapping[str, Any]) -> str:
@@ -56,15 +58,15 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return refusal
     form = SavedFilterForm(request.POST)
     if form.is_valid():
-        _save(request, form.cleaned_data["name"], form.cleaned_data["query"])
+        _save(request, **form.cleaned_data)
     else:
         for errors in form.errors.values():
             _error(request, " ".join(map(str, errors)))
     return _back(pages, form.data["query"])
 
 
-def _save(request: HttpRequest, name: str, query: str) -> None:
-    defaults = {"query": query, "owner_id": request.user.pk}
+def _save(request: HttpRequest, name: str, query: str, is_shared: bool) -> None:
+    defaults = {"query": query, "is_shared": is_shared, "owner_id": request.user.pk}
     try:
         with transaction.atomic():
             saved, is_new = filters_of(request.user).get_or_create(name=name, defaults=defaults)
@@ -75,8 +77,14 @@ def _save(request: HttpRequest, name: str, query: str) -> None:
     elif is_new and filters_of(request.user).count() > SavedFilter.MAX_NUMBER:
         saved.delete()
         _error(request, f"You have {SavedFilter.MAX_NUMBER} filters already. Remove one first.")
+    elif is_new and is_shared and SavedFilter.objects.filter(is_shared=True).count() > SavedFilter.MAX_NUMBER:
+        saved.delete()
+        _error(request, f"{SavedFilter.MAX_NUMBER} filters are shared already. Save it for yourself.")
     else:
-        messages.success(request, f"The filter “{name}” is saved. It is a link above the list.")
+        if saved.is_shared != is_shared:
+            filters_of(request.user).filter(pk=saved.pk).update(is_shared=is_shared)
+        whom = "For everybody, it is" if is_shared else "It is"
+        messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
 
 
 def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -113,6 +121,12 @@ def _back(pages: ModelAdmin, query: str) -> HttpResponse:
 def filters_of(user: Any) -> QuerySet[SavedFilter]:
     """Return the saved filters of an account."""
     return SavedFilter.objects.filter(owner_id=user.pk).order_by("name", "pk")
+
+
+def filters_for(user: Any) -> QuerySet[SavedFilter]:
+    """Return the saved filters of an account, and those that others share."""
+    found = SavedFilter.objects.filter(Q(owner_id=user.pk) | Q(is_shared=True))
+    return found.select_related("owner").order_by("name", "pk")
 
 
 def order_in_words(saved: SavedFilter) -> str:

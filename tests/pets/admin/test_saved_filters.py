@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from pets.models import SavedFilter
 from pets.services import create_pet
+from petservice.accounts import groups
 from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import staff as staff_client
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -156,3 +157,50 @@ def test_a_saved_filter_keeps_the_blanks_of_a_tag(staff: Client) -> None:
     save(staff, "Blanks", "tag=+dog+")
 
     assert names(staff, f"{LIST}?{SavedFilter.objects.get().query}") == ["Rex"]
+
+
+def test_a_shared_filter_is_a_link_for_everybody_and_only_its_owner_removes_it(staff: Client) -> None:
+    other = staff_client(groups.PETS_AND_INVENTORY)
+    shared = {"name": "Pigs", "query": "tag=pig", "is_shared": "1"}
+
+    response = staff.post(SAVE, shared, follow=True)
+
+    assert messages(response) == ["The filter “Pigs” is saved. For everybody, it is a link above the list."]
+    save(staff, "Mine", "tag=dog")
+    for url in (LIST, INVENTORY):
+        page = other.get(url).content.decode()
+        assert '<a href="?tag=pig">Pigs</a>' in page
+        assert "shared by <bdi>admin</bdi>" in page
+        assert "Remove the saved filter Pigs" not in page
+        assert "Mine" not in page
+    pk = SavedFilter.objects.get(name="Pigs").pk
+    assert messages(other.post(REMOVE, {"filter": pk}, follow=True)) == ["This filter is removed already."]
+    assert save(other, "Pigs", "tag=cat") == ["The filter “Pigs” is saved. It is a link above the list."]
+    assert save(staff, "Pigs", "tag=pig") == ["The filter “Pigs” is saved. It is a link above the list."]
+    assert "?tag=pig" not in other.get(LIST).content.decode()
+
+
+def test_at_most_thirty_filters_are_shared(staff: Client, admin_user: User) -> None:
+    SavedFilter.objects.bulk_create(
+        SavedFilter(owner=admin_user, name=f"{number}", query="q=x", is_shared=True) for number in range(29)
+    )
+    other = staff_client(groups.PETS_AND_INVENTORY)
+    for name, said in (
+        ("30", "The filter “30” is saved. For everybody, it is a link above the list."),
+        ("31", "30 filters are shared already. Save it for yourself. Nothing was saved."),
+    ):
+        assert messages(other.post(SAVE, {"name": name, "query": "q=y", "is_shared": "1"}, follow=True)) == [said]
+    assert SavedFilter.objects.filter(is_shared=True).count() == 30
+
+
+def test_a_list_has_its_link_to_copy_and_tells_of_a_tag_in_several_spellings(staff: Client) -> None:
+    for tag in ("Dog", "dog", "cat"):
+        create_pet(name="Rex", tag=tag)
+
+    page = staff.get(f"{LIST}?tag=dog&q=rex").content.decode()
+
+    assert 'value="http://testserver/admin/pets/pet/?tag=dog&amp;q=rex"' in page
+    assert "The tag is written in several ways: “<bdi>Dog</bdi>”, “<bdi>dog</bdi>”." in page
+    for url in (LIST, f"{LIST}?tag=cat", f"{INVENTORY}?tag=dog"):
+        assert "several ways" not in staff.get(url).content.decode()
+    assert "list-link" not in staff.get(LIST).content.decode()
