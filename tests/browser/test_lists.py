@@ -231,3 +231,14 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
     staff_page.get_by_role("button", name="Print").click()
     expect(staff_page).to_have_title("printed")
+
+
+def test_the_link_to_a_list_is_copied(staff_page: Page, site: Service) -> None:
+    staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    make(site, {"name": "Rex", "tag": "otter"})
+    staff_page.goto(f"{PETS}?tag=otter")
+
+    staff_page.get_by_role("button", name="Copy link").click()
+
+    expect(staff_page.get_by_text("Copied.")).to_be_visible()
+    assert staff_page.evaluate("navigator.clipboard.readText()") == f"{site.url}{PETS}?tag=otter"
