@@ -14,8 +14,9 @@ ADDRESSES = ["/docs/api", "/admin/help/"]
 
 
 def headings(text: str) -> dict[str, str]:
-    """Return the headings of a page's sections, by their anchors."""
-    return dict(re.findall(r'<h2 id="([^"]+)">(.*)</h2>', text.partition("<main>")[2]))
+    """Return the headings of a guide's sections, by their anchors."""
+    found = dict(re.findall(r'<h2 id="([^"]+)">(.*)</h2>', text))
+    return {anchor: heading for anchor, heading in found.items() if anchor != "contents"}
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -27,8 +28,7 @@ def test_guide_complies_with_the_policy_of_all_pages(admin_client: Client, addre
     assert response["Content-Type"] == "text/html; charset=utf-8"
     assert response["Content-Security-Policy"]
     assert "style=" not in text
-    assert re.findall('<script src="(.*?)">', text) == ["/static/admin/js/theme.js", "/static/petservice/copy.js"]
-    assert text.count("<script") == 2
+    assert text.count("<script") == text.count("<script src=") >= 1
 
 
 @pytest.mark.parametrize(("address", "name"), [*zip(ADDRESSES, GUIDES, strict=True)])
@@ -37,7 +37,7 @@ def test_guide_has_its_sections_and_links_to_each(admin_client: Client, address:
 
     assert f"<h1>{guide(name).title}</h1>" in text
     assert len(headings(text)) > 5
-    contents = text.partition("<main>")[0]
+    contents = text.partition('id="contents"')[2].partition("</nav>")[0]
     for section in headings(text):
         assert f'<a href="#{section}">' in contents
 
@@ -89,7 +89,7 @@ def test_the_guide_for_staff_needs_a_login(client: Client, db: None) -> None:
 
 def test_pages_link_to_the_guides(admin_client: Client) -> None:
     for page in ("/admin/", "/admin/pets/pet/", "/admin/password_change/"):
-        assert '<a href="/admin/help/">Help</a>' in admin_client.get(page).content.decode()
+        assert re.search('<a href="/admin/help/(#[a-z-]+)?">Help</a>', admin_client.get(page).content.decode())
     assert '<a href="/docs/api">' in admin_client.get("/").content.decode()
 
 
