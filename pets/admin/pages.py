@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import CharField, QuerySet
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -183,6 +183,10 @@ class PetAdmin(CreatedOnce, PetPages):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return (*EDITABLE, "form_token") if obj is None else super().get_fields(request, obj)
+
+    @transaction.atomic  # in which a form that is sent again waits for the first one
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        return super().add_view(request, form_url, extra_context)
 
     def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
         return added_by_form(request, form_token)

@@ -8,6 +8,8 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -63,11 +65,19 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     messages.success(request, with_undo(pages, request, text, event))
     added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
     request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
+    request.session.save()  # in the transaction, so that a second request with the form finds it
 
 
 def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
-    """Return the first pet that a form of this session has added, if it still exists."""
-    return Pet.objects.filter(pk=request.session.get(_ADDED, {}).get(str(form_token))).first()
+    """Return the first pet that a form of this session has added, if it still exists.
+
+    The session stays locked until the current transaction ends, so that a double click waits for the first request.
+    """
+    session = Session.objects.select_for_update().filter(pk=request.session.session_key).first()
+    if session is None:
+        raise SessionInterrupted("The session ended during the request.")
+    added = request.session[_ADDED] = session.get_decoded().get(_ADDED, {})
+    return Pet.objects.filter(pk=added.get(str(form_token))).first()
 
 
 def page_after_addition(pages: ModelAdmin, request: HttpRequest, pet: Pet) -> HttpResponse:

@@ -1,6 +1,7 @@
 """The adding of pets in the admin: one, several at once, and none for a form that is sent again."""
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
@@ -8,6 +9,7 @@ from pets.models import Pet, TrashedPet
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read, send, undo_url
 from tests.backoffice.staff import granted
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, undo
 
 ADD = reverse("admin:pets_pet_add")
@@ -86,4 +88,32 @@ def test_who_may_add_may_undo_it(staff: Client) -> None:
     assert other.post(undo_url(response)).status_code == 403
     assert Pet.objects.exists()
     clerk.post(undo_url(response))
+    assert not Pet.objects.exists()
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_sent_twice_at_once_adds_its_pets_once(staff: Client) -> None:
+    fields = read(staff, ADD, "pet_form") | {"name": "Rex\nTom"}
+
+    def send_again() -> None:
+        again = Client()
+        again.cookies = staff.cookies
+        assert again.post(ADD, fields).status_code == 302
+
+    with write_before('INSERT INTO "pets_pet"', send_again):
+        staff.post(ADD, fields)
+
+    assert Pet.objects.count() == 2
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_ends_meanwhile_adds_no_pet(staff: Client) -> None:
+    fields = read(staff, ADD, "pet_form") | {"name": "Rex"}
+
+    with write_before("FOR UPDATE", Session.objects.all().delete):
+        response = staff.post(ADD, fields)
+
+    assert response.status_code == 400
     assert not Pet.objects.exists()
