@@ -1,6 +1,7 @@
 """The writers of files of pets, in the formats that pets.files.reading reads."""
 
 import io
+import re
 from collections.abc import Generator, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,13 +10,14 @@ import orjson
 from django.utils import timezone
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from pets.files.rows import COLUMNS, FREE_TEXT, Row
 from petservice.exports import csv_files
 
 # The media type of workbooks.
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+# Characters that XML cannot have. The expression of openpyxl lacks the last two.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # The positions of columns in a row.
 _CREATED_AT = COLUMNS.index("created_at")
 _FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in FREE_TEXT]
@@ -39,7 +41,7 @@ def _cells(row: Row) -> list[str | None]:
 def workbook(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
     """Return a workbook (.xlsx) for people, with these columns and the times of the store's time zone.
 
-    Control characters, which a workbook cannot have, are replaced.
+    Characters that a workbook cannot have are replaced.
     """
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Pets")
@@ -60,6 +62,6 @@ def _cell(sheet: Any, value: Any) -> Any:
         cell = WriteOnlyCell(sheet, timezone.localtime(value).replace(tzinfo=None, microsecond=0))
         cell.number_format = "yyyy-mm-dd hh:mm"
     else:
-        cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value))
+        cell = WriteOnlyCell(sheet, _NO_XML.sub("\ufffd", value))
         cell.data_type = "s"  # a text that begins with = is no formula
     return cell

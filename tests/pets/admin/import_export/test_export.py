@@ -63,14 +63,14 @@ def test_the_list_is_exported_as_a_workbook_with_local_times_and_without_formula
     at = datetime(2026, 11, 25, 20, 30, 5, 77, tzinfo=UTC)
     local = datetime(2026, 11, 26, 2, 0, 5, tzinfo=UTC).replace(tzinfo=None)  # workbooks have no time zones
     Pet.objects.create(name="=1+1", created_at=at)
-    Pet.objects.create(name="Re\x0bx", tag="'@1", status="sold", created_at=at)
+    Pet.objects.create(name="Re\x0bx\uffff", tag="'@1", status="sold", created_at=at)
 
     response = exported(staff, "xlsx")
 
     sheet = load_workbook(io.BytesIO(response.content)).active
     assert [*sheet.values] == [
         ("Name", "Tag", "Status", "Created at"),
-        ("Re�x", "'@1", "sold", local),
+        ("Re�x�", "'@1", "sold", local),
         ("=1+1", None, "available", local),
     ]
     assert {cell.data_type for cell in sheet["A"]} == {"s"}
