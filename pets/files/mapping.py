@@ -50,6 +50,9 @@ class ColumnMapping:
         names = {column_of(name): column for name, column in self.names.items()}
         if missing := [name for name in self.names if found.count(column_of(name)) != 1]:
             raise BrokenFileError(number, f"there is no column {echo(missing[0])}, or more than one.")
+        columns = list(self.names.values())
+        if twice := next((column for column in columns if columns.count(column) > 1), None):
+            raise BrokenFileError(number, f"two columns are {twice}: leave one of them out.")
         return [names.get(name, "") for name in found]
 
 

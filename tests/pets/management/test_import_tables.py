@@ -65,6 +65,7 @@ def test_another_encoding_is_an_option(file: Callable[..., Path]) -> None:
             "line 3: there is no column 'Name', or more than one.",
         ),
         (("--columns", "Art=tag"), "line 4: name is required."),
+        (("--columns", "Rufname=name", "Art=name"), "line 3: two columns are name: leave one of them out."),
         (COLUMNS, "line 4: created_at must be a time"),
         ((*COLUMNS, *OTHERS[:-1]), "line 5: name is required."),
     ],
