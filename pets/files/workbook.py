@@ -29,6 +29,12 @@ _FORMULA = re.compile(
 )
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
 _END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|<(?:\w+:)?row[^<>]*/>")
+# XML in another encoding than UTF-8, whose tags are not counted, or with an entity, which can stand for a long text
+# any number of times.
+_OTHER_ENCODING = re.compile(
+    rb"\xff\xfe|\xfe\xff|[\s<]\0|\0[\s<]|(?:\xef\xbb\xbf)?<\?xml[^>]*encoding\s*=\s*.(?!utf-8[\"'])", re.IGNORECASE
+)
+_ENTITY = b"<!ENTITY"
 _NOT_A_WORKBOOK = (
     "The file is no workbook that can be read: open it in the spreadsheet, and save it as “Excel Workbook (.xlsx)”."
 )
@@ -89,9 +95,13 @@ def _opened(file: File) -> Iterator[Workbook]:
             raise BrokenFileError(0, _LOCKED)
         with ZipFile(file) as archive:
             parts = archive.infolist()
-            is_large = sum(part.file_size for part in parts) > MAX_BYTES
-            if is_large or any(archive.read(part).count(b"<") > MAX_TAGS for part in parts):
+            if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise BrokenFileError(0, _LARGE)
+            for content in map(archive.read, parts):
+                if content.count(b"<") > MAX_TAGS:
+                    raise BrokenFileError(0, _LARGE)
+                if _ENTITY in content or _OTHER_ENCODING.match(content):
+                    raise BrokenFileError(0, _NOT_A_WORKBOOK)
         with closing(load_workbook(file, read_only=True, data_only=True, keep_links=False)) as workbook:
             yield workbook
     except BrokenFileError:

@@ -167,6 +167,30 @@ def test_very_many_elements_are_rejected_unread(name: str, xml: bytes) -> None:
     assert found.startswith(("The workbook is too large", NO_WORKBOOK))
 
 
+@pytest.mark.parametrize("name", [SHEET, "docProps/core.xml", "xl/workbook.xml"])
+@pytest.mark.parametrize(
+    ("declaration", "encoding"),
+    [
+        (b'<!DOCTYPE a [<!ENTITY b "c">]>', "utf-8"),
+        (b"", "utf-16"),
+        (b"\n\0", "utf-16-le"),
+        (b"", "utf-16-be"),
+        (b'<?xml version="1.0" encoding="cp500"?>', "cp500"),
+    ],
+)
+def test_xml_that_could_hide_how_much_it_is_is_rejected_unread(
+    monkeypatch: pytest.MonkeyPatch, name: str, declaration: bytes, encoding: str
+) -> None:
+    def rewritten(old: bytes) -> bytes:
+        body = re.sub(r"^<\?xml.*?\?>\s*", "", old.decode())
+        return declaration + body.encode(encoding)
+
+    content = with_part(workbook([HEADER, ["Rex", "dog"]]), name, rewritten)
+    monkeypatch.setattr(reader, "load_workbook", lambda *_, **__: pytest.fail("was read"))
+
+    assert problem(content).startswith(NO_WORKBOOK)
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
