@@ -15,7 +15,8 @@ from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
 MAX_BYTES = 64 << 20
-# Maximum number of tags in a part of a workbook, and in a row, because an element takes 20 times the memory of its tag.
+# Maximum number of tags, and of attributes, in a part of a workbook, and in a row, because an element takes 20 times
+# the memory of its tag.
 MAX_TAGS = 3_000_000
 _MAX_TAGS_OF_ROW = 100_000
 # Maximum number of empty rows between two others, because formatted rows without pets take as long to read as pets.
@@ -28,7 +29,7 @@ _FORMULA = re.compile(
     rb"<f[^>]{0,99}(?:/>|>[^<]{0,9999}</f>)(?:<v ?/>|<v></v>)?</c>"
 )
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
-_END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|<(?:\w+:)?row[^<>]*/>")
+_END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|(?=<(?:\w+:)?row[^<>]*/>)")
 # XML in another encoding than UTF-8, whose tags are not counted, or with an entity, which can stand for a long text
 # any number of times.
 _OTHER_ENCODING = re.compile(
@@ -67,7 +68,7 @@ def workbook_rows(file: File, name: str = "") -> Rows:
         with ZipFile(file) as archive:
             xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
         # Comments could hide the end of a row.
-        if b"<!" in xml or any(row.count(b"<") > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
+        if b"<!" in xml or any(_tags(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
         if formula := _FORMULA.search(xml):
             raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
@@ -98,7 +99,7 @@ def _opened(file: File) -> Iterator[Workbook]:
             if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise BrokenFileError(0, _LARGE)
             for content in map(archive.read, parts):
-                if content.count(b"<") > MAX_TAGS:
+                if _tags(content) > MAX_TAGS:
                     raise BrokenFileError(0, _LARGE)
                 if _ENTITY in content or _OTHER_ENCODING.match(content):
                     raise BrokenFileError(0, _NOT_A_WORKBOOK)
@@ -108,6 +109,11 @@ def _opened(file: File) -> Iterator[Workbook]:
         raise
     except Exception:  # zipfile, the parser of XML and openpyxl raise errors of any kind at a malformed file
         raise BrokenFileError(0, _NOT_A_WORKBOOK) from None
+
+
+def _tags(xml: bytes) -> int:
+    """Return the number of tags or of attributes, whichever is greater."""
+    return max(xml.count(b"<"), xml.count(b"="))
 
 
 def _sheets(workbook: Workbook) -> list[Any]:

@@ -142,6 +142,10 @@ def test_a_workbook_that_unpacks_to_too_much_is_rejected_unread(monkeypatch: pyt
         assert problem(bomb).startswith("The workbook is too large when it is unpacked: ")
 
 
+def attributes(number: int) -> bytes:
+    return b" ".join(b'a%d=""' % one for one in range(number))
+
+
 @pytest.mark.parametrize(
     ("name", "xml"),
     [
@@ -149,10 +153,12 @@ def test_a_workbook_that_unpacks_to_too_much_is_rejected_unread(monkeypatch: pyt
         (SHEET, b"<row>" + (b"<c/>" * 90_000 + b"<!-- </row> -->") * 20 + b"</row>"),
         (SHEET, b"<a>" * 1_000_000 + b"</a>" * 1_000_000),
         ("xl/styles.xml", b"<font/>" * 4_000_000),
+        (SHEET, b"<row " + attributes(400_000) + b"/>"),
+        ("xl/styles.xml", b"<font " + attributes(3_100_000) + b"/>"),
     ],
-    ids=["cells", "comments", "nested", "styles"],
+    ids=["cells", "comments", "nested", "styles", "attributes of a row", "attributes of a style"],
 )
-def test_very_many_elements_are_rejected_unread(name: str, xml: bytes) -> None:
+def test_very_many_elements_or_attributes_are_rejected_unread(name: str, xml: bytes) -> None:
     with_elements = with_part(
         workbook([HEADER]),
         name,
@@ -162,7 +168,7 @@ def test_very_many_elements_are_rejected_unread(name: str, xml: bytes) -> None:
 
     found = problem(with_elements)
 
-    assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
     tracemalloc.stop()
     assert found.startswith(("The workbook is too large", NO_WORKBOOK))
 
