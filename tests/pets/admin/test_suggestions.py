@@ -5,6 +5,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from pets.admin.lists import slips
 from pets.models import Pet
 from tests.pets.admin.pet_pages import LIST, names
 
@@ -64,6 +65,15 @@ def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client, slip: str, m
         Pet.objects.create(name=name, tag="Rabbit")
 
     assert next(iter(suggested(staff, q=slip))) == f"Pets that “{meant}” finds"
+
+
+def test_only_so_many_of_the_newest_words_are_compared(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slips, "_MAX_WORDS", 3)
+    for name in ("crocodile", "alpha beta gamma delta"):
+        Pet.objects.create(name=name)
+
+    assert next(iter(suggested(staff, q="alpah"))) == "Pets that “alpha” finds"
+    assert "crocodile" not in " ".join(suggested(staff, q="crocodlie"))
 
 
 def test_a_word_that_is_like_none_has_no_suggestion(staff: Client) -> None:
