@@ -8,6 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
+from django.contrib.auth import get_user_model
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
@@ -66,6 +67,7 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
     request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
     request.session.save()  # in the transaction, so that a second request with the form finds it
+    request.session.modified = False  # otherwise the middleware writes it again
 
 
 def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
@@ -73,6 +75,8 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
 
     The session stays locked until the current transaction ends, so that a double click waits for the first request.
     """
+    # The account first, as where sessions of an account are ended, so that the two do not wait for each other.
+    get_user_model().objects.select_for_update(no_key=True).get(pk=request.user.pk or 0)
     session = Session.objects.select_for_update().filter(pk=request.session.session_key).first()
     if session is None:
         raise SessionInterrupted("The session ended during the request.")

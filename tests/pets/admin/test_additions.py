@@ -2,10 +2,13 @@
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet, TrashedPet
+from petservice.accounts import services
+from petservice.accounts.models import Account
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read, send, undo_url
 from tests.backoffice.staff import granted
@@ -109,7 +112,26 @@ def test_a_form_that_is_sent_twice_at_once_adds_its_pets_once(staff: Client) -> 
 
 @only_on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_session_that_ends_meanwhile_adds_no_pet(staff: Client) -> None:
+def test_sessions_that_are_ended_during_an_addition_end_after_it(staff: Client) -> None:
+    fields = read(staff, ADD, "pet_form") | {"name": "Rex"}
+
+    def end_sessions() -> None:
+        with transaction.atomic():
+            account = Account.objects.get(username="admin")
+            services.lock(account.pk)
+            services.end_sessions(account)
+
+    with write_before('INSERT INTO "journal_event"', end_sessions):
+        response = staff.post(ADD, fields)
+
+    assert response.status_code == 302
+    assert Pet.objects.get().name == "Rex"
+    assert not Session.objects.exists()
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_ends_before_an_addition_adds_no_pet(staff: Client) -> None:
     fields = read(staff, ADD, "pet_form") | {"name": "Rex"}
 
     with write_before("FOR UPDATE", Session.objects.all().delete):
