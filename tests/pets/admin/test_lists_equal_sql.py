@@ -136,7 +136,7 @@ def read(page: Any) -> tuple[str, list[str]]:
     """Return the count and the ids that the HTML of a list shows."""
     html = page.content.decode()
     (count,) = re.findall(r"<span>(more than 10,000|[\d,]+) results?</span>", html)
-    ids = re.findall(r'name="_selected_action" value="([^"]+)"', html)
+    ids = re.findall(r'<input type="checkbox" name="_selected_action" value="([^"]+)"', html)
     return count if "more" in count else count.replace(",", ""), ids
 
 

@@ -41,5 +41,5 @@ class Command(BaseCommand):
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{file} cannot be written: {error}") from error
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
-            settings.LAST_BACKUP.touch()
+            settings.LAST_BACKUP.touch(mode=0o600)
         self.stderr.write(f"{file}: {file.stat().st_size:,} bytes.")
