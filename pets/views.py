@@ -17,6 +17,7 @@ from petservice.api.pagination import KeysetPagination
 from petservice.api.validators import is_id
 from petservice.api.viewsets import APIViewSet
 from petservice.apikeys.models import APIKey
+from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
 
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}", re.ASCII)
@@ -45,6 +46,7 @@ class PetViewSet(ListModelMixin, APIViewSet):
             pet = services.create_pet(**sent.validated_data, created_by=created_by)
         else:
             pet, is_new = _create_once(api_key, idempotency_key, sent.validated_data)
+            count("idempotent_requests", "new" if is_new else "replayed")
         headers = self.created_headers(pet.id) | ({} if is_new else {"Idempotency-Replayed": "true"})
         return Response(PetSerializer(pet).data, 201, headers=headers)
 
@@ -75,6 +77,6 @@ def _create_once(api_key: APIKey, idempotency_key: str, fields: dict[str, Any]) 
     try:
         return services.create_pet_once(api_key=api_key, idempotency_key=idempotency_key, **fields)
     except services.IdempotencyKeyReusedError:
-        raise RequestError(422, schema.KEY_REUSED) from None
+        raise RequestError(422, schema.KEY_REUSED, code="idempotency_key_reused") from None
     except services.IdempotencyKeyInUseError:
-        raise RequestError(409, schema.KEY_IN_USE, wait=1) from None
+        raise RequestError(409, schema.KEY_IN_USE, code="idempotency_key_in_use", wait=1) from None

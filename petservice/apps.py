@@ -11,6 +11,10 @@ class PetserviceConfig(AppConfig):
 
     name = "petservice"
 
+    def ready(self) -> None:
+        """Count the calls of the database from now on."""
+        from petservice.monitoring import database_calls  # noqa: F401  # connects itself to Django's signal
+
 
 @register("petservice")
 def check_configuration(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:

@@ -120,6 +120,12 @@ class Readiness:
 
 
 readiness = Readiness()
+# The size of the database at the last check for the metrics, in bytes.
+database_bytes = 0
+_SIZES = {
+    "postgresql": "SELECT pg_database_size(current_database())",
+    "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+}
 
 
 def _obstacle() -> str:
@@ -150,9 +156,12 @@ def ready(request: HttpRequest) -> HttpResponse:
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")
 
 
-def renew() -> str:
-    """Check the database if a check is due, and return why it cannot be used, or an empty string."""
+def renew() -> None:
+    """Check the database if a check is due, for the metrics, and measure it."""
+    global database_bytes
     try:
-        return readiness.obstacle()
+        if not readiness.obstacle():
+            with connection.cursor() as cursor:
+                ((database_bytes,),) = cursor.execute(_SIZES[connection.vendor]).fetchall()
     finally:
         connection.close_if_unusable_or_obsolete()

@@ -13,6 +13,8 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from petservice.monitoring.counters import count
+
 # The statuses of the contract, and those of features beyond it: Idempotency-Key, rate limits, and /ready.
 CODES = {
     400: "bad_request",
@@ -43,11 +45,12 @@ _CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 
 class RequestError(exceptions.APIException):
     """An error with a status that REST framework has no class for.
 
-    If a retry of the same request may succeed, `wait` is the number of seconds before the retry.
+    `code` names the reason in the metrics. If a retry of the same request may succeed, `wait` is the number of seconds
+    before the retry.
     """
 
-    def __init__(self, status: int, detail: str, *, wait: int | None = None) -> None:
-        super().__init__(detail)
+    def __init__(self, status: int, detail: str, *, code: str, wait: int | None = None) -> None:
+        super().__init__(detail, code)
         self.status_code, self.wait = status, wait
 
 
@@ -85,6 +88,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
         message = "The body must be JSON and be sent with the header Content-Type: application/json."
     else:
         message = " ".join(_sentences(exc.detail))
+    code = exc.get_codes()
+    count("refusals", code if isinstance(code, str) else "invalid")  # each wrong field has a code of its own
     headers = {}
     if isinstance(exc, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = exc.auth_header  # type: ignore[union-attr]  # set by APIView.handle_exception

@@ -17,6 +17,7 @@ from petservice.sign_in import factors
 HEADER = "X-API-Key"
 CHALLENGE = f'ApiKey header="{HEADER}"'
 UNKNOWN = "Unknown API key. Check that you copied the complete key."
+UNKNOWN_KEY = "unknown_key"
 
 
 class APIKeyAuthentication(BaseAuthentication):
@@ -40,15 +41,16 @@ class APIKeyAuthentication(BaseAuthentication):
         environment = keys.environment_of(plain) if api_key is None else api_key.environment
         if environment not in (None, settings.ENVIRONMENT):
             raise PermissionDenied(
-                f"This is a {environment} key, but this service accepts only {settings.ENVIRONMENT} keys."
+                f"This is a {environment} key, but this service accepts only {settings.ENVIRONMENT} keys.",
+                "key_of_other_environment",
             )
         if api_key is None:
-            raise AuthenticationFailed(UNKNOWN)
+            raise AuthenticationFailed(UNKNOWN, UNKNOWN_KEY)
         # The next two messages reveal nothing to others, because only the holder of the secret gets here.
         if api_key.is_revoked:
-            raise AuthenticationFailed("This API key has been revoked: ask for a new one.")
+            raise AuthenticationFailed("This API key has been revoked: ask for a new one.", "revoked_key")
         if api_key.is_expired(timezone.now()):
-            raise AuthenticationFailed("This API key has expired: ask for a new one.")
+            raise AuthenticationFailed("This API key has expired: ask for a new one.", "expired_key")
         return api_key, api_key
 
     def authenticate_header(self, request: Request) -> str:

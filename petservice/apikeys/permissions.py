@@ -21,6 +21,7 @@ class HasAccess(BasePermission):
     """
 
     message = "This API key may only read: use a key with read and write access."
+    code = "read_only_key"
 
     def has_permission(self, request: Request, view: Any) -> bool:
         api_key: APIKey | None = request.auth  # type: ignore[assignment]  # the stubs know tokens only

@@ -16,6 +16,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from petservice.monitoring.counters import count
+
 logger = logging.getLogger(__name__)
 
 # Seconds until Redis counts as unavailable, for a connection and for a response. Redis usually needs less than a
@@ -77,6 +79,7 @@ class RequestCounter:
             microseconds: int = self._script(keys=[f"petservice:requests:{name}"], args=[limit])
         except (RedisError, OSError) as error:
             self._paused_until = time.monotonic() + RETRY_INTERVAL
+            count("redis_failures", "count")
             if now >= self._silent_until:
                 self._silent_until = now + LOG_INTERVAL
                 logger.warning("Redis is unavailable; rate limits are not enforced: %s", error)

@@ -33,6 +33,7 @@ class RequestsPerMinute(BaseThrottle):
                     429,
                     f"Rate limit of {limit} requests per minute exceeded. Retry after the number of seconds in the "
                     "Retry-After header.",
+                    code="rate_limit",
                     wait=wait,
                 )
         return True

@@ -1,8 +1,8 @@
 """The answers to usual requests, in the words and forms of Django's views."""
 
+import itertools
 import logging
 from collections.abc import Awaitable, Callable
-from itertools import count
 from time import time
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import orjson
 from django.conf import settings
 from django.db import connection
 from django.urls import resolve
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotAuthenticated, NotFound, ValidationError
 
 from pets.fields import OPTIONAL_TEXTS, SHOWN, new_pet_id
 from pets.serializers import CreatePetRequestSerializer, shown
@@ -22,6 +22,8 @@ from petservice.db.pending_migrations import pending_migrations
 from petservice.fastpath.usual import INVENTORY, PETS, Operation, UsualRequest, usual
 from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import AccessRecord, shown_route
+from petservice.monitoring.counters import count
+from petservice.monitoring.database_calls import DatabaseCall
 from petservice.monitoring.logs import request_id
 from petservice.paths import HEALTH
 from store.services import all_counts
@@ -67,7 +69,7 @@ class FastPath:
         else:
             from petservice.fastpath.postgresql import PostgreSQL as Database  # type: ignore[assignment]
         self._database = Database()
-        self._numbers = count(1)
+        self._numbers = itertools.count(1)
         self._routes = {operation: shown_route(resolve(path).route) for operation, path in _PATHS.items()}
 
     def close(self) -> None:
@@ -92,6 +94,7 @@ class FastPath:
             answer = Answer(500, error_response_for(500).content)
         if answer is None:
             return None, receive
+        count("fast_path_requests", request.operation.name.lower())
         scope[REQUEST_ID] = request.id
         if record is not None:
             record.client_is(request.id, request.peer, request.forwarded_for)
@@ -108,7 +111,7 @@ class FastPath:
         if request.operation is Operation.HEALTH:
             return Answer(200, _HEALTHY)
         if request.key is None:
-            return _unauthorized(permissions.KEY_IS_REQUIRED)
+            return _unauthorized(permissions.KEY_IS_REQUIRED, NotAuthenticated.default_code)
         if request.operation is Operation.CREATE:
             return await self._create(request, request.key, body)
         return await self._read(request, request.key)
@@ -121,7 +124,8 @@ class FastPath:
             statement = statements.page(request.page)
         else:
             statement = statements.inventory()
-        found = await self._database.read(key, statement)
+        with DatabaseCall("fast_path"):
+            found = await self._database.read(key, statement)
         if found is None:
             return _unknown_key(key)
         if not found.is_usable:
@@ -134,6 +138,7 @@ class FastPath:
             return Answer(200, orjson.dumps([*map(shown, pets)]), headers, found.key_id)
         if found.rows:
             return Answer(200, orjson.dumps(shown(found.rows[0])), key_id=found.key_id)
+        count("refusals", NotFound.default_code)
         return Answer(404, orjson.dumps(envelope(404, unknown_pet(request.pet_id))), key_id=found.key_id)
 
     async def _create(self, request: UsualRequest, key: str, body: bytes) -> Answer | None:
@@ -151,12 +156,15 @@ class FastPath:
                 return None
             texts = {name: pet[name] for name in ("name", *OPTIONAL_TEXTS)}
             record = {"key": request.idempotency_key, "pet_id": pet["id"], **texts}
-        created = await self._database.create(key, pet, record)
+        with DatabaseCall("fast_path"):
+            created = await self._database.create(key, pet, record)
         if created is None:
             return _unknown_key(key)
         key_id, is_new = created
         if not is_new:
             return None
+        if record is not None:
+            count("idempotent_requests", "new")
         content = orjson.dumps(shown([pet[name] for name in SHOWN]))
         return Answer(201, content, {"Location": location(request.url, pet["id"])}, key_id)
 
@@ -164,11 +172,12 @@ class FastPath:
 def _unknown_key(key: str) -> Answer | None:
     """Return the refusal of a key without a record, or None if it is one of another environment."""
     if keys.environment_of(key) in (None, settings.ENVIRONMENT):
-        return _unauthorized(authentication.UNKNOWN)
+        return _unauthorized(authentication.UNKNOWN, authentication.UNKNOWN_KEY)
     return None
 
 
-def _unauthorized(message: str) -> Answer:
+def _unauthorized(message: str, reason: str) -> Answer:
+    count("refusals", reason)
     return Answer(401, orjson.dumps(envelope(401, message)), {"WWW-Authenticate": authentication.CHALLENGE})
 
 

@@ -13,6 +13,7 @@ from pets import creator
 from pets.models import IdempotencyRecord, Pet
 from pets.services import lock_name
 from petservice.fastpath.statements import Found, Insert, Rows, Statement, Statements
+from petservice.monitoring.counters import count
 
 # Number of connections for reads, and of those for inserts, so that no read waits for an insert.
 _CONNECTIONS = 3
@@ -159,4 +160,5 @@ async def _connect() -> _Connection:
     parameters["prepare_threshold"] = 0
     # The later of two values of an option counts.
     parameters["options"] = f"{_LIMITS} {_PLANS} {parameters.get('options', '')}".strip()
+    count("database_connections_opened", "fast_path")
     return await psycopg.AsyncConnection.connect(**parameters, autocommit=True)

@@ -23,6 +23,7 @@ from petservice.client_address import network_of, parse_address
 from petservice.journal.models import Event
 from petservice.journal.recording import address_of, record
 from petservice.journal.retention import remove_old_events
+from petservice.monitoring.counters import count
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ def _logged_instead(request: HttpRequest, kind: Event.Kind, account: Any = None)
 @receiver([user_logged_in, user_logged_out])
 def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     kind = Event.Kind.LOGIN if signal is user_logged_in else Event.Kind.LOGOUT
+    count("logins", kind)
     with _logged_instead(request, kind, user):
         record(request, kind, account=user)
         remove_old_events()
@@ -86,11 +88,13 @@ def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs:
 @receiver(user_login_failed)
 def _login_failed(credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
     if request is not None and not _is_refused(request):
+        count("logins", Event.Kind.LOGIN_FAILED)
         record_failure(request, Event.Kind.LOGIN_FAILED, credentials.get("username") or "")
 
 
 @receiver(user_locked_out)
 def _locked_out(request: Any, username: str | None, **kwargs: Any) -> None:
+    count("logins", Event.Kind.LOCKED_OUT)
     if not _is_refused(request):
         record_failure(request, Event.Kind.LOCKED_OUT, username or "")
 

@@ -98,7 +98,7 @@ class AccessLog:
         seconds = time.monotonic() - record.started
         status = record.status or CLIENT_LEFT
         if self.metrics is not None:
-            self.metrics.count(record.route, record.method, status, seconds)
+            self.metrics.count(record.route, record.method, status, seconds, record.key_prefix)
         if self._lines is not None:
             line = {
                 "time": datetime.now(UTC),

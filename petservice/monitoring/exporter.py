@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 
-# The files of a worker by prometheus_client's names, and their sizes in bytes. They have room for every route.
-_FILES = {"counter": 1 << 18, "histogram": 1 << 19, "gauge_livesum": 1 << 16, "gauge_livemin": 1 << 16}
+# The files of a worker by prometheus_client's names, and their sizes in bytes. They have room for every route and key.
+_FILES = {
+    "counter": 1 << 18,
+    "histogram": 1 << 19,
+    "gauge_livesum": 1 << 16,
+    "gauge_livemin": 1 << 16,
+    "gauge_livemax": 1 << 16,
+}
 
 
 def reserve_space() -> None:
@@ -42,12 +49,16 @@ def reserve_space() -> None:
 class Exporter:
     """A server of the metrics on its own address, with prometheus_client's HTTP server and collector."""
 
-    def __init__(self, host: str, port: int, certificate_days: Callable[[], float] | None) -> None:
+    def __init__(
+        self, host: str, port: int, *, certificate_days: Callable[[], float] | None, last_backup: Path
+    ) -> None:
         """Start to serve. Raises OSError if the address cannot be bound.
 
         `certificate_days` returns for how many more days the TLS certificate is valid, if the service has one.
+        `last_backup` is a file that each backup touches.
         """
         self._certificate_days = certificate_days
+        self._last_backup = last_backup
         parent, prefix = _memory(), f"petservice-metrics-{host}-{port}-"
         # A new name, because others on the machine may create folders there, and could take a known name.
         self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
@@ -96,6 +107,9 @@ class Exporter:
         if self._certificate_days is not None:
             help_text = "Days until the TLS certificate expires."
             yield GaugeMetricFamily("petservice_certificate_days_left", help_text, self._certificate_days())
+        if self._last_backup.exists():
+            age = time.time() - self._last_backup.stat().st_mtime
+            yield GaugeMetricFamily("petservice_backup_age_seconds", "Age of the last backup_database.", age)
 
 
 def _memory() -> Path:

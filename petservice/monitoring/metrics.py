@@ -9,6 +9,8 @@ from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from petservice.monitoring.counters import amounts, count
+
 REQUESTS = Counter(
     "petservice_http_requests", "Finished requests by route, method and status.", ["route", "method", "status"]
 )
@@ -19,6 +21,32 @@ DURATION = Histogram(
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 # The other metrics are sampled once per second, because an update at each change would slow every request.
+# The counters of petservice.monitoring.counters, by their names there, each with its label and meaning.
+CAUSES = {
+    name: Counter(f"petservice_{name}", meaning, [label])
+    for name, label, meaning in (
+        ("fast_path_requests", "operation", "Requests that the fast path answered."),
+        ("key_requests", "key", "Requests with a valid API key, by its prefix."),
+        ("key_errors", "key", "Those of them with a status of 400 or more."),
+        ("database_calls", "path", "Calls of the database."),
+        ("database_seconds", "path", "Seconds in calls of the database, including waiting for a connection."),
+        ("database_errors", "kind", "Calls of the database that failed."),
+        ("database_connections_opened", "path", "Connections that were opened to the database."),
+        ("queued", "pool", "Requests that were handled on a thread."),
+        ("queue_seconds", "pool", "Seconds that these requests waited for a thread."),
+        ("redis_failures", "call", "Failed calls of Redis, which let requests pass without their limit."),
+        ("idempotent_requests", "outcome", "Requests with an Idempotency-Key."),
+        ("refusals", "reason", "Refused requests and connections."),
+        ("logins", "outcome", "Logins of staff."),
+    )
+}
+# Labels of rare events, whose series begin with zero. Prometheus sees no increase in a series that begins with one.
+_RARE = {
+    "database_errors": ("timeout", "lock", "disk_full", "connection", "constraint", "other"),
+    "redis_failures": ("count",),
+    "logins": ("login_failed", "locked_out"),
+}
+DATABASE_BYTES = Gauge("petservice_database_bytes", "Size of the database.", multiprocess_mode="livemax")
 WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
 READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
 CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
@@ -28,6 +56,9 @@ THREADS_IN_USE = Gauge(
     "petservice_threads_in_use", "Threads that run a request.", ["pool"], multiprocess_mode="livesum"
 )
 
+# Maximum number of keys with series of their own in one worker. All further ones share the series `other`.
+MAX_KEYS = 100
+
 
 class Metrics:
     """The metrics of one worker process."""
@@ -35,29 +66,52 @@ class Metrics:
     def __init__(self) -> None:
         # A cache, because a lookup in the library costs as much as the count itself.
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._keys: set[str] = set()
+        # The counts before the fork belong to the master.
+        self._written = amounts()
+        for name, labels in _RARE.items():
+            for label in labels:
+                CAUSES[name].labels(label)
         WORKERS.set(1)
 
-    def count(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one request. `route` and `method` must have few different values."""
+    def count(self, route: str, method: str, status: int, seconds: float, key: str | None) -> None:
+        """Count one request, maybe with the prefix of its key. `route` and `method` must have few different values."""
         series = self._series.get((route, method, status))
         if series is None:
             series = REQUESTS.labels(route, method, status), DURATION.labels(route)
             self._series[route, method, status] = series
         series[0].inc()
         series[1].observe(seconds)
+        if key is not None:
+            if len(self._keys) < MAX_KEYS:
+                self._keys.add(key)
+            label = key if key in self._keys else "other"
+            count("key_requests", label)
+            if status >= 400:
+                count("key_errors", label)
 
     def sample(
         self,
         *,
         is_ready: bool,
+        database_bytes: int,
         connections: int,
         in_flight: int,
         threads: Mapping[str, Any],
     ) -> None:
-        """Set the gauges to the current values. The pools are those of petservice.server."""
+        """Set the gauges to the current values, and add what was counted. The pools are those of petservice.server."""
         READY.set(is_ready)
+        DATABASE_BYTES.set(database_bytes)
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in threads.items():
             THREADS.labels(name).set(pool.size)
             THREADS_IN_USE.labels(name).set(pool.in_use)
+        self.write_counts()
+
+    def write_counts(self) -> None:
+        """Add what was counted since the last call to the counters of CAUSES."""
+        for (name, label), amount in amounts().items():
+            if new := amount - self._written.get((name, label), 0):
+                CAUSES[name].labels(label).inc(new)
+                self._written[name, label] = amount

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from petservice.client_address import Address, Proxies, network_of, parse_address
+from petservice.monitoring.counters import count
 from petservice.server.connection import Connection
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS, REQUEST_TIMEOUT
 
@@ -78,6 +79,7 @@ class Acceptor:
         address = parse_address(host) if host else None
         address = network_of(address) if address else None
         if self._of_address[address] >= MAX_CONNECTIONS_OF_ADDRESS and not self._proxies.trusts(host):
+            count("refusals", "connections_of_address")
             accepted.close()
             return
         self.open += 1

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
+from petservice.monitoring.counters import count
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
     FAILED_LOGIN_PAUSE,
@@ -24,7 +25,9 @@ class BusyError(Exception):
 class Places:
     """A limited number of slots, of which each client may have some."""
 
-    def __init__(self, number: int, of_a_client: int) -> None:
+    def __init__(self, name: str, number: int, of_a_client: int) -> None:
+        """Create so many slots. `name` is the reason of refusals in the metrics."""
+        self._name = name
         self._number = number
         self._of_a_client = of_a_client
         self._taken: Counter[object] = Counter()
@@ -33,6 +36,7 @@ class Places:
     def take(self, client: object) -> Iterator[None]:
         """Return a context in which a client has a slot. Raises BusyError if it may not have another one."""
         if self._taken[client] >= self._of_a_client or self._taken.total() >= self._number:
+            count("refusals", self._name)
             raise BusyError
         self._taken[client] += 1
         try:
@@ -46,7 +50,7 @@ class Logins(Places):
     """The logins in progress or waiting, of which CONCURRENT_LOGINS are checked at the same time."""
 
     def __init__(self) -> None:
-        super().__init__(MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
+        super().__init__("logins_in_progress", MAX_LOGINS, MAX_LOGINS_OF_ADDRESS)
         self._checks = asyncio.Semaphore(CONCURRENT_LOGINS)
 
     async def check(self, address: str, check: Callable[[], Awaitable[Response]]) -> Response:

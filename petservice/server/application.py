@@ -75,7 +75,7 @@ class Application:
             "pages": ThreadPool("pages", PAGE_THREADS),
             "readiness": ThreadPool("readiness", READINESS_THREADS),
         }
-        self._uploads = Places(MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
+        self._uploads = Places("uploads_in_progress", MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
         self._logins = Logins()
 
     def close(self) -> None:

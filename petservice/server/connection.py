@@ -15,6 +15,7 @@ from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
 from petservice.middleware import REQUEST_ID, error_response_for
 from petservice.monitoring.access_log import ACCESS_RECORD
+from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
 from petservice.server.limits import (
     LINGER,
@@ -25,6 +26,15 @@ from petservice.server.limits import (
     RESPONSE_PIECE_BYTES,
 )
 from petservice.server.messages import Response, head, scope_of, sent_request_id, whole
+
+# The reasons of refusals in the metrics, by status.
+_REASONS = {
+    400: "malformed_request",
+    408: "slow_request",
+    414: "long_request_line",
+    431: "long_headers",
+    500: "no_response",
+}
 
 
 class State(Enum):
@@ -241,6 +251,7 @@ class Connection(asyncio.Protocol):
         self._cancel()
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
+            count("refusals", _REASONS[status])
             response = error_response_for(status, scope.get(REQUEST_ID) or sent_request_id(scope.get("headers", ())))
             # The cause can contain what the client has sent.
             request_id = response["X-Request-ID"]

@@ -61,10 +61,13 @@ def when_ready(server: Any) -> None:
 
 
 def _serve_metrics(server: Any, host: str, port: int) -> None:
+    from django.conf import settings
+
     global _exporter
     certificate = server.app.certificate
     try:
-        _exporter = Exporter(host, port, certificate.days_left if certificate else None)
+        days = certificate.days_left if certificate else None
+        _exporter = Exporter(host, port, certificate_days=days, last_backup=settings.LAST_BACKUP)
     except OSError as error:
         server.log.error(
             "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "

@@ -20,6 +20,7 @@ from gunicorn_h1c import ParseError
 from petservice.client_address import forwarded_scheme
 from petservice.handler import Request
 from petservice.middleware import REQUEST_ID, request_id_of
+from petservice.monitoring.counters import count
 from petservice.paths import API
 from petservice.server.limits import MAX_UPLOAD_BYTES, UPLOAD_MEMORY_BYTES
 
@@ -133,6 +134,7 @@ class ReceivedRequest(Request):
     async def _write(self, part: bytes, max_bytes: int) -> None:
         size = self._received.tell() + len(part)
         if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
+            count("refusals", "large_body")
             raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
         if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
             await asyncio.to_thread(self._received.write, part)

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import get_ident
 from typing import TypeVar
 
+from petservice.monitoring.counters import count
+
 T = TypeVar("T")
 
 
@@ -14,6 +16,7 @@ class ThreadPool:
     """A ThreadPoolExecutor that reports how busy it is."""
 
     def __init__(self, name: str, size: int) -> None:
+        self._name = name
         self.size = size
         self._executor = ThreadPoolExecutor(size, thread_name_prefix=name)
         # The start time of each running call, on the monotonic clock, by its thread.
@@ -25,7 +28,7 @@ class ThreadPool:
 
         If the caller is cancelled, a function that has not begun never does, and one that has begun runs to its end.
         """
-        future = self._executor.submit(self._run, function)
+        future = self._executor.submit(self._run, function, time.monotonic())
         self._pending += 1
         future.add_done_callback(self._done)
         return await asyncio.wrap_future(future)
@@ -45,8 +48,10 @@ class ThreadPool:
         now = time.monotonic()
         return max((now - started for started in list(self._started.values())), default=0.0)
 
-    def _run(self, function: Callable[[], T]) -> T:
-        self._started[get_ident()] = time.monotonic()
+    def _run(self, function: Callable[[], T], submitted: float) -> T:
+        now = self._started[get_ident()] = time.monotonic()
+        count("queued", self._name)
+        count("queue_seconds", self._name, now - submitted)
         try:
             return function()
         finally:

@@ -109,6 +109,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         await self._stop()
 
     def _check_connections(self) -> None:
+        from petservice import health
+
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
@@ -116,6 +118,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
                 is_ready=self.application.watch_readiness(),
+                database_bytes=health.database_bytes,
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
                 threads=self.application.threads,
@@ -138,6 +141,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self._check_connections()
             await asyncio.sleep(0.05)
         self.application.close()
+        if self.application.access_log is not None and self.application.access_log.metrics is not None:
+            self.application.access_log.metrics.write_counts()
         for listener in self.sockets:
             listener.sock.close()
 

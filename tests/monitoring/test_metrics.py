@@ -107,7 +107,7 @@ def test_files_are_collected_only_when_they_have_all_their_space(
     reserve_space()
 
     assert collected == []
-    assert len([file for file in tmp_path.iterdir() if file.suffix == ".db" and file.stat().st_size]) == 4
+    assert len([file for file in tmp_path.iterdir() if file.suffix == ".db" and file.stat().st_size]) == 5
 
 
 @pytest.mark.long

@@ -1,0 +1,22 @@
+"""Counters of causes: what this process waits for, what fails in it and what it refuses. The metrics show them.
+
+Every module may import this one. prometheus_client, in contrast, may be imported only where metrics are configured.
+"""
+
+from collections import defaultdict
+from threading import Lock
+
+_lock = Lock()
+_amounts: defaultdict[tuple[str, str], float] = defaultdict(float)
+
+
+def count(name: str, label: str, amount: float = 1) -> None:
+    """Add to a counter of petservice.monitoring.metrics.CAUSES. A label must have few different values."""
+    with _lock:
+        _amounts[name, label] += amount
+
+
+def amounts() -> dict[tuple[str, str], float]:
+    """Return what was counted in this process and in those that it was forked from, by name and label."""
+    with _lock:
+        return dict(_amounts)

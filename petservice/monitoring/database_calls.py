@@ -1,0 +1,68 @@
+"""Counts of the calls of the database: their number, time and errors, and the connections that were opened for them."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
+
+from petservice.monitoring.counters import count
+
+# Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's result code.
+_KINDS = {
+    "57014": "timeout",
+    "SQLITE_INTERRUPT": "timeout",
+    "55P03": "lock",
+    "40P01": "lock",
+    "SQLITE_BUSY": "lock",
+    "53100": "disk_full",
+    "SQLITE_FULL": "disk_full",
+    "53300": "connection",
+}
+# Kinds by the class of a SQLSTATE, which is its beginning.
+_KINDS_OF_CLASS = {"08": "connection", "57": "connection", "23": "constraint"}
+
+
+class DatabaseCall:
+    """A context that counts one call of the database on a path: `fast_path` or `django`."""
+
+    __slots__ = ("_path", "_started")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        self._started = perf_counter()
+
+    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        count("database_seconds", self._path, perf_counter() - self._started)
+        count("database_calls", self._path)
+        if isinstance(error, Exception):
+            count("database_errors", kind_of_error(error))
+
+
+def kind_of_error(error: Exception) -> str:
+    """Return why a call failed: `timeout`, `lock`, `disk_full`, `connection`, `constraint` or `other`."""
+    error = error.__cause__ if isinstance(error.__cause__, Exception) else error  # the driver's
+    code: str | None = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
+    if code is None:  # psycopg could not reach the server, or no connection of the fast path became free
+        is_lost = isinstance(error, TimeoutError) or type(error).__name__ == "OperationalError"
+        return "connection" if is_lost else "other"
+    if code.startswith("SQLITE_CONSTRAINT"):
+        return "constraint"
+    return _KINDS.get(code) or _KINDS_OF_CLASS.get(code[:2], "other")
+
+
+@receiver(connection_created)
+def _observe(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+    """Count the new connection, and from now on its statements. It may be one of many of the same object."""
+    count("database_connections_opened", "django")
+    if _counted not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_counted)
+
+
+def _counted(execute: Callable[..., Any], *arguments: Any) -> Any:
+    with DatabaseCall("django"):
+        return execute(*arguments)

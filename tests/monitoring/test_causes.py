@@ -1,0 +1,261 @@
+"""/metrics names causes over all workers and both paths of a request: what waits, what fails and what is refused."""
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from django.db import DatabaseError, IntegrityError, connection
+
+from pets.models import Pet
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+from petservice.monitoring.database_calls import kind_of_error
+from petservice.monitoring.metrics import MAX_KEYS
+from petservice.server.limits import PAGE_THREADS
+from tests.monitoring.observed import Observed, observed_service
+from tests.server.connections import Client, get
+from tests.server.services import held_requests, release, service_with_test_endpoints
+from tests.service import free_port
+from tests.waiting import wait_until
+
+# One that the fast path answers, and one that it leaves to Django.
+PATHS = {"fast_path": "/v1/pets", "django": "/v1/pets?limit=1&limit=1"}
+
+
+@pytest.fixture(scope="module")
+def causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """A service whose Redis cannot be reached."""
+    folder = tmp_path_factory.mktemp("causes")
+    with observed_service(
+        folder, REDIS_URL=f"redis://127.0.0.1:{free_port()}", PETSERVICE_DATA_DIR=str(folder)
+    ) as observed:
+        observed.service.create_staff("ada", "a long password")
+        yield observed
+
+
+def respond(observed: Observed, method: str, path: str, key: str | None = None, **options: object) -> httpx.Response:
+    with observed.service.client(key) as client:
+        return client.request(method, path, **options)
+
+
+def grows(observed: Observed, name: str, by: float, action: Callable[[], object], **labels: str) -> None:
+    """Assert that a counter grows by so much over an action, which is counted within a second."""
+    before = observed.sample(name, **labels)
+    action()
+    wait_until(lambda: observed.sample(name, **labels) >= before + by)
+    assert observed.sample(name, **labels) == before + by
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_calls_of_the_database_and_their_time_are_counted_on_both_paths(causes: Observed, path: str) -> None:
+    # A worker hands its first request to Django, to see whether migrations are missing.
+    for _ in range(4):
+        assert respond(causes, "GET", PATHS["fast_path"], causes.key).status_code == 200
+    calls = causes.sample("petservice_database_calls_total", path=path)
+    seconds = causes.sample("petservice_database_seconds_total", path=path)
+
+    for _ in range(4):
+        assert respond(causes, "GET", PATHS[path], causes.key).status_code in (200, 400)
+
+    wait_until(lambda: causes.sample("petservice_database_calls_total", path=path) >= calls + 4)
+    assert 0 < causes.sample("petservice_database_seconds_total", path=path) - seconds < 60
+    assert causes.sample("petservice_database_connections_opened_total", path="django") >= 2
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_failed_calls_of_the_database_are_counted_on_both_paths(causes: Observed, path: str) -> None:
+    before = causes.sample("petservice_database_errors_total", kind="other")
+    causes.service.execute("ALTER TABLE apikeys_apikey RENAME TO hidden")
+    try:
+        assert respond(causes, "GET", PATHS[path], causes.key).status_code == 500
+    finally:
+        causes.service.execute("ALTER TABLE hidden RENAME TO apikeys_apikey")
+
+    wait_until(lambda: causes.sample("petservice_database_errors_total", kind="other") > before)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_errors_of_the_database_have_kinds() -> None:
+    with pytest.raises(IntegrityError) as violated:
+        Pet.objects.create(name="")
+    assert kind_of_error(violated.value) == "constraint"
+    with pytest.raises(DatabaseError) as unknown:
+        connection.cursor().execute("SELECT * FROM no_table")
+    assert kind_of_error(unknown.value) == "other"
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has the next test")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("setting", "statement", "kind"),
+    [
+        ("statement_timeout", "SELECT pg_sleep(60)", "timeout"),
+        ("lock_timeout", "SELECT FROM pets_pet", "lock"),
+        ("lock_timeout", "SELECT pg_terminate_backend(pg_backend_pid())", "connection"),
+    ],
+)
+def test_kinds_of_errors_of_postgresql(setting: str, statement: str, kind: str) -> None:
+    with connection.cursor() as cursor, psycopg.connect(connection.connection.info.dsn, **_password()) as other:
+        other.execute("LOCK TABLE pets_pet")
+        cursor.execute(f"SET {setting} = '50ms'")
+        with pytest.raises(DatabaseError) as error:
+            cursor.execute(statement)
+    connection.close()
+    assert kind_of_error(error.value) == kind
+
+
+def _password() -> dict[str, str]:
+    return {"password": connection.settings_dict["PASSWORD"]} if connection.settings_dict["PASSWORD"] else {}
+
+
+@pytest.mark.once
+def test_kinds_of_errors_of_sqlite(tmp_path: Path) -> None:
+    def error_of(database: sqlite3.Connection, statement: str) -> Exception:
+        with pytest.raises(sqlite3.Error) as error:
+            database.execute(statement)
+        return error.value
+
+    path = tmp_path / "database"
+    with sqlite3.connect(path, timeout=0) as first, sqlite3.connect(path, timeout=0) as second:
+        first.execute("CREATE TABLE texts (text)")
+        first.execute("BEGIN IMMEDIATE")
+        assert kind_of_error(error_of(second, "BEGIN IMMEDIATE")) == "lock"
+        first.rollback()
+        pages = first.execute("PRAGMA page_count").fetchone()[0]
+        first.execute(f"PRAGMA max_page_count = {pages}")
+        assert kind_of_error(error_of(first, "INSERT INTO texts VALUES (zeroblob(100000))")) == "disk_full"
+        first.set_progress_handler(lambda: 1, 1)
+        assert kind_of_error(error_of(first, "SELECT 1")) == "timeout"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (None, "not_authenticated"),
+        ("unknown", "unknown_key"),
+        ("revoked", "revoked_key"),
+        ("expired", "expired_key"),
+        ("read", "read_only_key"),
+        ("live", "key_of_other_environment"),
+        ("write", "invalid"),
+    ],
+)
+def test_refusals_are_counted_by_reason(causes: Observed, kind: str | None, reason: str) -> None:
+    with causes.service.models():
+        record, plain = APIKey.objects.create_key(name="Acme", access="read" if kind == "read" else "write")
+        if kind in ("revoked", "expired"):
+            moment = {"revoked": "revoked_at", "expired": "expires_at"}[kind]
+            APIKey.objects.filter(pk=record.pk).update(**{moment: record.created_at})
+        if kind == "unknown":
+            record.delete()
+    key = {None: None, "live": keys.generate("live")}.get(kind, plain)
+
+    def create() -> None:
+        assert respond(causes, "POST", "/v1/pets", key, json={"name": ""}).status_code in (400, 401, 403)
+
+    grows(causes, "petservice_refusals_total", 1, create, reason=reason)
+
+
+@pytest.mark.once
+def test_requests_that_are_no_http_are_counted_as_refusals(causes: Observed) -> None:
+    def send() -> None:
+        with Client(causes.service) as client:
+            client.send(b"HELO\r\n\r\n")
+            assert client.response().status == 400
+
+    grows(causes, "petservice_refusals_total", 1, send, reason="malformed_request")
+
+
+@pytest.mark.once
+def test_idempotent_requests_are_counted_by_outcome(causes: Observed) -> None:
+    def create(name: str) -> Callable[[], object]:
+        return lambda: respond(causes, "POST", "/v1/pets", causes.key, json={"name": name}, headers=headers)
+
+    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    grows(causes, "petservice_idempotent_requests_total", 1, create("Rex"), outcome="new")
+    grows(causes, "petservice_idempotent_requests_total", 1, create("Rex"), outcome="replayed")
+    grows(causes, "petservice_refusals_total", 1, create("Tom"), reason="idempotency_key_reused")
+
+
+@pytest.mark.once
+def test_logins_are_counted_by_outcome(causes: Observed) -> None:
+    def log_in_with(password: str) -> None:
+        with causes.service.client() as client:
+            client.get("/admin/login/")
+            form = {"username": "ada", "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            client.post("/admin/login/", data=form)
+
+    grows(causes, "petservice_logins_total", 1, lambda: log_in_with("a long password"), outcome="login")
+    grows(causes, "petservice_logins_total", 1, lambda: log_in_with("a wrong one"), outcome="login_failed")
+
+
+@pytest.mark.once
+def test_failures_of_redis_are_counted(causes: Observed) -> None:
+    with causes.service.models():
+        _, limited = APIKey.objects.create_key(name="Limited", requests_per_minute=10)
+
+    assert respond(causes, "GET", "/v1/pets", limited).status_code == 200
+
+    wait_until(lambda: causes.sample("petservice_redis_failures_total", call="count") >= 1)
+
+
+@pytest.mark.once
+def test_requests_and_errors_are_counted_for_each_key_and_for_few_keys(causes: Observed) -> None:
+    with causes.service.models():
+        made = [APIKey.objects.create_key(name=f"Key {number}") for number in range(2 * MAX_KEYS + 1)]
+    record, plain = made[0]
+
+    grows(
+        causes,
+        "petservice_key_requests_total",
+        2,
+        lambda: [respond(causes, "GET", path, plain) for path in ("/v1/pets", "/v1/pets?limit=x")],
+        key=record.prefix,
+    )
+    wait_until(lambda: causes.sample("petservice_key_errors_total", key=record.prefix) == 1)
+    for _, plain in made[1:]:
+        with Client(causes.service) as client:
+            client.send(get("/v1/pets", f"X-API-Key: {plain}".encode()))
+            assert client.response().status == 200
+    wait_until(lambda: causes.sample("petservice_key_requests_total", key="other") > 0)
+    labels_of_keys = [labels for name, labels in causes.samples() if name == "petservice_key_requests_total"]
+    assert len(labels_of_keys) <= 2 * MAX_KEYS + 1
+
+
+@pytest.mark.once
+def test_waiting_for_a_thread_is_counted(tmp_path: Path) -> None:
+    port = free_port()
+    with service_with_test_endpoints(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service:
+        observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
+        clients = [Client(service) for _ in range(PAGE_THREADS + 1)]
+        for client in clients:
+            client.send(get("/held"))
+        wait_until(lambda: held_requests(tmp_path) == PAGE_THREADS)
+        began = time.monotonic()
+        wait_until(lambda: observed.sample("petservice_queued_total", pool="pages") == PAGE_THREADS)
+        waited = time.monotonic() - began
+        release(tmp_path)
+        for client in clients:
+            client.response()
+            client.__exit__(None, None, None)
+
+        wait_until(lambda: observed.sample("petservice_queued_total", pool="pages") == PAGE_THREADS + 1)
+        assert observed.sample("petservice_queue_seconds_total", pool="pages") >= waited
+
+
+def test_the_size_of_the_database_and_the_age_of_the_backup_are_shown(causes: Observed) -> None:
+    wait_until(lambda: causes.sample("petservice_database_bytes") > 100_000)
+    if connection.vendor == "sqlite":
+        assert causes.sample("petservice_backup_age_seconds") == 0  # none yet
+        folder = causes.service.log.parent
+        causes.service.manage("backup_database", str(folder / "backup"))
+        marker = folder / "last-backup"
+        os.utime(marker, (time.time() - 1000,) * 2)
+        assert 1000 <= causes.sample("petservice_backup_age_seconds") < 1100
