@@ -1,35 +1,51 @@
-"""The admin pages of API keys: create, view, change, rotate and revoke."""
+"""The admin pages of API keys, which list, create, change, rotate and revoke keys, and show each plain key once."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import admin
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Case, DateTimeField, QuerySet, Value, When
-from django.forms import Script
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.views.decorators.debug import sensitive_variables
 
 from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.relative_time import relative
+from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.apikeys import keys
-from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm
-from petservice.apikeys.key_views import KeyViews
+from petservice.apikeys import keys, usage_display
+from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import APIKey
+from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
+from petservice.journal.recording import Change, record
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
-from petservice.time_zone import day_of
+from petservice.time_zone import day_of, moment
+
+# Maximum number of keys that one entry in the audit names.
+MAX_NAMED = 20
 
 
 def _relative(time: datetime | None) -> str:
     return relative(time, timezone.now()) if time else "never"
 
 
+def _named(api_keys: list[APIKey]) -> str:
+    return str(api_keys[0]) if len(api_keys) == 1 else f"{len(api_keys):,} API keys"
+
+
 @admin.register(APIKey)
-class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, KeyViews):
+class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, CreatedOnce, JournalPages):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
     empty_list = "There are no API keys yet, so no client can call the API."
@@ -43,20 +59,28 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     list_select_related = ("created_by",)
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
-    add_fields = (
-        "name",
-        "access",
-        "lifetime",
-        "expires_at",
-        "requests_per_minute",
-        "form_token",
+    add_fields = ("name", "access", "lifetime", "expires_at", "requests_per_minute", "form_token")
+    formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
+    actions = ("revoke_selected",)
+    addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
+    form_lookup = "form_token"
+    already_created = (
+        "This form was already submitted and created the API key {created}. A key is shown only once. "
+        "If you did not copy it, rotate the key."
     )
-    form = KeyForm
-    formfield_overrides = {DateTimeField: {"form_class": ExpiryField, "widget": ExpiryField.widget}}
 
     class Media:
         css = {"all": ("apikeys/keys.css",)}
-        js = (Script("apikeys/clock.js", defer=True),)
+        js = (forms.Script("apikeys/clock.js", defer=True),)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            path("<int:pk>/revoke/", self.admin_site.admin_view(self.revoke_view), name="apikeys_apikey_revoke"),
+            path("<int:pk>/rotate/", self.admin_site.admin_view(self.rotate_view), name="apikeys_apikey_rotate"),
+            *super().get_urls(),
+        ]
+
+    # The list and its columns.
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[APIKey]:
         now = timezone.now()
@@ -64,6 +88,12 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
         api_keys: QuerySet[APIKey] = super().get_queryset(request)
         return api_keys.annotate(state=state, use=use)
+
+    def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
+        with_prefix = queryset.filter(prefix__startswith=keys.prefix(search_term))
+        if search_term.startswith("pets_") and with_prefix.exists():  # a pasted key
+            return with_prefix, False
+        return super().get_search_results(request, queryset, search_term)
 
     @admin.display(description="name", ordering="name")
     def key(self, api_key: APIKey) -> str:
@@ -92,18 +122,13 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
     def last_used(self, api_key: APIKey) -> str:
         return _relative(api_key.last_used_at)
 
-    # Permissions.
+    # The page of a key, and the form of a new one.
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return super().has_change_permission(request, obj) and not (obj and obj.is_revoked)
 
     def has_delete_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         return False
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return form.instance.summary() if add else change_message(form)
-
-    # Adding a key, with another form, and a response that shows the key.
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
@@ -116,18 +141,136 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         return (*self.readonly_fields, "replaced_by", "old_key") if obj else ()
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
-        if obj is None:
-            kwargs.setdefault("form", NewKeyForm)
-        return super().get_form(request, obj, change, **kwargs)
+        return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        # The URL sets no field.
-        return {"access": APIKey.Access.READ_ONLY}
+        return {"access": APIKey.Access.READ_ONLY}  # the URL sets no field
 
-    # Searching by a pasted key.
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        obj: APIKey | None = context.get("original")
+        if obj is None:
+            # Each button would lead to the page that shows the key.
+            context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        else:
+            now = timezone.now()
+            if self._may_rotate(request) and obj.reason_against_rotation() is None:
+                context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
+            context["usage"] = usage_display.last_days(obj, now.date())
+            context["last_use"] = usage_display.last_use(obj, now)
+        return super().render_change_form(request, context, *args, **kwargs)
 
-    def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:
-        with_prefix = queryset.filter(prefix__startswith=keys.prefix(search_term))
-        if search_term.startswith("pets_") and with_prefix.exists():
-            return with_prefix, False
-        return super().get_search_results(request, queryset, search_term)
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return form.instance.summary() if add else change_message(form)
+
+    # Creating and showing a key.
+
+    def save_model(self, request: HttpRequest, obj: APIKey, form: Any, change: bool) -> None:
+        if not change:
+            obj.environment, obj.created_by = settings.ENVIRONMENT, request.user  # type: ignore[assignment]  # staff
+            # For the response to this request. Django's messages would store the key in a readable cookie.
+            request.plain_key = obj.generate()  # type: ignore[attr-defined]  # our own attribute
+        super().save_model(request, obj, form, change)
+
+    def response_add(self, request: HttpRequest, obj: APIKey, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_once(request, obj, request.plain_key)  # type: ignore[attr-defined]  # set by save_model
+
+    @sensitive_variables("plain")
+    def _show_once(self, request: HttpRequest, api_key: APIKey, plain: str) -> HttpResponse:
+        """Return the only page that shows the key. It has no URL of its own and is not cached."""
+        old_key = APIKey.objects.filter(replaced_by=api_key).first()
+        context = {
+            "opts": self.opts,
+            "api_key": api_key,
+            "plain": plain,
+            "environment": settings.ENVIRONMENT,
+            "old_key": old_key,
+            "old_key_works": old_key is not None and old_key.works(timezone.now()),
+            "example": f"curl -H 'X-API-Key: {plain}' {request.build_absolute_uri(reverse('pets'))}",
+        }
+        return staff_page(request, "admin/apikeys/apikey/created.html", "API key created", context)
+
+    # Revoking and rotating, after a confirmation.
+
+    @admin.action(description="Revoke selected API keys", permissions=["change"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> HttpResponse | None:
+        """Ask for confirmation, then revoke the selected keys."""
+        unrevoked = [api_key for api_key in queryset if not api_key.is_revoked]
+        is_confirmed = request.method == "POST" and ("confirmed" in request.POST or "action" not in request.POST)
+        if unrevoked and not is_confirmed:
+            return self._confirmation(request, unrevoked, "revoke")
+        with transaction.atomic():
+            # In the order of ids, as all writers that lock several keys. Others may have revoked some meanwhile.
+            revoked = [api_key for api_key in sorted(unrevoked, key=lambda one: one.pk) if api_key.revoke()]
+            if revoked:
+                names = ", ".join(map(str, revoked[:MAX_NAMED])) + ("…" if len(revoked) > MAX_NAMED else "")
+                message = "" if len(revoked) == 1 else f"{names}."
+                changes = [Change(str(one.pk), str(one), message="Revoked.") for one in revoked]
+                record(request, Event.Kind.KEY_REVOKED, target=APIKey, message=message, changes=changes)
+        if revoked:
+            self.message_user(request, f"Revoked {_named(revoked)}.", messages.SUCCESS)
+        else:
+            message = "No API key was revoked: the selected ones are revoked already, or do not exist."
+            self.message_user(request, message, messages.WARNING)
+        return None
+
+    def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask for confirmation, then revoke one key."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        question = self.revoke_selected(request, self.get_queryset(request).filter(pk=pk))
+        return question or redirect("admin:apikeys_apikey_changelist")
+
+    def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask for the expiry and the grace period, then create a replacement and show its key."""
+        api_key: APIKey | None = self.get_object(request, str(pk))
+        if not self._may_rotate(request):
+            raise PermissionDenied
+        if api_key is None:
+            self.message_user(request, "This API key does not exist.", messages.WARNING)
+            return redirect("admin:apikeys_apikey_changelist")
+        if request.method != "POST" and (reason := api_key.reason_against_rotation()):
+            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
+        form = RotateForm(api_key, timezone.now(), request.POST or None)
+        if form.is_valid():
+            return self.create_once(request, lambda: self._rotate(request, api_key, form))
+        return self._confirmation(request, [api_key], "rotate" if api_key.works(form.now) else "replace", form)
+
+    def _may_rotate(self, request: HttpRequest) -> bool:
+        # Also a revoked key, which nobody may change otherwise.
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def _rotate(self, request: HttpRequest, api_key: APIKey, form: RotateForm) -> HttpResponse:
+        try:
+            replacement, plain = api_key.rotate(
+                expires_at=form.cleaned_data["expires_at"],
+                form_token=form.cleaned_data["form_token"],
+                grace_period=form.cleaned_data.get("grace_period", timedelta(0)),
+                created_by=request.user,
+                now=form.now,
+            )
+        except ValueError as reason:  # another request has just replaced the key
+            return self.back_to(request, api_key, f"{reason} Nothing was changed.")
+        works, until = api_key.works(form.now), api_key.expires_at
+        end = f"The old key works until {moment(until)}." if works and until else "The old key does not work any more."
+        message = f"Replaced by {replacement}. {end} New key: {replacement.summary()}"
+        changes = [
+            Change(str(api_key.pk), str(api_key), message=f"Rotated. Replaced by {replacement}."),
+            Change(str(replacement.pk), str(replacement), message=f"Created as replacement for {api_key}."),
+        ]
+        record(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
+        return self._show_once(request, replacement, plain)
+
+    def _confirmation(
+        self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: RotateForm | None = None
+    ) -> HttpResponse:
+        context = {
+            "opts": self.opts,
+            "api_key": api_keys[0],
+            "api_keys": api_keys,
+            "uses": [(one, usage_display.last_use(one, timezone.now())) for one in api_keys],
+            "is_selection": "action" in request.POST,
+            "verb": verb,
+            "form": form,
+        }
+        title = f"{verb.capitalize()} {_named(api_keys)}?"
+        return staff_page(request, "admin/apikeys/apikey/confirmation.html", title, context)

@@ -19,26 +19,21 @@ NEVER, OWN_DAY = "never", "own"
 _END_OF_DAY = format_lazy("A day without a time means the end of that day ({}).", zone_name())
 
 
-class _ExpiryInput(forms.SplitDateTimeWidget):
-    """The date and time pickers of the browser. The script clock.js tells people whose clock has another zone."""
-
-    def __init__(self, **attributes: Any) -> None:
-        day, at = {"type": "date"}, {"type": "time", "step": "1", "data-zone": zone_name()}
-        super().__init__(**attributes, date_attrs=day, date_format="%Y-%m-%d", time_attrs=at, time_format="%H:%M:%S")
-
-
 class ExpiryField(forms.SplitDateTimeField):
     """A field for a day and an optional time, where a day without a time means the end of that day.
 
-    A time that exists twice, because the clocks go back, is the second one.
+    A time that exists twice, because the clocks go back, is the second one. The inputs are the pickers of the browser.
+    The script clock.js tells people whose clock has another zone.
     """
 
-    widget = _ExpiryInput
-
     def __init__(self, **kwargs: Any) -> None:
+        # The visible label belongs to neither input.
+        day = {"type": "date", "aria-label": "Day of expiry"}
+        at = {"type": "time", "step": "1", "data-zone": zone_name(), "aria-label": "Time of expiry"}
+        kwargs["widget"] = forms.SplitDateTimeWidget(
+            date_attrs=day, date_format="%Y-%m-%d", time_attrs=at, time_format="%H:%M:%S"
+        )
         super().__init__(**kwargs)
-        for widget, part in zip(self.widget.widgets, ("Day", "Time"), strict=True):
-            widget.attrs["aria-label"] = f"{part} of expiry"  # the visible label belongs to neither input
 
     def compress(self, data_list: Any) -> datetime | None:
         if not data_list or not data_list[0]:
@@ -71,25 +66,22 @@ class KeyForm(forms.ModelForm):
                 field.help_text = "This limit is not enforced, because limits are not available on this service."
 
     def clean_expires_at(self) -> datetime | None:
-        is_changed = "expires_at" in self.changed_data
-        # The form shows no microseconds, and not which of two equal times it is when the clocks go back.
-        expires_at: datetime | None = self.cleaned_data["expires_at"] if is_changed else self.instance.expires_at
-        if is_changed and (error := self._expiry_error(expires_at, timezone.now())):
-            raise forms.ValidationError(error)
-        return expires_at
-
-    def _expiry_error(self, expires_at: datetime | None, now: datetime) -> str | None:
-        is_past = expires_at is not None and expires_at <= now
-        if self.instance.pk is None:
-            past = "This time is in the past, so the key would not work. Choose a later time."
-            return past if is_past else None
+        expires_at: datetime | None = self.instance.expires_at
+        if "expires_at" not in self.changed_data:
+            # The form shows no microseconds, and not which of two equal times it is when the clocks go back.
+            return expires_at
+        expires_at, now = self.cleaned_data["expires_at"], timezone.now()
         if self.instance.is_expired(now):
-            return "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
-        if is_past:
-            return "This time is in the past. Choose a later time. To stop the key immediately, use Revoke."
+            raise forms.ValidationError(
+                "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
+            )
+        if expires_at is not None and expires_at <= now:
+            raise forms.ValidationError(
+                "This time is in the past. Choose a later time. To stop the key immediately, use Revoke."
+            )
         if expires_at is None and self.instance.replaced_by_id is not None:
-            return "This key was replaced by another key, so it must expire. Choose a time."
-        return None
+            raise forms.ValidationError("This key was replaced by another key, so it must expire. Choose a time.")
+        return expires_at
 
     def clean_requests_per_minute(self) -> int | None:
         limit: int | None = self.cleaned_data["requests_per_minute"]
@@ -102,7 +94,7 @@ class KeyForm(forms.ModelForm):
 
 
 class ExpiryChoice(forms.Form):
-    """A part of a form that offers usual lifetimes of a key next to a day of one's own."""
+    """A part of the form of a new key or a replacement, with usual lifetimes next to a day of one's own."""
 
     lifetime = forms.ChoiceField(label="Expires", initial="90")
 
@@ -110,13 +102,20 @@ class ExpiryChoice(forms.Form):
         """Fill in the choices. The lifetime of an old key is the first one, if there is an old key that expires."""
         self.now = now
         self._lifetimes = LIFETIMES if old_lifetime is None else {"same": old_lifetime} | LIFETIMES
-        labels = [(value, self._label(value, lifetime)) for value, lifetime in self._lifetimes.items()]
+        choices = []
+        for value, lifetime in self._lifetimes.items():
+            days, hours = round(lifetime / timedelta(days=1)), round(lifetime / timedelta(hours=1))
+            length = f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
+            like = ", like the old key" if value == "same" else ""
+            choices.append((value, f"After {length}{like} (on {day_of(now + lifetime)})"))
         field: Any = self.fields["lifetime"]
-        field.choices = [*labels, (NEVER, "Never"), (OWN_DAY, "On the day below")]
+        field.choices = [*choices, (NEVER, "Never"), (OWN_DAY, "On the day below")]
 
-    def _label(self, value: str, lifetime: timedelta) -> str:
-        like = ", like the old key" if value == "same" else ""
-        return f"After {_length(lifetime)}{like} (on {day_of(self.now + lifetime)})"
+    def clean_expires_at(self) -> datetime | None:
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at is not None and expires_at <= self.now:
+            raise forms.ValidationError("This time is in the past, so the key would not work. Choose a later time.")
+        return expires_at
 
     def clean(self) -> dict[str, Any]:
         """Put the chosen time into `expires_at`, which holds the day of one's own until then."""
@@ -152,11 +151,6 @@ class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
 
-def _length(lifetime: timedelta) -> str:
-    days, hours = round(lifetime / timedelta(days=1)), round(lifetime / timedelta(hours=1))
-    return f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
-
-
 class RotateForm(FormOnce, ExpiryChoice):
     """A form for rotating a key, which asks for the expiry of the new key and the grace period of the old key."""
 
@@ -186,9 +180,3 @@ class RotateForm(FormOnce, ExpiryChoice):
         self.fields["lifetime"].initial = NEVER if api_key.lifetime is None else "same"
         if not api_key.works(now):
             del self.fields["grace_period"]
-
-    def clean_expires_at(self) -> datetime | None:
-        expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if expires_at is not None and expires_at <= self.now:
-            raise forms.ValidationError("This time is in the past. Choose a later time.")
-        return expires_at

@@ -31,11 +31,9 @@ class APIKeyManager(models.Manager["APIKey"]):
 
         The plain key is not stored.
         """
-        environment = environment or settings.ENVIRONMENT
-        plain = keys.generate(environment)
-        api_key = self.create(
-            name=name, environment=environment, prefix=keys.prefix(plain), digest=keys.digest(plain), **fields
-        )
+        api_key = APIKey(name=name, environment=environment or settings.ENVIRONMENT, **fields)
+        plain = api_key.generate()
+        api_key.save(force_insert=True)
         return api_key, plain
 
 
@@ -163,14 +161,15 @@ class APIKey(models.Model):
         return usable & conditions[use]
 
     @property
-    def copied_settings(self) -> dict[str, Any]:
-        """The settings that a replacement of the key takes over."""
-        return model_to_dict(self, ["name", "environment", "access", "requests_per_minute"])
-
-    @property
     def lifetime(self) -> timedelta | None:
         """The time from the creation of the key to its expiry, or None if it does not expire."""
         return None if self.expires_at is None else self.expires_at - self.created_at
+
+    def generate(self) -> str:
+        """Return a new plain key for this record, which is not saved yet and gets only its prefix and digest."""
+        plain = keys.generate(self.environment)
+        self.prefix, self.digest = keys.prefix(plain), keys.digest(plain)
+        return plain
 
     def revoke(self, *, now: datetime | None = None) -> bool:
         """Revoke the key immediately, and return whether it was not revoked before."""
@@ -199,7 +198,7 @@ class APIKey(models.Model):
         if reason := self.reason_against_rotation():
             raise ValueError(reason)
         replacement, plain = APIKey.objects.create_key(
-            **self.copied_settings,
+            **model_to_dict(self, ["name", "environment", "access", "requests_per_minute"]),
             created_at=now,
             expires_at=expires_at,
             created_by=created_by,

@@ -10,7 +10,6 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from operator import itemgetter
 
 from django.conf import settings
 from django.db import Error, connection, transaction
@@ -29,8 +28,6 @@ WRITE_INTERVAL = 60.0
 # A database that does not respond must not delay the stop.
 STOP_TIMEOUT = 6.0
 
-_SECONDS_PER_DAY = 86_400
-_FIRST_DAY = date(1970, 1, 1)
 # The sums are added in the database, because each worker has its own. A key that was deleted is skipped.
 _ADD = """
 INSERT INTO apikeys_keyday (api_key_id, day, requests, client_errors, server_errors)
@@ -53,20 +50,9 @@ class Use:
     peer: str | None = None
     forwarded_for: str = ""
 
-    def add_earlier(self, earlier: "Use") -> None:
-        """Add the numbers of an earlier use."""
-        self.requests += earlier.requests
-        self.client_errors += earlier.client_errors
-        self.server_errors += earlier.server_errors
 
-    @property
-    def address(self) -> str | None:
-        address = client_address(self.peer, self.forwarded_for, settings.TRUSTED_PROXIES)
-        return None if address is None else str(address)
-
-
-# A key's primary key and the number of a day since 1970 (UTC).
-Place = tuple[int, int]
+# A key's primary key and a day (UTC).
+Place = tuple[int, date]
 
 
 class UsageRecorder:
@@ -87,12 +73,16 @@ class UsageRecorder:
 
         `peer` and `forwarded_for` are those of petservice.client_address.
         """
-        place = key, int(now) // _SECONDS_PER_DAY
+        place = key, datetime.fromtimestamp(now, UTC).date()
         with self._lock:
             use = self._uses.get(place)
             if use is None:  # only valid keys get here, so memory is bounded by their number
                 use = self._uses[place] = Use()
-                self._start()
+                if self._in_background and self._thread is None:
+                    # At the first use, because the process that loads this module forks the workers.
+                    self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
+                    self._thread.start()
+                    atexit.register(self._stop, self._thread)
             use.requests += 1
             if status >= 500:
                 use.server_errors += 1
@@ -100,13 +90,6 @@ class UsageRecorder:
                 use.client_errors += 1
             use.last_used = now
             use.peer, use.forwarded_for = peer, forwarded_for
-
-    def _start(self) -> None:
-        """Start the thread at the first use, because the process that loads this module forks the workers."""
-        if self._in_background and self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
-            self._thread.start()
-            atexit.register(self._stop, self._thread)
 
     def write(self) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
@@ -120,7 +103,9 @@ class UsageRecorder:
                 for place, use in uses.items():
                     later = self._uses.setdefault(place, use)
                     if later is not use:
-                        later.add_earlier(use)
+                        later.requests += use.requests
+                        later.client_errors += use.client_errors
+                        later.server_errors += use.server_errors
             raise
 
     # The following runs on the thread, except _stop.
@@ -153,15 +138,18 @@ class UsageRecorder:
 def _write(uses: dict[Place, Use]) -> None:
     """Add uses to the database, and delete the days that no page shows any more."""
     # In the order of keys, so that workers do not wait for each other in a circle.
-    for (key, number), use in sorted(uses.items(), key=itemgetter(0)):
-        day = _FIRST_DAY + timedelta(days=number)
+    for key, day in sorted(uses):
+        use = uses[key, day]
         with connection.cursor() as cursor:
             adapted = connection.ops.adapt_datefield_value(day)
             cursor.execute(_ADD, [adapted, use.requests, use.client_errors, use.server_errors, key])
         last_used_at = datetime.fromtimestamp(use.last_used, UTC)
+        address = client_address(use.peer, use.forwarded_for, settings.TRUSTED_PROXIES)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
-        APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=use.address)
-    today = _FIRST_DAY + timedelta(days=max(number for _, number in uses))
+        APIKey.objects.filter(is_later, pk=key).update(
+            last_used_at=last_used_at, last_used_address=address and str(address)
+        )
+    today = max(day for _, day in uses)
     KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
 
 

@@ -63,7 +63,7 @@ def test_a_key_that_two_people_replace_at_the_same_time_is_replaced_once(
     url, other = page_of(old, "rotate"), logged_in(admin_user)
 
     def replace() -> None:
-        response = other.post(url, ROTATE | {"form_token": "7f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"})
+        response = other.post(url, ROTATE | {"form_token": "7f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}, follow=True)
         assert "was already replaced by" in response.content.decode()
 
     with write_before('INSERT INTO "apikeys_apikey"', replace):

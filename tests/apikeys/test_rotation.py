@@ -132,7 +132,7 @@ def test_a_replacement_expires_on_a_day_of_choice(admin_client: Client) -> None:
     assert admin_client.get(url).context["form"]["lifetime"].initial == "never"
     for fields, error in (
         ({}, "Choose the day on which the key expires."),
-        ({"expires_at_0": "2020-01-01"}, "This time is in the past."),
+        ({"expires_at_0": "2020-01-01"}, "This time is in the past, so the key would not work."),
         ({"lifetime": "never", "expires_at_0": "2099-12-24"}, "You also entered a day."),
     ):
         response = admin_client.post(url, ROTATE | {"lifetime": "own"} | fields)

@@ -32,14 +32,6 @@ def requests(text: str) -> int:
     return int(text)
 
 
-@transaction.atomic
-def _create(**fields: Any) -> tuple[APIKey, str]:
-    api_key, plain = APIKey.objects.create_key(**fields)
-    message = f"Created by the command create_api_key. {api_key.summary()}"
-    record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
-    return api_key, plain
-
-
 class Command(DatabaseCommand):
     help = "Create an API key and write it, and nothing else, to standard output. It cannot be shown again."
 
@@ -59,13 +51,16 @@ class Command(DatabaseCommand):
         span, limit = options["expires_in"], options["requests_per_minute"]
         if limit is not None and not settings.REDIS_URL:
             raise CommandError("--requests-per-minute needs Redis: set REDIS_URL.")
-        api_key, plain = _create(
-            name=name,
-            environment=options["environment"],
-            access=APIKey.Access.READ_ONLY if options["read_only"] else APIKey.Access.READ_AND_WRITE,
-            expires_at=timezone.now() + span if span else None,
-            requests_per_minute=limit,
-        )
+        with transaction.atomic():
+            api_key, plain = APIKey.objects.create_key(
+                name=name,
+                environment=options["environment"],
+                access=APIKey.Access.READ_ONLY if options["read_only"] else APIKey.Access.READ_AND_WRITE,
+                expires_at=timezone.now() + span if span else None,
+                requests_per_minute=limit,
+            )
+            message = f"Created by the command create_api_key. {api_key.summary()}"
+            record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
         self.stdout.write(plain)
         self.stderr.write(
             f"Created {api_key}, {api_key.get_access_display().lower()}. This is the only time the key is shown."

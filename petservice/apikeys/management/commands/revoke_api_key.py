@@ -25,15 +25,11 @@ class Command(DatabaseCommand):
         if not found:
             raise CommandError(f"No API key begins with {shown!r}.")
         for api_key in found:
-            if not self._revoke(api_key):
-                self.stdout.write(f"{api_key} is already revoked, since {api_key.revoked_at:%Y-%m-%d %H:%M:%S %Z}.")
-            else:
+            with transaction.atomic():
+                if is_revoked_now := api_key.revoke():
+                    message = "Revoked by the command revoke_api_key."
+                    record(None, Event.Kind.KEY_REVOKED, target=api_key, message=message)
+            if is_revoked_now:
                 self.stdout.write(f"Revoked {api_key}.")
-
-    @transaction.atomic
-    def _revoke(self, api_key: APIKey) -> bool:
-        is_changed = api_key.revoke()
-        if is_changed:
-            message = "Revoked by the command revoke_api_key."
-            record(None, Event.Kind.KEY_REVOKED, target=api_key, message=message)
-        return is_changed
+            else:
+                self.stdout.write(f"{api_key} is already revoked, since {api_key.revoked_at:%Y-%m-%d %H:%M:%S %Z}.")
