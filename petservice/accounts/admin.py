@@ -1,27 +1,40 @@
-"""The pages with which administrators list, add and change staff accounts."""
+"""The pages with which administrators list, add and change staff accounts, and act on one after a confirmation."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.views.decorators.debug import sensitive_variables
 
-from petservice.accounts import django_pages, names, services  # noqa: F401  # registers Django's pages
-from petservice.accounts.action_views import AccountActionViews
-from petservice.accounts.forms import AccountForm, NewAccountForm
+from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
+from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, SecondFactor, State
+from petservice.accounts.password_links import url_of_newest_link
+from petservice.accounts.services import ACTIONS, LINK, Action
 from petservice.admin_pages.bounded_search import BoundedSearch
+from petservice.admin_pages.created_once import CreatedOnce, FormOnce
 from petservice.admin_pages.facts_beside import FactsBeside
+from petservice.admin_pages.restricted_pages import AdministratorsOnly
+from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.states import ShownStates, filter_by
+from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
 from petservice.sign_in import factors, login_limits
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 from petservice.time_zone import moment
 
 
 @admin.register(Account)
-class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, AccountActionViews):
+class AccountAdmin(
+    FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, CreatedOnce, JournalPages, AdministratorsOnly
+):
     """The pages of staff accounts, which delete no account and set no password."""
 
     # The state comes early, so that a phone shows it.
@@ -36,9 +49,31 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChang
     add_fields = ("username", "full_name", "role", "form_token")
     shown_fields = ("state", "link", "second_factor", "last_login_text", "date_joined")
     readonly_fields = (*shown_fields, "given_by_hand")
+    addition_kind, change_kind = Event.Kind.ACCOUNT_ADDED, Event.Kind.ACCOUNT_CHANGED
+    form_lookup = "password_links__form_token"
+    already_created = (
+        "This form was already submitted and created a password link for {created}. A link is shown only once. If you "
+        "did not copy it, create a new password link."
+    )
 
     class Media:
         css = {"all": ["accounts/accounts.css"]}
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            *(
+                path(
+                    f"<int:pk>/{action.verb}/",
+                    self.admin_site.admin_view(partial(self.action_view, action=action)),
+                    name=f"accounts_account_{action.verb}",
+                )
+                for action in ACTIONS
+            ),
+            *super().get_urls(),
+        ]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # an account that did something stays, deactivated
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         state = Case(
@@ -52,6 +87,16 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChang
         factor = Case(When(has_factor, then=Value(SecondFactor.ON)), default=Value(SecondFactor.OFF))
         accounts: QuerySet[Account] = super().get_queryset(request)
         return accounts.annotate(state=state, second_factor=factor).prefetch_related("groups", "user_permissions")
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return an account, or None if it does not exist. A form locks it until the transaction ends."""
+        if request.method == "POST" and connection.in_atomic_block:
+            account = super().get_object(request, object_id, from_field)
+            services.lock(account.pk if account else 0)
+            # A person may have lost the role since the request began.
+            if not Account.objects.filter(pk=request.user.pk or 0, is_active=True, is_superuser=True).exists():
+                raise PermissionDenied
+        return super().get_object(request, object_id, from_field)
 
     # Columns and fields.
 
@@ -75,7 +120,7 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChang
     @admin.display(description="set by hand")
     def given_by_hand(self, account: Account) -> str:
         url = reverse("admin:auth_user_change", args=[account.pk])
-        return format_html('{}. <a href="{}">Change them</a>', services.role_text(account), url)
+        return format_html('{}. <a href="{}">Change them</a>', account.role_text, url)
 
     def get_fields(self, request: HttpRequest, obj: Account | None = None) -> Any:
         if obj is None:
@@ -83,15 +128,27 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChang
         by_hand = ("given_by_hand",) if obj.role == Role.CUSTOM else ()
         return ("username", "full_name", "role", *by_hand, *self.shown_fields)
 
-    # Changes.
+    # Adding and changing.
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **{"form": AccountForm if change else NewAccountForm} | kwargs)
         form.actor = request.user  # type: ignore[attr-defined]  # Django makes a class for each request
         return form
 
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        account: Account | None = context.get("original")
+        # A save ends with the link of a new account, or with the list.
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        if account is not None:
+            context["account_actions"] = [
+                (action, reverse(f"admin:accounts_account_{action.verb}", args=[account.pk]))
+                for action in ACTIONS
+                if services.reason_against(action, account, request.user) is None
+            ]
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
-        request.change_texts = form.change_texts() if change else []  # type: ignore[attr-defined]  # our own attribute
+        form.texts = form.change_texts() if change else [f"Added. Role: {form.cleaned_data['role']}."]
         if change and not obj.is_staff:
             # Otherwise the sessions from before the loss of the staff status would begin again.
             services.end_sessions(obj)
@@ -101,14 +158,69 @@ class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChang
         if "full_name" in form.changed_data:
             obj.first_name, obj.last_name = form.cleaned_data["full_name"], ""
         super().save_model(request, obj, form, change)
-        if "username" in form.changed_data and (warning := names.warning(obj.get_username())):
+        if "username" in form.changed_data and (warning := warning_about(obj.get_username())):
             self.message_user(request, warning, messages.WARNING)
         if change and form.kept:
             self.message_user(request, form.kept_changes, messages.WARNING)
         if "role" in form.changed_data:
-            services.assign_role(obj, Role(form.cleaned_data["role"]))
+            obj.assign_role(Role(form.cleaned_data["role"]))
+        if not change:
+            self._create_link(request, obj, form)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        if add:
-            return f"Added. Role: {form.cleaned_data['role']}."
-        return " ".join(request.change_texts)  # type: ignore[attr-defined]  # set by save_model
+        return " ".join(form.texts)  # set by save_model
+
+    def response_add(self, request: HttpRequest, obj: Account, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_link(request, obj)
+
+    def _create_link(self, request: HttpRequest, account: Account, form: FormOnce) -> PasswordLink:
+        token = form.cleaned_data["form_token"]
+        return PasswordLink.objects.create(account=account, created_by_id=request.user.pk, form_token=token)
+
+    @sensitive_variables("context")
+    def _show_link(self, request: HttpRequest, account: Account) -> HttpResponse:
+        """Return the only page that shows the link. It has no URL of its own and is not cached."""
+        context = {
+            "opts": self.opts,
+            "account": account,
+            "link": PasswordLink.newest(account),
+            "url": url_of_newest_link(request, account),
+        }
+        title = f"Password link for {account}"
+        return staff_page(request, "admin/accounts/account/link_created.html", title, context)
+
+    # Actions on one account.
+
+    def action_view(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
+        """Ask for confirmation, then perform the action on the account."""
+        if not self.has_change_permission(request):  # checked before the message that names the account
+            raise PermissionDenied
+        return self.create_once(request, partial(self._perform, request, pk, action))
+
+    def _perform(self, request: HttpRequest, pk: int, action: Action) -> HttpResponse:
+        account = self.get_object(request, str(pk))
+        if account is None:
+            text = "This account does not exist any more: someone has deleted it. Nothing was changed."
+            self.message_user(request, text, messages.WARNING)
+            return redirect("admin:accounts_account_changelist")
+        if reason := services.reason_against(action, account, request.user):
+            return self.back_to(request, account, reason)
+        form = FormOnce(request.POST or None)
+        if request.method != "POST" or (action is LINK and not form.is_valid()):
+            context = {
+                "opts": self.opts,
+                "account": account,
+                "action": action,
+                "explanation": action.explanation.format(account=account, role=account.role.label),
+                "is_own": account.pk == request.user.pk,
+                "form": FormOnce() if action is LINK else None,
+            }
+            title = f"{action.label}: {account}"
+            return staff_page(request, "admin/accounts/account/confirmation.html", title, context)
+        if action is LINK:
+            link = self._create_link(request, account, form)
+            self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
+            return self._show_link(request, account)
+        action.perform(request, account)
+        self.log_change(request, account, action.entry)
+        return self.back_to(request, account, action.done.format(account=account), messages.SUCCESS)

@@ -1,16 +1,19 @@
-"""The forms with which administrators add and change staff accounts."""
+"""The forms with which administrators add and change staff accounts, and the comparison of account names."""
 
+import unicodedata
 from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 
-from petservice.accounts import names, services
+from petservice.accounts import services
 from petservice.accounts.models import Account, Role
 from petservice.admin_pages.change_message import sentence
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
+from petservice.folding import fold
 
 _DESCRIPTIONS = {
     Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",
@@ -18,6 +21,31 @@ _DESCRIPTIONS = {
     Role.ADMINISTRATOR: "Administrator: everything, including staff accounts",
     Role.CUSTOM: "Custom: keep the groups and permissions that were set by hand",
 }
+
+
+# Scripts with letters that look like those of another one, as Unicode names them.
+_ALIKE = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
+
+
+def validate_new_name(name: str, *, besides: Any = None) -> None:
+    """Refuse a name that differs from that of another account only in case or in the form of its characters.
+
+    Python compares, because the databases know other letters. Accounts are few. Older ones may have such names.
+    """
+    for other in Account.objects.exclude(pk=besides).values_list("username", flat=True):
+        if fold(other) == fold(name):
+            raise ValidationError(f"There is already an account with the name “{other}”. Choose another name.")
+
+
+def warning_about(name: str) -> str:
+    """Return a warning about a name with letters of several scripts that look alike, or an empty text."""
+    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in name if letter.isalpha()} & _ALIKE
+    if len(scripts) < 2:
+        return ""
+    return (
+        f"The user name “{name}” has letters of several scripts: {', '.join(sorted(map(str.capitalize, scripts)))}. "
+        "Some look alike, so check that no one can take this account for another."
+    )
 
 
 class AccountForm(MergingForm):
@@ -41,21 +69,20 @@ class AccountForm(MergingForm):
             current = {"full_name": instance.full_name, "role": str(instance.role)}
             kwargs["initial"] = current | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
-        field: Any = self.fields["role"]
-        field.choices = [(role.value, _DESCRIPTIONS[role]) for role in self._offered_roles()]
-
-    def _offered_roles(self) -> list[Role]:
-        """Return the roles whose group exists, and the custom role if the account has or had it."""
+        # The roles whose group exists, and the custom role if the account has or had it.
         groups = set(Group.objects.filter(name__in=Role.values).values_list("name", flat=True))
         roles = [role for role in (Role.PETS, Role.KEYS) if role in groups] + [Role.ADMINISTRATOR]
         shown = self.data.get(self["role"].html_initial_name) if self.is_bound else None
-        return [*roles, Role.CUSTOM] if Role.CUSTOM in (self.initial.get("role"), shown) else roles
+        if Role.CUSTOM in (self.initial.get("role"), shown):
+            roles.append(Role.CUSTOM)
+        field: Any = self.fields["role"]
+        field.choices = [(role.value, _DESCRIPTIONS[role]) for role in roles]
 
     def clean_username(self) -> str:
         """Refuse a name that people would confuse with that of another account, unless it is the present one."""
         name: str = Account.normalize_username(self.cleaned_data["username"])
         if name != self.initial.get("username"):
-            names.validate_new(name, besides=self.instance.pk)
+            validate_new_name(name, besides=self.instance.pk)
         return name
 
     def clean(self) -> dict[str, Any]:
@@ -70,7 +97,7 @@ class AccountForm(MergingForm):
         """Describe the changes, before they are saved."""
         texts = [sentence(self, name) for name in ("username", "full_name") if name in self.changed_data]
         if "role" in self.changed_data:
-            texts.append(f"Role changed from {services.role_text(self.instance)} to {self.cleaned_data['role']}.")
+            texts.append(f"Role changed from {self.instance.role_text} to {self.cleaned_data['role']}.")
         if not self.instance.is_staff:
             texts.append("Staff status given.")
         return texts

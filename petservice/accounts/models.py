@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -62,6 +62,25 @@ class Account(User):
         groups = [group.name for group in self.groups.all()]
         is_role = len(groups) == 1 and groups[0] in GROUPS and not self.user_permissions.all()
         return Role(groups[0]) if is_role else Role.CUSTOM
+
+    @property
+    def role_text(self) -> str:
+        """The role, with the groups and permissions of a custom role."""
+        if self.role != Role.CUSTOM:
+            return str(self.role)
+        given = {
+            "groups": sorted(group.name for group in self.groups.all()),
+            "permissions": sorted(permission.name for permission in self.user_permissions.all()),
+        }
+        parts = [f"{kind}: {', '.join(names)}" for kind, names in given.items() if names]
+        return f"{Role.CUSTOM} ({'; '.join(parts) or 'no groups and no permissions'})"
+
+    def assign_role(self, role: Role) -> None:
+        """Give the account exactly the permissions of a role."""
+        self.is_superuser = role == Role.ADMINISTRATOR
+        self.save(update_fields=["is_superuser"])
+        self.groups.set([] if self.is_superuser else [Group.objects.get(name=role)])
+        self.user_permissions.clear()
 
 
 class PasswordLink(models.Model):

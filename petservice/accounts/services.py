@@ -1,14 +1,21 @@
-"""The rules for staff accounts, and their changes, which expect the caller's transaction with the account locked."""
+"""The rules for staff accounts, and the actions of administrators on one account, with the texts of each.
 
+All expect the caller's transaction with the account locked.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.db.models import Q, QuerySet
+from django.db.models import Q
+from django.http import HttpRequest
 from django.utils import timezone
 
-from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
+from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink
+from petservice.sign_in import factors, login_limits
 
 
 def lock(pk: int) -> None:
@@ -19,40 +26,16 @@ def lock(pk: int) -> None:
     list(Account.objects.select_for_update().filter(Q(pk=pk) | Q(is_superuser=True)).order_by("pk"))
 
 
-def usable_administrators() -> QuerySet[Account]:
-    """Return the administrators who can log in: active staff with a password."""
-    return Account.objects.filter(is_superuser=True, is_active=True, is_staff=True).exclude(UNUSABLE_PASSWORD)
-
-
 def reason_to_stay_administrator(account: User, actor: Any) -> str | None:
     """Return why an account must stay an active administrator, or None if it need not."""
     if not account.is_superuser:
         return None
     if account.pk == actor.pk:
         return "This is your own account. Ask another administrator to do this."
-    if not usable_administrators().exclude(pk=account.pk).exists():
+    others = Account.objects.filter(is_superuser=True, is_active=True, is_staff=True).exclude(pk=account.pk)
+    if not others.exclude(UNUSABLE_PASSWORD).exists():
         return f"{account} is the only administrator who can log in. Make another account an administrator first."
     return None
-
-
-def role_text(account: Account) -> str:
-    """Return the role of an account, with the groups and permissions of a custom role."""
-    if account.role != Role.CUSTOM:
-        return str(account.role)
-    given = {
-        "groups": sorted(group.name for group in account.groups.all()),
-        "permissions": sorted(permission.name for permission in account.user_permissions.all()),
-    }
-    parts = [f"{kind}: {', '.join(names)}" for kind, names in given.items() if names]
-    return f"{Role.CUSTOM} ({'; '.join(parts) or 'no groups and no permissions'})"
-
-
-def assign_role(account: Account, role: Role) -> None:
-    """Give an account exactly the permissions of a role."""
-    account.is_superuser = role == Role.ADMINISTRATOR
-    account.save(update_fields=["is_superuser"])
-    account.groups.set([] if account.is_superuser else [Group.objects.get(name=role)])
-    account.user_permissions.clear()
 
 
 def end_sessions(account: User) -> None:
@@ -63,17 +46,123 @@ def end_sessions(account: User) -> None:
             session.delete()
 
 
-def deactivate(account: Account) -> None:
-    """Prevent logins of an account, end its sessions, and delete its links."""
+@dataclass(frozen=True)
+class Action:
+    """An action on an account. The texts contain {account} and {role}."""
+
+    verb: str  # the last part of its URL
+    label: str
+    explanation: str
+    is_available: Callable[[Account], bool]
+    # The reason if it is not available.
+    unavailable: str
+    perform: Callable[[HttpRequest, Account], object] = lambda request, account: None
+    # The texts for the journal and for the message afterwards. Without an entry, `perform` writes it.
+    entry: str = ""
+    done: str = ""
+    is_dangerous: bool = False
+
+
+def _unlock(request: HttpRequest, account: Account) -> None:
+    login_limits.unlock(account.get_username())
+
+
+def _end_sessions(request: HttpRequest, account: Account) -> None:
+    end_sessions(account)
+    if account.pk == request.user.pk:
+        request.session.flush()  # otherwise the middleware might write this session again
+
+
+def _deactivate(request: HttpRequest, account: Account) -> None:
     account.is_active = False
     account.save(update_fields=["is_active"])
     end_sessions(account)
     PasswordLink.objects.filter(account=account).delete()
 
 
-def reactivate(account: Account) -> None:
-    """Allow logins of an account again."""
+def _reactivate(request: HttpRequest, account: Account) -> None:
     account.is_active = True
     account.save(update_fields=["is_active"])
     # A login that was in progress during the deactivation may have begun a session since.
     end_sessions(account)
+
+
+def _reset_second_factor(request: HttpRequest, account: Account) -> None:
+    factors.remove(request, account, message="Reset by an administrator.")
+
+
+LINK = Action(
+    "link",
+    "New password link",
+    "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
+    "of the account stop working. The present password, if there is one, works until a new one is set.",
+    lambda account: account.is_active,
+    "The account {account} is deactivated, so no link was created. Reactivate the account first.",
+)
+UNLOCK = Action(
+    "unlock",
+    "Unlock",
+    "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
+    "instead. The account is unlocked when the link is used.",
+    lambda account: login_limits.is_locked(account.get_username()),
+    "The account {account} is not locked. Nothing was changed.",
+    _unlock,
+    "Unlocked.",
+    "The account {account} is unlocked and can log in again.",
+)
+END_SESSIONS = Action(
+    "end-sessions",
+    "End all sessions",
+    "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
+    "saved is lost.",
+    lambda account: account.is_active,
+    "The account {account} is deactivated and has no sessions. Nothing was changed.",
+    _end_sessions,
+    "All sessions ended.",
+    "All sessions of {account} have ended.",
+)
+DEACTIVATE = Action(
+    "deactivate",
+    "Deactivate",
+    "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
+    "account keeps its name, its role and its history, and you can reactivate it later.",
+    lambda account: account.is_active,
+    "The account {account} is already deactivated. Nothing was changed.",
+    _deactivate,
+    "Deactivated. All sessions ended.",
+    "The account {account} is deactivated. All sessions of the account have ended.",
+    is_dangerous=True,
+)
+REACTIVATE = Action(
+    "reactivate",
+    "Reactivate",
+    "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
+    "never set, create a password link afterwards.",
+    lambda account: not account.is_active,
+    "The account {account} is already active. Nothing was changed.",
+    _reactivate,
+    "Reactivated.",
+    "The account {account} is active again.",
+)
+RESET_SECOND_FACTOR = Action(
+    "reset-second-factor",
+    "Reset second factor",
+    "The next login of {account} needs only the password. Do this only if {account} has asked you in person, because "
+    "the device is lost.",
+    factors.is_set_up,
+    "The account {account} has no second factor. Nothing was changed.",
+    _reset_second_factor,
+    done="The second factor of {account} was reset. The next login needs only the password.",
+    is_dangerous=True,
+)
+# In the order of the buttons.
+ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE, RESET_SECOND_FACTOR)
+
+
+def reason_against(action: Action, account: Account, actor: Any) -> str | None:
+    """Return why someone cannot perform an action on an account now, or None if it is possible."""
+    if action is RESET_SECOND_FACTOR and account.pk == actor.pk:
+        return "This is your own account. Use the link “Second factor” at the top of the page."
+    if action is DEACTIVATE and account.is_active and (reason := reason_to_stay_administrator(account, actor)):
+        return f"The account {account} was not deactivated. {reason}"
+    return None if action.is_available(account) else action.unavailable.format(account=account)

@@ -5,8 +5,8 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.test import Client
 
-from petservice.accounts.actions import ACTIONS
 from petservice.accounts.models import Account, PasswordLink
+from petservice.accounts.services import ACTIONS
 from petservice.admin_pages.restricted_pages import AdministratorsOnly
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in

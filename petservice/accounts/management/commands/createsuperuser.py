@@ -3,7 +3,7 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from petservice.accounts import names
+from petservice.accounts.forms import validate_new_name
 from petservice.accounts.recorded_command import RecordedCommand
 from petservice.journal.models import Event
 
@@ -18,4 +18,4 @@ class Command(RecordedCommand, createsuperuser.Command):
         super().__init__(*args, **kwargs)
         # Django's command validates the name by the field of the model.
         self.username_field = copy(self.username_field)
-        self.username_field.validators = [*self.username_field.validators, names.validate_new]
+        self.username_field.validators = [*self.username_field.validators, validate_new_name]
