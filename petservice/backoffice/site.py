@@ -13,8 +13,8 @@ from django.utils.safestring import mark_safe
 
 from petservice.backoffice import dashboard
 from petservice.guides.rendering import ADMIN_GUIDE, guide
-from petservice.sign_in import attempts, entrance, second_factor_view
-from petservice.sign_in.login_view import TwoStepLoginView
+from petservice.sign_in import login_limits, second_factor_view
+from petservice.sign_in.login_view import TwoStepLoginView, page_before
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
 _MENU = ("pets", "store", "apikeys")
@@ -47,7 +47,7 @@ class PetServiceAdminSite(admin.AdminSite):
 
         @wraps(for_staff)
         def with_entrance(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            return entrance.page_before(request) or for_staff(request, *args, **kwargs)
+            return page_before(request) or for_staff(request, *args, **kwargs)
 
         return with_entrance
 
@@ -62,7 +62,7 @@ class PetServiceAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        return attempts.limited_password_change(
+        return login_limits.limited_password_change(
             request, lambda: super(PetServiceAdminSite, self).password_change(request)
         )
 

@@ -50,18 +50,16 @@ def is_set_up(user: Any) -> bool:
 def is_required(user: Any) -> bool:
     """Return whether the service requires a second factor of an account."""
     if settings.SECOND_FACTOR == "keys":
-        return user.is_superuser or any(map(_is_sensitive, user.get_all_permissions()))
+        permissions = (permission.split(".", 1) for permission in user.get_all_permissions())
+        return user.is_superuser or any(
+            app in _SENSITIVE_APPS and not action.startswith("view_") for app, action in permissions
+        )
     return bool(settings.SECOND_FACTOR == "all")
 
 
 def is_satisfied(user: Any) -> bool:
     """Return whether a person has entered a code in this session, or needs none."""
     return user.is_verified() or not (is_set_up(user) or is_required(user))
-
-
-def _is_sensitive(permission: str) -> bool:
-    app, _, action = permission.partition(".")
-    return app in _SENSITIVE_APPS and not action.startswith("view_")
 
 
 def new_secret() -> str:

@@ -13,8 +13,6 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from petservice.admin_pages.staff_page import staff_page
-
 # The field that carries a kept form, in the forms of the login.
 FIELD = "kept_form"
 # Maximum length of a kept form in characters. With the other fields of the login, it must fit into the 64 KiB that the
@@ -95,8 +93,3 @@ def set_last_account(response: HttpResponse, account: int) -> None:
         httponly=True,
         samesite="Lax",
     )
-
-
-def offer(request: HttpRequest, form: KeptForm) -> HttpResponse:
-    """Return a page that shows a form and sends it again with one click."""
-    return staff_page(request, "sign_in/kept_form.html", "Send your form?", {"form": form})

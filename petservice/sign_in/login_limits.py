@@ -1,23 +1,33 @@
-"""Login throttling with django-axes: what it counts, what it stores, and the page for a locked account."""
+"""Limits on guessing passwords and codes, with django-axes: what it counts and stores, and the pages for locked logins.
+
+Wrong codes, and wrong passwords of someone who is logged in, count together with failed logins.
+"""
 
 import math
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
+from axes.handlers.proxy import AxesProxyHandler
 from axes.models import AccessAttempt
-from axes.utils import reset
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.contrib.auth.signals import user_login_failed
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.db.models import Max, QuerySet
+from django.db.models.signals import pre_save
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.client_address import client_address, network_of
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
@@ -32,6 +42,7 @@ class LoginAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no t
         super().user_login_failed(sender, credentials, request, **kwargs)
 
 
+@receiver(pre_save, sender=AccessAttempt)
 def clear_form_data(instance: AccessAttempt, **kwargs: Any) -> None:
     """Remove the form data from a failed login before it is saved, because axes masks only one password field."""
     instance.get_data = instance.post_data = ""
@@ -52,7 +63,7 @@ def is_locked(username: str) -> bool:
 
 def unlock(username: str) -> None:
     """Delete the failed logins of an account."""
-    reset(username=username)
+    AxesProxyHandler.reset_attempts(username=username)
 
 
 def counted_address(request: HttpRequest) -> str:
@@ -61,6 +72,59 @@ def counted_address(request: HttpRequest) -> str:
         request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
     )
     return str(network_of(address)) if address else UNKNOWN_ADDRESS
+
+
+def is_locked_out(request: HttpRequest, user: Any) -> bool:
+    """Return whether an account is locked for the client's address. If so, the response becomes the lockout page."""
+    locked: bool = not AxesProxyHandler.is_allowed(request, {"username": user.get_username()})
+    if locked:
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
+        _count(request, user)  # reports the lockout, and does not count during one
+    return locked
+
+
+def count_failed_login(request: HttpRequest, user: Any) -> None:
+    """Count a wrong code as a failed login."""
+    user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)
+
+
+def count_failed_reauthentication(
+    request: HttpRequest, user: Any, message: str = "Wrong code or password when asked to confirm."
+) -> None:
+    """Count a wrong code or password of someone who is logged in."""
+    _count(request, user)
+    record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
+
+
+def _count(request: HttpRequest, user: Any) -> None:
+    credentials = {"username": user.get_username()}
+    AxesProxyHandler.user_login_failed(sender=__name__, credentials=credentials, request=request)
+
+
+def forget_failures(request: HttpRequest, user: Any) -> None:
+    """Reset the count for the client's address after a correct code or password."""
+    AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=counted_address(request))
+
+
+def limited_password_change(request: HttpRequest, view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    """Return the response of Django's page, and count a wrong present password as a failed login.
+
+    Without the count, someone with a stolen session could try passwords here without end.
+    """
+    if request.method != "POST":
+        return view()
+    user: Any = request.user
+    if is_locked_out(request, user):
+        return HttpResponse(status=429)  # replaced by the lockout page
+    response = view()
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    if form is None:  # a redirect, because the password was changed
+        forget_failures(request, user)
+        record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
+    elif form.has_error("old_password", "password_incorrect"):
+        message = "Wrong present password on the page that changes the password."
+        count_failed_reauthentication(request, user, message)
+    return response
 
 
 def staff_account(request: HttpRequest) -> int | None:

@@ -1,4 +1,7 @@
-"""The view for logging in: the password first, then the code where the account has a second factor."""
+"""The way into the admin: the checks before each of its pages, and the login, by password and then by code.
+
+The diagram in petservice/docs/architecture.md shows the way of a form that its session outlived.
+"""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -9,21 +12,51 @@ from django.contrib import admin, messages
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.forms import UsernameField
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.sign_in import attempts, factors, kept_forms, sessions
+from petservice.sign_in import factors, kept_forms, login_limits, reauthentication, second_factor_view, sessions
 from petservice.sign_in.kept_forms import KeptForm
 
 # Seconds for entering the code after the password.
 _CODE_MAX_AGE = 600
 # The key of a session under which it has the name that the login page begins with.
 NAME = "name_for_login"
+# The names of the admin's views that need no second factor.
+_NEEDING_NO_FACTOR = ("logout", "jsi18n")
 _SALT = "petservice.sign_in.password_checked"
+
+
+def page_before(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that a person must get in place of the one that the request asks for, or None.
+
+    The CSRF token of the request has been checked before.
+    """
+    if not admin.site.has_permission(request):
+        return _login_page_with_form(request) if _has_form(request) else None  # Django redirects to the login
+    sessions.continue_session(request.session)
+    name = request.resolver_match.url_name if request.resolver_match else None
+    user: Any = request.user
+    if name in _NEEDING_NO_FACTOR or user.is_verified():
+        return None
+    if factors.is_set_up(user):  # since this session began, in another one
+        return reauthentication.ask(request)
+    if factors.is_required(user) and name != "second_factor":
+        if _has_form(request):
+            return second_factor_view.set_up_first(request)
+        continue_at = request.get_full_path() if request.method == "GET" else reverse("admin:index")
+        return redirect_to_login(continue_at, reverse("admin:second_factor"))
+    return None
+
+
+def _has_form(request: HttpRequest) -> bool:
+    """Return whether a request has sent more than a CSRF token, and not the button that logs out."""
+    is_logout = request.resolver_match is not None and request.resolver_match.url_name == "logout"
+    return request.method == "POST" and not is_logout and (len(request.POST) > 1 or bool(request.FILES))
 
 
 class LoginForm(AdminAuthenticationForm):
@@ -79,11 +112,11 @@ class TwoStepLoginView(LoginView):
         if user is None:
             self.reason = "Too much time has passed since you entered your password. Log in again."
             return self.render_to_response(self.get_context_data(form=self.get_form_class()(request)))
-        if attempts.is_locked_out(request, user):
+        if login_limits.is_locked_out(request, user):
             return HttpResponse(status=429)  # replaced by the lockout page
         device = factors.accepting_device(request, user, code)
         if device is None:
-            attempts.count_failed_login(request, user)
+            login_limits.count_failed_login(request, user)
             wrong = "This code is wrong, or it was used before. Enter a new code."
             return self._ask_for_code(password_checked, factors.PAUSED if factors.is_paused(user) else wrong)
         user.otp_device = device  # django-otp writes it to the session
@@ -97,19 +130,20 @@ class TwoStepLoginView(LoginView):
             self.request.META["CSRF_COOKIE"] = token
         if is_shared:
             sessions.end_when_idle(self.request.session)
-        response = self._offer_form(user) or self._continue()
+        response = self._offer_form(user)
+        if response is None:
+            response = HttpResponseRedirect(self.get_success_url())
+            if self.kept_form:
+                message = "The form from before the login was not sent: it is another account's, or older than a day."
+                messages.warning(self.request, message)
         kept_forms.set_last_account(response, user.pk)
         return response
 
     def _offer_form(self, user: Any) -> HttpResponse | None:
         form = KeptForm.from_signed(self.kept_form, user)
-        return kept_forms.offer(self.request, form) if form else None
-
-    def _continue(self) -> HttpResponse:
-        if self.kept_form:
-            message = "The form from before the login was not sent: it is another account's, or older than a day."
-            messages.warning(self.request, message)
-        return HttpResponseRedirect(self.get_success_url())
+        if form is None:
+            return None
+        return staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": form})
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the context of Django's login page in the admin, with the kept form."""
@@ -135,7 +169,7 @@ def _read(password_checked: str) -> tuple[Any, bool]:
     return (user, is_shared) if user and user.get_session_auth_hash() == auth_hash else (None, False)
 
 
-def login_page_with_form(request: HttpRequest) -> HttpResponse:
+def _login_page_with_form(request: HttpRequest) -> HttpResponse:
     """Return the login page for a form that was sent without a valid session, with the form if it is short enough."""
     view = TwoStepLoginView()
     view.setup(request)

@@ -36,7 +36,12 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         message = "Nothing was changed: your second factor is set up already. Recovery codes are shown only once."
         messages.warning(request, message)
         return HttpResponseRedirect(request.get_full_path())
-    return _state(request)
+    context = {
+        "device": TOTPDevice.objects.devices_for_user(request.user, confirmed=True).first(),
+        "codes_left": factors.recovery_codes_left(request.user),
+        "is_required": factors.is_required(request.user),
+    }
+    return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
 def set_up_first(request: HttpRequest) -> HttpResponse:
@@ -44,15 +49,6 @@ def set_up_first(request: HttpRequest) -> HttpResponse:
     target = urlencode({"next": reverse("admin:index")}, safe="/")
     context = {"set_up_url": f"{reverse('admin:second_factor')}?{target}"}
     return staff_page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
-
-
-def _state(request: HttpRequest) -> HttpResponse:
-    context = {
-        "device": TOTPDevice.objects.devices_for_user(request.user, confirmed=True).first(),
-        "codes_left": factors.recovery_codes_left(request.user),
-        "is_required": factors.is_required(request.user),
-    }
-    return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
 @sensitive_variables("secret", "codes")

@@ -6,7 +6,9 @@ Django stores the time at which a session ends. It is written at the login, and 
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.base import SessionBase
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -19,6 +21,7 @@ _ENDS_AT = "ends_at"
 _IS_SHARED = "is_shared_computer"
 
 
+@receiver(user_logged_in)
 def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     """Set the end of a session that begins with a login."""
     ends_at = timezone.now() + LIFETIME
