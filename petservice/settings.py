@@ -114,8 +114,8 @@ AXES_SENSITIVE_PARAMETERS = ["username"]
 
 # Second factors. The limit of django-otp is off. Its waits double with each wrong code from any address, for recovery
 # codes as well, so someone elsewhere could lock out the owner with a few. Wrong codes count like wrong passwords
-# (petservice.sign_in.login_limits). A hundred from all addresses pause all codes of an account except its recovery codes
-# (petservice.sign_in.factors).
+# (petservice.sign_in.login_limits). A hundred from all addresses pause all codes of an account except its recovery
+# codes (petservice.sign_in.factors).
 OTP_TOTP_ISSUER = f"Pet service ({ENVIRONMENT})"
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 

@@ -221,6 +221,6 @@ class AccountAdmin(
             link = self._create_link(request, account, form)
             self.log_change(request, account, f"Password link created, which works until {moment(link.expires_at)}.")
             return self._show_link(request, account)
-        action.perform(request, account)
+        services.perform(action, request, account)
         self.log_change(request, account, action.entry)
         return self.back_to(request, account, action.done.format(account=account), messages.SUCCESS)

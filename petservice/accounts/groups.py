@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.contrib.auth.models import Group, Permission
 
 PETS_AND_INVENTORY = "Pets and inventory"
 PETS_INVENTORY_AND_KEYS = "Pets, inventory and API keys"
@@ -18,8 +19,6 @@ GROUPS = {
 
 def create_groups(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Create the missing groups after a migration, and leave existing groups unchanged."""
-    from django.contrib.auth.models import Group, Permission
-
     for name, codenames in GROUPS.items():
         permissions = Permission.objects.using(using).filter(
             content_type__app_label__in=("pets", "store", "apikeys"), codename__in=codenames

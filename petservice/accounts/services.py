@@ -3,7 +3,6 @@
 All expect the caller's transaction with the account locked.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,47 +47,17 @@ def end_sessions(account: User) -> None:
 
 @dataclass(frozen=True)
 class Action:
-    """An action on an account. The texts contain {account} and {role}."""
+    """The texts of an action on an account, which contain {account} and {role}."""
 
     verb: str  # the last part of its URL
     label: str
     explanation: str
-    is_available: Callable[[Account], bool]
     # The reason if it is not available.
     unavailable: str
-    perform: Callable[[HttpRequest, Account], object] = lambda request, account: None
     # The texts for the journal and for the message afterwards. Without an entry, `perform` writes it.
     entry: str = ""
     done: str = ""
     is_dangerous: bool = False
-
-
-def _unlock(request: HttpRequest, account: Account) -> None:
-    login_limits.unlock(account.get_username())
-
-
-def _end_sessions(request: HttpRequest, account: Account) -> None:
-    end_sessions(account)
-    if account.pk == request.user.pk:
-        request.session.flush()  # otherwise the middleware might write this session again
-
-
-def _deactivate(request: HttpRequest, account: Account) -> None:
-    account.is_active = False
-    account.save(update_fields=["is_active"])
-    end_sessions(account)
-    PasswordLink.objects.filter(account=account).delete()
-
-
-def _reactivate(request: HttpRequest, account: Account) -> None:
-    account.is_active = True
-    account.save(update_fields=["is_active"])
-    # A login that was in progress during the deactivation may have begun a session since.
-    end_sessions(account)
-
-
-def _reset_second_factor(request: HttpRequest, account: Account) -> None:
-    factors.remove(request, account, message="Reset by an administrator.")
 
 
 LINK = Action(
@@ -96,7 +65,6 @@ LINK = Action(
     "New password link",
     "This creates a link with which {account} sets a new password. It works once, and for three days. Earlier links "
     "of the account stop working. The present password, if there is one, works until a new one is set.",
-    lambda account: account.is_active,
     "The account {account} is deactivated, so no link was created. Reactivate the account first.",
 )
 UNLOCK = Action(
@@ -104,9 +72,7 @@ UNLOCK = Action(
     "Unlock",
     "{account} is locked after too many failed logins. If someone tried to guess the password, create a password link "
     "instead. The account is unlocked when the link is used.",
-    lambda account: login_limits.is_locked(account.get_username()),
     "The account {account} is not locked. Nothing was changed.",
-    _unlock,
     "Unlocked.",
     "The account {account} is unlocked and can log in again.",
 )
@@ -115,9 +81,7 @@ END_SESSIONS = Action(
     "End all sessions",
     "Everyone who is logged in as {account} must log in again, on all devices and in all browsers. Nothing that is "
     "saved is lost.",
-    lambda account: account.is_active,
     "The account {account} is deactivated and has no sessions. Nothing was changed.",
-    _end_sessions,
     "All sessions ended.",
     "All sessions of {account} have ended.",
 )
@@ -126,9 +90,7 @@ DEACTIVATE = Action(
     "Deactivate",
     "{account} cannot log in any more. All sessions of the account end, and its password links stop working. The "
     "account keeps its name, its role and its history, and you can reactivate it later.",
-    lambda account: account.is_active,
     "The account {account} is already deactivated. Nothing was changed.",
-    _deactivate,
     "Deactivated. All sessions ended.",
     "The account {account} is deactivated. All sessions of the account have ended.",
     is_dangerous=True,
@@ -138,9 +100,7 @@ REACTIVATE = Action(
     "Reactivate",
     "{account} can log in again with the present password and the role {role}. If the password is forgotten or was "
     "never set, create a password link afterwards.",
-    lambda account: not account.is_active,
     "The account {account} is already active. Nothing was changed.",
-    _reactivate,
     "Reactivated.",
     "The account {account} is active again.",
 )
@@ -149,9 +109,7 @@ RESET_SECOND_FACTOR = Action(
     "Reset second factor",
     "The next login of {account} needs only the password. Do this only if {account} has asked you in person, because "
     "the device is lost.",
-    factors.is_set_up,
     "The account {account} has no second factor. Nothing was changed.",
-    _reset_second_factor,
     done="The second factor of {account} was reset. The next login needs only the password.",
     is_dangerous=True,
 )
@@ -165,4 +123,28 @@ def reason_against(action: Action, account: Account, actor: Any) -> str | None:
         return "This is your own account. Use the link “Second factor” at the top of the page."
     if action is DEACTIVATE and account.is_active and (reason := reason_to_stay_administrator(account, actor)):
         return f"The account {account} was not deactivated. {reason}"
-    return None if action.is_available(account) else action.unavailable.format(account=account)
+    if action is UNLOCK:
+        is_available = login_limits.lockouts().filter(username=account.get_username()).exists()
+    elif action is RESET_SECOND_FACTOR:
+        is_available = factors.is_set_up(account)
+    else:
+        is_available = account.is_active != (action is REACTIVATE)
+    return None if is_available else action.unavailable.format(account=account)
+
+
+def perform(action: Action, request: HttpRequest, account: Account) -> None:
+    """Perform any action but the creation of a link, which is shown in the response."""
+    if action is UNLOCK:
+        login_limits.unlock(account.get_username())
+    if action is RESET_SECOND_FACTOR:
+        factors.remove(request, account, message="Reset by an administrator.")
+    if action in (DEACTIVATE, REACTIVATE):
+        account.is_active = action is REACTIVATE
+        account.save(update_fields=["is_active"])
+    if action in (DEACTIVATE, REACTIVATE, END_SESSIONS):
+        # Also of a reactivated account, because a login that was in progress before may have begun a session since.
+        end_sessions(account)
+    if action is DEACTIVATE:
+        PasswordLink.objects.filter(account=account).delete()
+    if action is END_SESSIONS and account.pk == request.user.pk:
+        request.session.flush()  # otherwise the middleware might write this session again

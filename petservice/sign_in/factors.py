@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django_otp import verify_token
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -129,14 +128,16 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
     is_recovery_code = len(code) != _CODE_LENGTH
     model = StaticDevice if is_recovery_code else TOTPDevice
     with transaction.atomic():
-        device = model.objects.devices_for_user(user, confirmed=True).first()
+        # Locked, so that a code that is sent twice at the same time is accepted once.
+        device = model.objects.devices_for_user(user, confirmed=True).select_for_update().first()
         if device is None or (not is_recovery_code and _is_paused(device)):
             return None
-        accepted = verify_token(user, device.persistent_id, _digest(code) if is_recovery_code else code)
-        if accepted and is_recovery_code:
+        if not device.verify_token(_digest(code) if is_recovery_code else code):
+            return None
+        if is_recovery_code:
             message = f"Recovery code used; {recovery_codes_left(user)} left."
             record(request, Event.Kind.SECOND_FACTOR, target=user, message=message, account=user)
-    return accepted
+    return device
 
 
 def is_paused(user: Any) -> bool:

@@ -13,7 +13,6 @@ from axes.handlers.proxy import AxesProxyHandler
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.contrib.auth.signals import user_login_failed
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.db.models import Max, QuerySet
@@ -56,11 +55,6 @@ def lockouts() -> QuerySet[AccessAttempt]:
     )
 
 
-def is_locked(username: str) -> bool:
-    """Return whether logins of an account are blocked from any address."""
-    return lockouts().filter(username=username).exists()
-
-
 def unlock(username: str) -> None:
     """Delete the failed logins of an account."""
     AxesProxyHandler.reset_attempts(username=username)
@@ -81,11 +75,6 @@ def is_locked_out(request: HttpRequest, user: Any) -> bool:
         request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
         _count(request, user)  # reports the lockout, and does not count during one
     return locked
-
-
-def count_failed_login(request: HttpRequest, user: Any) -> None:
-    """Count a wrong code as a failed login."""
-    user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)
 
 
 def count_failed_reauthentication(

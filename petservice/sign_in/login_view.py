@@ -12,6 +12,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.forms import UsernameField
+from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import LoginView, redirect_to_login
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -116,7 +117,8 @@ class TwoStepLoginView(LoginView):
             return HttpResponse(status=429)  # replaced by the lockout page
         device = factors.accepting_device(request, user, code)
         if device is None:
-            login_limits.count_failed_login(request, user)
+            # Counted like a wrong password.
+            user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)
             wrong = "This code is wrong, or it was used before. Enter a new code."
             return self._ask_for_code(password_checked, factors.PAUSED if factors.is_paused(user) else wrong)
         user.otp_device = device  # django-otp writes it to the session

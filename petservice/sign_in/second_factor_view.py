@@ -53,8 +53,12 @@ def set_up_first(request: HttpRequest) -> HttpResponse:
 
 @sensitive_variables("secret", "codes")
 def _set_up(request: HttpRequest) -> HttpResponse:
-    secret = _secret_of_page(request)
-    error = ""
+    secret, error = None, ""
+    try:  # the secret that the page has shown to this person
+        pk, sent = signing.loads(request.POST.get("secret", ""), salt=__name__, max_age=_SECRET_MAX_AGE)
+        secret = sent if pk == request.user.pk else None
+    except signing.BadSignature:
+        pass
     if secret is not None and "code" in request.POST:
         done = factors.set_up(request, secret, request.POST["code"])
         if done is not None:
@@ -72,15 +76,6 @@ def _set_up(request: HttpRequest) -> HttpResponse:
         "is_required": factors.is_required(request.user),
     }
     return staff_page(request, "sign_in/set_up.html", "Set up a second factor", context)
-
-
-def _secret_of_page(request: HttpRequest) -> str | None:
-    """Return the secret that the page has shown to this person, or None."""
-    try:
-        pk, secret = signing.loads(request.POST.get("secret", ""), salt=__name__, max_age=_SECRET_MAX_AGE)
-    except signing.BadSignature:
-        return None
-    return str(secret) if pk == request.user.pk else None
 
 
 def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
