@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from petservice.accounts import django_pages, services  # noqa: F401  # registers Django's pages
 from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
-from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role, SecondFactor, State
+from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
 from petservice.accounts.password_links import url_of_newest_link
 from petservice.accounts.services import ACTIONS, LINK, Action
 from petservice.admin_pages.bounded_search import BoundedSearch
@@ -39,8 +39,8 @@ class AccountAdmin(
 
     # The state comes early, so that a phone shows it.
     list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login_text")
-    states = State
-    list_filter = (filter_by("state", State), filter_by("second_factor", SecondFactor))
+    states = Account.State
+    list_filter = (filter_by("state", Account.State), filter_by("second_factor", Account.SecondFactor))
     allowed_lookups = ("state", "second_factor")
     search_fields = ("username", "first_name", "last_name")
     ordering = ("username",)
@@ -77,14 +77,16 @@ class AccountAdmin(
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         state = Case(
-            When(is_active=False, then=Value(State.DEACTIVATED)),
-            When(is_staff=False, then=Value(State.NOT_STAFF)),
-            When(Exists(login_limits.lockouts().filter(username=OuterRef("username"))), then=Value(State.LOCKED)),
-            When(UNUSABLE_PASSWORD, then=Value(State.INVITED)),
-            default=Value(State.ACTIVE),
+            When(is_active=False, then=Value(Account.State.DEACTIVATED)),
+            When(is_staff=False, then=Value(Account.State.NOT_STAFF)),
+            When(
+                Exists(login_limits.lockouts().filter(username=OuterRef("username"))), then=Value(Account.State.LOCKED)
+            ),
+            When(UNUSABLE_PASSWORD, then=Value(Account.State.INVITED)),
+            default=Value(Account.State.ACTIVE),
         )
-        has_factor = Exists(factors.in_use().filter(user=OuterRef("pk")))
-        factor = Case(When(has_factor, then=Value(SecondFactor.ON)), default=Value(SecondFactor.OFF))
+        has_factor = Exists(factors.devices().filter(user=OuterRef("pk")))
+        factor = Case(When(has_factor, then=Value(Account.SecondFactor.ON)), default=Value(Account.SecondFactor.OFF))
         accounts: QuerySet[Account] = super().get_queryset(request)
         return accounts.annotate(state=state, second_factor=factor).prefetch_related("groups", "user_permissions")
 
@@ -110,7 +112,7 @@ class AccountAdmin(
 
     @admin.display(description="second factor")
     def second_factor(self, account: Account) -> str:
-        return SecondFactor(account.second_factor).label  # type: ignore[attr-defined]  # an annotation
+        return Account.SecondFactor(account.second_factor).label  # type: ignore[attr-defined]  # an annotation
 
     @admin.display(description="password link")
     def link(self, account: Account) -> str:

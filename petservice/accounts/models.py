@@ -25,25 +25,23 @@ class Role(models.TextChoices):
     CUSTOM = "Custom", "Custom"
 
 
-class State(models.TextChoices):
-    """A state that decides whether a person can log in."""
-
-    ACTIVE = "active", "Active"
-    INVITED = "invited", "Invited"
-    LOCKED = "locked", "Locked"
-    DEACTIVATED = "deactivated", "Deactivated"
-    NOT_STAFF = "other", "Not staff"
-
-
-class SecondFactor(models.TextChoices):
-    """Whether an account has a second factor."""
-
-    ON = "on"
-    OFF = "off"
-
-
 class Account(User):
     """A user as a staff account: the same row, with a role instead of permissions."""
+
+    class State(models.TextChoices):
+        """A state that decides whether a person can log in."""
+
+        ACTIVE = "active", "Active"
+        INVITED = "invited", "Invited"
+        LOCKED = "locked", "Locked"
+        DEACTIVATED = "deactivated", "Deactivated"
+        NOT_STAFF = "other", "Not staff"
+
+    class SecondFactor(models.TextChoices):
+        """Whether an account has a second factor."""
+
+        ON = "on"
+        OFF = "off"
 
     class Meta:
         proxy = True

@@ -7,7 +7,6 @@ stop writes what is left. A worker that is killed loses what it counted since it
 import atexit
 import logging
 import threading
-import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -20,9 +19,7 @@ from petservice.client_address import client_address
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks at what was counted, so that a key that was idle shows its use soon.
-LOOK_INTERVAL = 1.0
-# Seconds between two writes of a worker.
+# Seconds between two writes of a worker. The first one follows the first use.
 WRITE_INTERVAL = 60.0
 # Seconds that a stopping process waits for the last write, a little more than PostgreSQL's lock timeout of 5 seconds.
 # A database that does not respond must not delay the stop.
@@ -40,8 +37,8 @@ server_errors = apikeys_keyday.server_errors + excluded.server_errors
 
 
 @dataclass(slots=True)
-class Use:
-    """The use of one key on one day, and the time and the client of its last request."""
+class Counts:
+    """The requests with one key on one day, and the time and the client of its last request."""
 
     requests: int = 0
     client_errors: int = 0
@@ -64,7 +61,7 @@ class UsageRecorder:
     def __init__(self, *, in_background: bool = True) -> None:
         self._in_background = in_background
         self._lock = threading.Lock()
-        self._uses: dict[Place, Use] = {}
+        self._uses: dict[Place, Counts] = {}
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -77,7 +74,7 @@ class UsageRecorder:
         with self._lock:
             use = self._uses.get(place)
             if use is None:  # only valid keys get here, so memory is bounded by their number
-                use = self._uses[place] = Use()
+                use = self._uses[place] = Counts()
                 if self._in_background and self._thread is None:
                     # At the first use, because the process that loads this module forks the workers.
                     self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
@@ -111,11 +108,9 @@ class UsageRecorder:
     # The following runs on the thread, except _stop.
 
     def _run(self) -> None:
-        next_write = 0.0
-        while not self._is_stopping.wait(LOOK_INTERVAL):
-            if self._uses and time.monotonic() >= next_write:
-                self._write_or_log()
-                next_write = time.monotonic() + WRITE_INTERVAL
+        self._write_or_log()
+        while not self._is_stopping.wait(WRITE_INTERVAL):
+            self._write_or_log()
         self._write_or_log()
 
     def _write_or_log(self) -> None:
@@ -135,7 +130,7 @@ class UsageRecorder:
 
 
 @transaction.atomic
-def _write(uses: dict[Place, Use]) -> None:
+def _write(uses: dict[Place, Counts]) -> None:
     """Add uses to the database, and delete the days that no page shows any more."""
     # In the order of keys, so that workers do not wait for each other in a circle.
     for key, day in sorted(uses):
