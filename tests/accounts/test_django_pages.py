@@ -1,10 +1,12 @@
-"""Django's pages of users give groups and permissions, and nothing else."""
+"""Django's pages of users give groups and permissions, and nothing else. A migration creates the groups of roles."""
 
 from html import unescape
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import reverse
 
@@ -99,3 +101,15 @@ def test_another_group_is_renamed_with_both_names_in_the_audit_and_deleted(admin
     admin_client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
 
     assert not Group.objects.filter(pk=group.pk).exists()
+
+
+def test_a_missing_group_is_created_without_the_permissions_of_other_apps() -> None:
+    created = {*Group.objects.get(name=groups.PETS_AND_INVENTORY).permissions.values_list("pk", flat=True)}
+    Group.objects.get(name=groups.PETS_AND_INVENTORY).delete()
+    other = ContentType.objects.create(app_label="removed", model="pet")
+    Permission.objects.create(content_type=other, codename="view_pet", name="Can view pet")
+
+    groups.create_groups(apps.get_app_config("accounts"), "default")
+
+    assert len(created) == 6
+    assert {*Group.objects.get(name=groups.PETS_AND_INVENTORY).permissions.values_list("pk", flat=True)} == created

@@ -1,26 +1,25 @@
-"""Administrators unlock, deactivate and reactivate accounts, and end their sessions."""
+"""Administrators unlock, deactivate and reactivate accounts, and end all sessions of one and no others."""
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
 from django.test import Client
 
+from petservice.accounts import services
+from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.accounts.models import Account, PasswordLink
-from petservice.accounts.services import ACTIONS
 from petservice.admin_pages.restricted_pages import AdministratorsOnly
+from petservice.sign_in import sessions
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
-from tests.backoffice.pages import messages
+from tests.backoffice.pages import messages, read
 from tests.backoffice.staff import is_logged_in, logged_in, staff
 from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
-VERBS = [action.verb for action in ACTIONS]
-
-
-def history_of(account: User) -> list[str]:
-    return [message for _, _, message in audit_of(account)]
+VERBS = [action.verb for action in services.ACTIONS]
 
 
 def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Client, ada: User) -> None:
@@ -39,7 +38,6 @@ def test_an_administrator_unlocks_an_account_for_all_addresses(admin_client: Cli
     assert [log_in().status_code, log_in(address=ELSEWHERE).status_code] == [302, 302]
     assert [attempt.username for attempt in AccessAttempt.objects.all()] == ["bob"]
     assert messages(admin_client.post(unlock, follow=True)) == ["The account ada is not locked. Nothing was changed."]
-    assert history_of(ada) == ["Unlocked."]
     assert audit_of(ada) == [("admin", "account_changed", "Unlocked.")]
 
 
@@ -81,8 +79,7 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     assert log_in().status_code == 302
     again = admin_client.post(page_of(ada, "reactivate"), follow=True)
     assert messages(again) == ["The account ada is already active. Nothing was changed."]
-    assert history_of(ada)[1:] == ["Deactivated. All sessions ended.", "Reactivated."]
-    assert [message for _, _, message in audit_of(ada)] == history_of(ada)
+    assert [message for _, _, message in audit_of(ada)][1:] == ["Deactivated. All sessions ended.", "Reactivated."]
 
 
 def test_all_sessions_of_an_account_end_and_no_others(admin_client: Client, ada: User) -> None:
@@ -115,7 +112,7 @@ def test_the_own_account_and_the_last_administrator_are_not_deactivated(admin_cl
 
     assert "admin is the only administrator who can log in" in messages(response)[0]
     assert User.objects.get(pk=admin_user.pk).is_active
-    assert history_of(admin_user) == []
+    assert audit_of(admin_user) == []
 
 
 @only_on_postgresql
@@ -165,3 +162,28 @@ def test_a_person_who_has_just_lost_the_role_changes_nothing(
 
     assert admin_client.post(page_of(ada, "deactivate")).status_code == 403
     assert Account.objects.get(pk=ada.pk).is_active
+
+
+def test_a_request_in_progress_does_not_keep_its_session(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = logged_in(ada)
+
+    def end(session: SessionBase) -> None:
+        services.end_sessions(ada)
+        session["changed"] = True
+
+    monkeypatch.setattr(sessions, "continue_session", end)
+
+    assert client.get("/admin/help/").status_code == 400
+    assert not is_logged_in(client)
+
+
+def test_the_sessions_of_an_account_that_becomes_staff_again_by_a_role_do_not_begin_again(
+    admin_client: Client, ada: User
+) -> None:
+    session = logged_in(ada)
+    User.objects.filter(pk=ada.pk).update(is_staff=False)
+
+    admin_client.post(page_of(ada), read(admin_client, page_of(ada), "account_form") | {"role": PETS_AND_INVENTORY})
+
+    assert User.objects.get(pk=ada.pk).is_staff
+    assert not is_logged_in(session)

@@ -3,7 +3,7 @@
 import base64
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import Any
 from uuid import uuid4
@@ -40,6 +40,16 @@ def test_a_new_key_works_and_an_ended_one_is_rejected_immediately_in_every_worke
     service.execute(f"UPDATE apikeys_apikey SET {field} = %s WHERE prefix = %s", timezone.now(), plain[:18])
 
     assert statuses(service, plain) == [401] * REQUESTS
+
+
+def test_a_key_does_not_work_at_the_moment_at_which_it_expires(
+    create_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = timezone.now()
+    plain = create_key(expires_at=moment)
+    monkeypatch.setattr(timezone, "now", lambda: moment)
+
+    assert status_with(plain) == 401
 
 
 def dump() -> str:

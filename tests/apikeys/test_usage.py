@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +20,15 @@ from petservice.apikeys import keys, usage
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.apikeys.usage import UsageRecorder
 from tests.concurrent_write import together
+from tests.databases import migrated_database_url
+from tests.service import GUNICORN, SERVE, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+COUNTED = "SELECT sum(requests), sum(client_errors), sum(server_errors) FROM apikeys_keyday"
+LAST_USED = "SELECT last_used_at IS NOT NULL, last_used_address FROM apikeys_apikey WHERE prefix = %s"
 SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
 
@@ -230,3 +237,27 @@ def test_a_request_does_not_wait_for_a_lock_on_its_key(api: Client) -> None:
         request.start()
         request.join(timeout=4)  # less than the lock timeout of 5 seconds
         assert statuses == [200]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", [SERVE, GUNICORN["gthread"]], ids=["serve", "gthread"])
+def test_use_is_written_soon_and_the_rest_when_the_server_stops(tmp_path: Path, command: tuple[str, ...]) -> None:
+    with migrated_database_url(tmp_path) as url:
+        with running_service(tmp_path, command=command, DATABASE_URL=url) as service:
+            plain = service.create_key()
+            with service.client(plain) as client:
+                assert client.get("/v1/pets").status_code == 200
+                wait_until(lambda: service.execute(COUNTED)[0][0] == 1)
+
+                def send(number: int) -> int:
+                    return client.get("/v1/pets", params={"limit": "x"} if number % 4 == 0 else {}).status_code
+
+                with ThreadPoolExecutor(8) as pool:
+                    assert [*pool.map(send, range(80))].count(400) == 20
+                headers = {"Idempotency-Key": "once"}  # on SQLite, `serve` handles it on a thread
+                assert client.post("/v1/pets", json={"name": "Rex"}, headers=headers).status_code == 201
+
+        assert service.execute(COUNTED) == [(82, 20, 0)]
+        ((is_used, address),) = service.execute(LAST_USED, plain[:18])
+        assert (bool(is_used), str(address)) == (True, "127.0.0.1")
+        assert "API keys was not written" not in service.log.read_text()

@@ -1,16 +1,19 @@
-"""The use of API keys on the admin's pages: the chart of a key, and the last use before a key is revoked."""
+"""The use of API keys on the admin's pages: the chart of a key, its last use in the list, and before a revocation."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from petservice.admin_pages.relative_time import relative
 from petservice.apikeys import usage_display
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.apikeys.forms import LIST, page_of
 
 DAY = timedelta(days=1)
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
 def page(client: Client, name: str, api_key: APIKey) -> str:
@@ -85,3 +88,33 @@ def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Cl
 
     for api_key in (first, second):
         assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
+
+
+# Times in the list of keys.
+
+
+@pytest.mark.parametrize(
+    ("distance", "text"),
+    [
+        (timedelta(days=95), "in 3\xa0months"),
+        (timedelta(minutes=1), "in 1\xa0minute"),
+        (timedelta(seconds=59), "now"),
+        (timedelta(seconds=-59), "now"),
+        (timedelta(minutes=-2, seconds=-30), "2\xa0minutes ago"),
+        (timedelta(days=-800), "2\xa0years ago"),
+    ],
+)
+def test_a_time_is_told_in_its_largest_unit(distance: timedelta, text: str) -> None:
+    assert f">{text}</time>" in relative(NOW + distance, NOW)
+
+
+@pytest.mark.django_db
+def test_the_list_of_keys_tells_the_expiry_and_the_last_use_with_the_exact_time(admin_client: Client) -> None:
+    now = timezone.now()
+    api_key, _ = APIKey.objects.create_key(name="Acme", expires_at=now + timedelta(days=95))
+    APIKey.objects.filter(pk=api_key.pk).update(last_used_at=now - timedelta(hours=2))
+
+    page = admin_client.get(LIST).content.decode()
+
+    times = re.findall(r'<time datetime="[^"]*" title="(\d{4}-\d\d-\d\d \d\d:\d\d UTC)">([^<]*)</time>', page)
+    assert [text for _, text in times] == ["in 3\xa0months", "2\xa0hours ago"]

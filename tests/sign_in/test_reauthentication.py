@@ -1,4 +1,4 @@
-"""Confirmations before API keys and accounts are changed."""
+"""Confirmations before API keys, accounts and the own password are changed."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
+from tests.accounts.pages import NEW_PASSWORD, PASSWORDS, audit_of
 from tests.backoffice.login import LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import fields_of, read
 from tests.backoffice.staff import logged_in
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 ADD_KEY = reverse("admin:apikeys_apikey_add")
 KEYS = reverse("admin:apikeys_apikey_changelist")
+PASSWORD_CHANGE = reverse("admin:password_change")
 
 
 def confirm(client: Client, asked: Any, entered: str, url: str = "", **changes: str) -> Any:
@@ -164,3 +166,31 @@ def test_strangers_cannot_have_passwords_checked(boss: User, monkeypatch: pytest
         assert "Your session has ended" in Client().post(url, fields).content.decode()
 
     assert checked == []
+
+
+# The page on which staff change their own password.
+
+
+def change(client: Client, old: str, **others: str) -> int:
+    return client.post(PASSWORD_CHANGE, PASSWORDS | {"old_password": old} | others).status_code
+
+
+def test_guesses_of_the_present_password_are_limited(boss: User, boss_client: Client) -> None:
+    assert [change(boss_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
+
+    assert change(boss_client, PASSWORD) == 429
+    boss.refresh_from_db()
+    assert boss.check_password(PASSWORD)
+    assert len(audit_of(boss)) == LIMIT
+
+
+def test_a_change_is_recorded_and_typing_errors_count_for_nothing(boss: User, boss_client: Client) -> None:
+    assert [change(boss_client, PASSWORD, new_password2="x") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(boss_client, "") for _ in range(LIMIT)] == [200] * LIMIT
+    assert change(boss_client, "guess") == 200
+
+    assert change(boss_client, PASSWORD) == 302
+
+    assert audit_of(boss)[-1] == ("boss", "account_changed", "Password changed by the person.")
+    assert log_in(NEW_PASSWORD, name="boss", address="127.0.0.1").status_code == 302
+    assert boss_client.get(PASSWORD_CHANGE).status_code == 200, "the session has ended"

@@ -1,0 +1,201 @@
+"""The forms of API keys: their defaults, the expiry and the request limit, as staff set them."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import IntegrityError
+from django.test import Client
+from django.utils import timezone
+
+from petservice.apikeys import keys
+from petservice.apikeys.models import APIKey
+from tests.apikeys.forms import ADD, FORM, page_of, shown_key, status_with
+
+# PostgreSQL ends a transaction after an error, which SQLite does not.
+pytestmark = pytest.mark.once(on="postgresql")
+
+DAY = timedelta(days=1)
+REDIS_URL = "redis://127.0.0.1/0"
+NO_LIMITS = "Limits are not available on this service."
+
+
+def expiry(time: datetime | None) -> dict[str, str]:
+    """Return the fields of the form for this expiry."""
+    day, at = (f"{time:%Y-%m-%d}", f"{time:%H:%M:%S}") if time else ("", "")
+    return {"lifetime": "own", "expires_at_0": day, "expires_at_1": at}
+
+
+def change(client: Client, record: APIKey, **fields: Any) -> Any:
+    return client.post(page_of(record), FORM | fields)
+
+
+# A new key.
+
+
+def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_otherwise(admin_client: Client) -> None:
+    response = admin_client.get(ADD)
+    form = response.context["adminform"].form
+
+    assert (form.get_initial_for_field(form.fields["access"], "access"), form["lifetime"].initial) == ("read", "90")
+    assert form.initial.keys() == {"access"}
+    labels = dict(form.fields["lifetime"].choices)
+    assert labels["90"] == f"After 90 days (on {timezone.now() + 90 * DAY:%Y-%m-%d})"
+    assert list(labels) == ["30", "90", "365", "never", "own"]
+    # Each button would lead to the page that shows the key.
+    assert 'name="_save"' in response.content.decode()
+    assert not re.search("_addanother|_continue", response.content.decode())
+
+
+@pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365), ("never", None)])
+def test_staff_choose_a_usual_lifetime(admin_client: Client, lifetime: str, days: int | None) -> None:
+    before = timezone.now()
+    response = admin_client.post(ADD, FORM | {"lifetime": lifetime})
+
+    expires_at = APIKey.objects.get().expires_at
+    assert status_with(shown_key(response)) == 200
+    if days is None:
+        assert expires_at is None
+    else:
+        assert before + days * DAY <= expires_at <= timezone.now() + days * DAY
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"lifetime": "own"}, "Choose the day on which the key expires."),
+        ({"lifetime": "90", "expires_at_0": "2099-12-24"}, "You also entered a day."),
+        ({"lifetime": "own", "expires_at_0": "2020-01-01"}, "This time is in the past"),
+        ({"lifetime": "90", "expires_at_0": "x"}, "Enter a valid date."),
+        ({"lifetime": "own", "expires_at_1": "12:00:00"}, "Enter a valid date."),
+        ({"name": ""}, "This field is required."),
+        ({"lifetime": "7"}, "Select a valid choice."),
+        ({"lifetime": ""}, "This field is required."),
+        ({"access": ""}, "This field is required."),
+        *(({"requests_per_minute": limit}, "Ensure this value is ") for limit in ("0", "-1", "100001")),
+        *(({"requests_per_minute": limit}, "Enter a whole number.") for limit in ("1.5", "many")),
+        ({"requests_per_minute": "600"}, NO_LIMITS),
+    ],
+)
+def test_an_unclear_or_impossible_choice_creates_no_key(
+    admin_client: Client, settings: LazySettings, fields: dict[str, str], error: str
+) -> None:
+    settings.REDIS_URL = "" if error == NO_LIMITS else REDIS_URL
+
+    form = admin_client.post(ADD, FORM | fields).context["adminform"].form
+
+    assert error in str(form.errors)
+    assert not APIKey.objects.exists()
+
+
+def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that was sent twice gives the same error of the database."""
+    plain = APIKey.objects.create_key(name="Zoo")[1]
+    monkeypatch.setattr(keys, "generate", lambda environment: plain)
+
+    with pytest.raises(IntegrityError):
+        admin_client.post(ADD, FORM)
+
+    assert [*APIKey.objects.values_list("name", flat=True)] == ["Zoo"]
+
+
+# The expiry.
+
+
+def test_a_day_without_a_time_means_the_end_of_that_day(admin_client: Client) -> None:
+    assert "A day without a time means the end of that day" in admin_client.get(ADD).content.decode()
+
+    admin_client.post(ADD, FORM | {"lifetime": "own", "expires_at_0": "2099-12-24", "expires_at_1": ""})
+
+    assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
+    change(admin_client, APIKey.objects.get(), **expiry(datetime(2099, 12, 24, tzinfo=UTC)))
+    assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, tzinfo=UTC), "midnight is not the end of a day"
+
+
+@pytest.mark.parametrize("days", [1, 100, None])
+def test_staff_change_the_expiry_of_a_usable_key(admin_client: Client, days: int | None) -> None:
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now() + 10 * DAY)
+    wanted = (timezone.now() + days * DAY).replace(microsecond=0) if days else None
+
+    response = change(admin_client, record, **expiry(wanted))
+
+    assert response.status_code == 302
+    assert APIKey.objects.get().expires_at == wanted
+
+
+def test_staff_rename_an_expired_key(admin_client: Client) -> None:
+    expired_at = timezone.now() - DAY
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=expired_at)
+
+    change(admin_client, record, name="Acme, old", **expiry(expired_at))
+
+    assert APIKey.objects.get().name == "Acme, old"
+
+
+@pytest.mark.parametrize(
+    ("days", "is_replaced", "new_days", "error"),
+    [
+        (None, False, -1, "To stop the key immediately, use Revoke."),
+        (-1, False, 1, "“Create a replacement”"),
+        (-1, False, None, "“Create a replacement”"),
+        (1, True, None, "so it must expire"),
+    ],
+)
+def test_an_expiry_that_stops_revives_or_keeps_a_key_for_ever_is_rejected(
+    admin_client: Client, days: int | None, is_replaced: bool, new_days: int | None, error: str
+) -> None:
+    new_key, _ = APIKey.objects.create_key(name="New")
+    expires_at, wanted = (timezone.now() + number * DAY if number else None for number in (days, new_days))
+    replaced_by = new_key if is_replaced else None
+    record, _ = APIKey.objects.create_key(name="Acme", expires_at=expires_at, replaced_by=replaced_by)
+
+    response = change(admin_client, record, **expiry(wanted))
+
+    assert error in response.content.decode()
+    assert APIKey.objects.get(pk=record.pk).expires_at == expires_at
+
+
+# The request limit; tests.apikeys.test_commands has that of the command.
+
+
+def test_staff_create_a_key_with_a_limit_change_it_and_remove_it(admin_client: Client, settings: LazySettings) -> None:
+    settings.REDIS_URL = REDIS_URL
+    admin_client.post(ADD, FORM | {"requests_per_minute": "600"})
+
+    for limit in (600, 700, None, 5):
+        change(admin_client, APIKey.objects.get(), requests_per_minute=limit or "")
+        assert APIKey.objects.get().requests_per_minute == limit
+
+
+def test_without_redis_staff_can_remove_a_limit_but_not_change_it(admin_client: Client) -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=600)
+
+    assert NO_LIMITS in change(admin_client, api_key, requests_per_minute=700).content.decode()
+    assert APIKey.objects.get().requests_per_minute == 600
+    assert change(admin_client, api_key, name="Acme's shop", requests_per_minute=600).status_code == 302
+    assert APIKey.objects.get().name == "Acme's shop"
+    assert change(admin_client, api_key, requests_per_minute="").status_code == 302
+    assert APIKey.objects.get().requests_per_minute is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "redis_url", "text", "is_disabled"),
+    [
+        (None, "", NO_LIMITS, True),
+        (600, "", "This limit is not enforced", False),  # staff can remove it
+        (None, REDIS_URL, "Maximum number of requests per minute", False),
+    ],
+)
+def test_the_field_of_the_limit_says_whether_limits_are_enforced(
+    admin_client: Client, settings: LazySettings, limit: int | None, redis_url: str, text: str, is_disabled: bool
+) -> None:
+    settings.REDIS_URL = redis_url
+    api_key, _ = APIKey.objects.create_key(name="Acme", requests_per_minute=limit)
+
+    shown = admin_client.get(page_of(api_key)).content.decode()
+    field = shown.split('<div class="form-row field-requests_per_minute">')[1].split("form-row")[0]
+
+    assert text in field
+    assert ("disabled" in field) == is_disabled
