@@ -55,7 +55,7 @@ class SetPasswordView(PasswordResetConfirmView):
             if not _tokens.check_token(account, self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)):
                 return _failure()  # another request has just used or replaced the link
             user.save(update_fields=["password"])
-            login_limits.unlock(account.get_username())
+            login_limits.forget_failures(account)
             text = "Password set with a link."
             record(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]

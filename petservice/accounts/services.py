@@ -135,7 +135,7 @@ def reason_against(action: Action, account: Account, actor: Any) -> str | None:
 def perform(action: Action, request: HttpRequest, account: Account) -> None:
     """Perform any action but the creation of a link, which is shown in the response."""
     if action is UNLOCK:
-        login_limits.unlock(account.get_username())
+        login_limits.forget_failures(account)
     if action is RESET_SECOND_FACTOR:
         factors.remove(request, account, message="Reset by an administrator.")
     if action in (DEACTIVATE, REACTIVATE):

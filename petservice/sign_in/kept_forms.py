@@ -33,12 +33,6 @@ class KeptForm:
     fields: list[list[str]]
     is_complete: bool
 
-    @classmethod
-    def of(cls, request: HttpRequest) -> "KeptForm":
-        """Return the form that a request has sent."""
-        is_complete = not (request.FILES or any(map(_is_password, request.POST)))
-        return cls(request.get_full_path(), last_account(request), without_secrets(request), is_complete)
-
     @property
     def shown_fields(self) -> list[list[str]]:
         """The fields that a person has filled in."""
@@ -54,11 +48,13 @@ class KeptForm:
             return None
         return form if form.account == user.pk else None
 
-    def signed(self) -> str | None:
-        """Return the form as text for a hidden field, or None if it is too long."""
-        parts = [self.url, self.account, self.fields, self.is_complete]
-        text = signing.dumps(parts, salt=__name__, compress=True)
-        return text if len(text) <= MAX_LENGTH else None
+
+def signed(request: HttpRequest) -> str | None:
+    """Return the form that a request has sent as text for a hidden field, or None if it is too long."""
+    is_complete = not (request.FILES or any(map(_is_password, request.POST)))
+    form = [request.get_full_path(), last_account(request), without_secrets(request), is_complete]
+    text = signing.dumps(form, salt=__name__, compress=True)
+    return text if len(text) <= MAX_LENGTH else None
 
 
 def without_secrets(request: HttpRequest) -> list[list[str]]:

@@ -55,11 +55,6 @@ def lockouts() -> QuerySet[AccessAttempt]:
     )
 
 
-def unlock(username: str) -> None:
-    """Delete the failed logins of an account."""
-    AxesProxyHandler.reset_attempts(username=username)
-
-
 def counted_address(request: HttpRequest) -> str:
     """Return the client's IPv4 address or IPv6 network, for which requests and failures are counted."""
     address = client_address(
@@ -90,9 +85,9 @@ def _count(request: HttpRequest, user: Any) -> None:
     AxesProxyHandler.user_login_failed(sender=__name__, credentials=credentials, request=request)
 
 
-def forget_failures(request: HttpRequest, user: Any) -> None:
-    """Reset the count for the client's address after a correct code or password."""
-    AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=counted_address(request))
+def forget_failures(user: Any, *, address: str | None = None) -> None:
+    """Unlock an account for the clients of a counted address, or for all clients."""
+    AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=address)
 
 
 def limited_password_change(request: HttpRequest, view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
@@ -108,7 +103,7 @@ def limited_password_change(request: HttpRequest, view: Callable[[], HttpRespons
     response = view()
     form = (getattr(response, "context_data", None) or {}).get("form")
     if form is None:  # a redirect, because the password was changed
-        forget_failures(request, user)
+        forget_failures(user, address=counted_address(request))
         record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
     elif form.has_error("old_password", "password_incorrect"):
         message = "Wrong present password on the page that changes the password."

@@ -21,7 +21,6 @@ from django.urls import reverse
 
 from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import factors, kept_forms, login_limits, reauthentication, second_factor_view, sessions
-from petservice.sign_in.kept_forms import KeptForm
 
 # Seconds for entering the code after the password.
 _CODE_MAX_AGE = 600
@@ -142,7 +141,7 @@ class TwoStepLoginView(LoginView):
         return response
 
     def _offer_form(self, user: Any) -> HttpResponse | None:
-        form = KeptForm.from_signed(self.kept_form, user)
+        form = kept_forms.KeptForm.from_signed(self.kept_form, user)
         if form is None:
             return None
         return staff_page(self.request, "sign_in/kept_form.html", "Send your form?", {"form": form})
@@ -175,7 +174,7 @@ def _login_page_with_form(request: HttpRequest) -> HttpResponse:
     """Return the login page for a form that was sent without a valid session, with the form if it is short enough."""
     view = TwoStepLoginView()
     view.setup(request)
-    view.kept_form = KeptForm.of(request).signed() or ""
+    view.kept_form = kept_forms.signed(request) or ""
     view.reason = "Your session has ended, or you logged out in another window. Nothing was changed. " + (
         "Log in with the same account, and you can send your form again."
         if view.kept_form

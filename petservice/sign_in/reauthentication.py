@@ -81,7 +81,7 @@ def ask(request: HttpRequest) -> HttpResponse | None:
             login_limits.count_failed_reauthentication(request, user)
             wrong = "This is wrong, or the code was used before. Try again."
             return _page(request, method, error=factors.PAUSED if factors.is_paused(user) else wrong)
-        login_limits.forget_failures(request, user)
+        login_limits.forget_failures(user, address=login_limits.counted_address(request))
         note_authentication(None, request)
     # The page stood in for a page that is read, and not for a form that is sent.
     return HttpResponseRedirect(request.get_full_path()) if method == "GET" and request.method == "POST" else None
