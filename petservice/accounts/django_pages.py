@@ -1,4 +1,7 @@
-"""Django's own pages of users and groups, for permissions that no role has. Only administrators may use them."""
+"""Django's own pages of users and groups, for permissions that no role has. Only administrators may use them.
+
+The pages of django-otp are removed, because they show the secrets of second factors.
+"""
 
 from typing import Any
 
@@ -6,6 +9,8 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.http import HttpRequest
+from django_otp.plugins.otp_static.admin import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from petservice.accounts.groups import GROUPS
 from petservice.admin_pages.bounded_search import BoundedSearch
@@ -15,7 +20,8 @@ from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
-admin.site.unregister([User, Group])
+# The imports above have registered them.
+admin.site.unregister([User, Group, StaticDevice, TOTPDevice])
 
 _KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keeps its name and cannot be deleted."
 

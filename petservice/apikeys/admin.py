@@ -23,7 +23,7 @@ from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.relative_time import relative
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.apikeys import keys, usage_display
+from petservice.apikeys import keys, usage
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
@@ -155,8 +155,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             now = timezone.now()
             if self._may_rotate(request) and obj.reason_against_rotation() is None:
                 context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
-            context["usage"] = usage_display.last_days(obj, now.date())
-            context["last_use"] = usage_display.last_use(obj, now)
+            context["usage"] = usage.last_days(obj, now.date())
+            context["last_use"] = usage.last_use(obj, now)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
@@ -267,7 +267,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             "opts": self.opts,
             "api_key": api_keys[0],
             "api_keys": api_keys,
-            "uses": [(one, usage_display.last_use(one, timezone.now())) for one in api_keys],
+            "uses": [(one, usage.last_use(one, timezone.now())) for one in api_keys],
             "is_selection": "action" in request.POST,
             "verb": verb,
             "form": form,

@@ -37,28 +37,25 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def services(
-    tmp_path_factory: pytest.TempPathFactory, database_url: str, shared_redis: RedisServer
-) -> Iterator[list[Service]]:
-    """Two services of two workers each, with one database and one Redis."""
-    variables = {"DATABASE_URL": database_url, "REDIS_URL": shared_redis.url, "WEB_CONCURRENCY": "2"}
+def variables(database_url: str, shared_redis: RedisServer) -> dict[str, str]:
+    """The environment of services of two workers each, with one database and one Redis."""
+    return {"DATABASE_URL": database_url, "REDIS_URL": shared_redis.url, "WEB_CONCURRENCY": "2"}
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory, variables: dict[str, str]) -> Iterator[list[Service]]:
+    folders = [tmp_path_factory.mktemp(name) for name in ("one", "other")]
     with ExitStack() as stack:
-        folders = [tmp_path_factory.mktemp(name) for name in ("one", "other")]
         yield [stack.enter_context(running_service(folder, **variables)) for folder in folders]
 
 
 @pytest.fixture(scope="module")
-def patient_services(
-    tmp_path_factory: pytest.TempPathFactory, database_url: str, shared_redis: RedisServer
-) -> Iterator[list[Service]]:
+def patient_services(tmp_path_factory: pytest.TempPathFactory, variables: dict[str, str]) -> Iterator[list[Service]]:
     """Two services that wait long for Redis, because on a busy machine it may take longer than half a second."""
-    variables = {"DATABASE_URL": database_url, "REDIS_URL": shared_redis.url, "WEB_CONCURRENCY": "2"}
+    folders = [tmp_path_factory.mktemp(name) for name in ("patient", "patient-other")]
+    patience = variables | {"TEST_REDIS_TIMEOUT": "60"}
     with ExitStack() as stack:
-        folders = [tmp_path_factory.mktemp(name) for name in ("patient", "patient-other")]
-        yield [
-            stack.enter_context(service_with_test_endpoints(folder, TEST_REDIS_TIMEOUT="60", **variables))
-            for folder in folders
-        ]
+        yield [stack.enter_context(service_with_test_endpoints(folder, **patience)) for folder in folders]
 
 
 def key_with_limit(service: Service, requests_per_minute: int) -> str:
