@@ -1,6 +1,6 @@
 """The rules for staff accounts, and the actions of administrators on one account, with the texts of each.
 
-All expect the caller's transaction with the account locked.
+Changes expect the caller's transaction with the account locked.
 """
 
 from dataclasses import dataclass

@@ -108,7 +108,7 @@ class TwoStepLoginView(LoginView):
         return TemplateResponse(self.request, "sign_in/code.html", context | {"title": "Enter your code"})
 
     def _check_code(self, request: HttpRequest, password_checked: str, code: str) -> HttpResponse:
-        user, is_shared = _read(password_checked)
+        user, is_shared = _account_of(password_checked)
         if user is None:
             self.reason = "Too much time has passed since you entered your password. Log in again."
             return self.render_to_response(self.get_context_data(form=self.get_form_class()(request)))
@@ -160,7 +160,7 @@ class TwoStepLoginView(LoginView):
         }
 
 
-def _read(password_checked: str) -> tuple[Any, bool]:
+def _account_of(password_checked: str) -> tuple[Any, bool]:
     """Return the account whose password was checked, unless that is too long ago or the password has changed since."""
     try:
         pk, auth_hash, is_shared = signing.loads(password_checked, salt=_SALT, max_age=_CODE_MAX_AGE)

@@ -79,15 +79,6 @@ def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
         assert "None" not in shown, "the page shows an empty form"
 
 
-def test_the_list_shows_the_prefixes_of_keys_with_the_same_name(admin_client: Client) -> None:
-    first, second = (APIKey.objects.create_key(name="Acme")[0] for _ in range(2))
-
-    shown = admin_client.get(LIST).content.decode()
-
-    for api_key in (first, second):
-        assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
-
-
 # Times in the list of keys.
 
 
