@@ -166,7 +166,7 @@ class APIKey(models.Model):
         return None if self.expires_at is None else self.expires_at - self.created_at
 
     def generate(self) -> str:
-        """Return a new plain key for this record, which is not saved yet and gets only its prefix and digest."""
+        """Return a new plain key for this key, which is not saved yet and gets only its prefix and digest."""
         plain = keys.generate(self.environment)
         self.prefix, self.digest = keys.prefix(plain), keys.digest(plain)
         return plain

@@ -14,12 +14,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import (
-    MINUTE,
-    let_pass,
-    set_up,
-    with_factor,
-)
+from tests.sign_in.authenticator import MINUTE, let_pass, set_up, with_factor
 
 pytestmark = pytest.mark.once
 
