@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
-from pets.models.trashed_pet import values_of
+from pets.models.journal import values_of
 from petservice.db.lookups import Among
 from petservice.journal.recording import Change
 from petservice.journal.retention import empty_trash

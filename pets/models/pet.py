@@ -1,3 +1,6 @@
+"""Pets, the records of the requests that created them, and the filters of their lists."""
+
+from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
@@ -6,6 +9,7 @@ from pets.creator import KindOfCreator
 from pets.fields import OPTIONAL_TEXTS, PetIDField, SoldAtField, new_pet_id
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.api.validators import NOT_BLANK
+from petservice.apikeys.models import APIKey
 
 validate_not_blank = RegexValidator(NOT_BLANK, "Enter at least one character that is not white space.", code="blank")
 
@@ -58,6 +62,47 @@ class Pet(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status__in=["available", "pending", "sold"]), name="pets_pet_status_known"
             ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class IdempotencyRecord(models.Model):
+    """A record that a client's `Idempotency-Key` created a pet, with the fields of the response.
+
+    The pet may change or be deleted later, so the record has its own copy of the fields. The fields are equal to those
+    of the request, so later requests with the same key are compared with them.
+    """
+
+    api_key = models.ForeignKey(APIKey, on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    pet_id = PetIDField()
+    name = models.CharField(max_length=255)
+    tag = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["api_key", "key"], name="pets_idempotencyrecord_one_per_client_and_key")
+        ]
+
+
+class SavedFilter(models.Model):
+    """A search, filters and an order of the lists of pets, which a member of staff has saved under a name."""
+
+    # Maximum number of saved filters of an account, and of shared ones: more than fit above a list.
+    MAX_NUMBER = 30
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000)  # the query string of the list, with a fixed order of its parameters
+    is_shared = models.BooleanField(default=False, db_default=False)  # whether all staff see it
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="pets_savedfilter_one_per_owner_and_name")
         ]
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pets.fields import EDITABLE, OPTIONAL_TEXTS, SHOWN
 from pets.files.rows import COLUMNS
 from pets.models import IdempotencyRecord, Pet
-from pets.models.trashed_pet import values_of
+from pets.models.journal import values_of
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit

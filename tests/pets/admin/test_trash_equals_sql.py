@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet, TrashedPet
-from pets.models.trashed_pet import values_of
+from pets.models.journal import values_of
 from petservice.journal.models import Event
 from petservice.journal.recording import Change, record
 from tests.pets.admin import unkind_pets

@@ -1,6 +1,8 @@
+"""Files of pets: uploads of staff, and what was imported."""
+
 import io
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, cast
 
@@ -9,6 +11,8 @@ from django.db import models
 from django.db.models import Q, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
+
+from petservice.time_zone import moment
 
 
 class Upload(models.Model):
@@ -51,3 +55,24 @@ class Upload(models.Model):
         self.save(force_insert=True)
         earlier = Q(owner_id=self.owner_id, created_at__lt=self.created_at)
         Upload.objects.filter(earlier | Q(created_at__lte=self.created_at - self.LIFETIME)).delete()
+
+
+class ImportedFile(models.Model):
+    """A file that was imported, so that staff learn when they import the same file again."""
+
+    digest = models.CharField(max_length=64, db_index=True)  # SHA-256 of the content
+    imported_by = models.CharField(max_length=150)  # the name of the account, or "command"
+    imported_at = models.DateTimeField(default=timezone.now)
+    # The number of pets that the import added and changed.
+    count = models.PositiveIntegerField()
+    # The answers about the columns, which are proposed for the next file with the same header.
+    mapping = models.JSONField(null=True)
+
+    def __str__(self) -> str:
+        return f"{moment(self.imported_at)} by {self.imported_by}"
+
+    @classmethod
+    def last(cls, digest: str, *, since: datetime | None = None) -> "ImportedFile | None":
+        """Return the last import of a file with this content, or None."""
+        imports = cls._default_manager.filter(digest=digest).order_by("imported_at", "pk")
+        return (imports.filter(imported_at__gt=since) if since else imports).last()

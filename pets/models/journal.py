@@ -1,3 +1,5 @@
+"""The events and items of the journal as staff see them: deleted pets, and changes that can be undone."""
+
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, ClassVar
@@ -8,7 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from pets.models.pet import Pet
 from petservice.db.lookups import Among
-from petservice.journal.models import Item
+from petservice.journal.models import Event, Item
 
 # The fields whose values a pet has in the trash.
 _TIMES = ("created_at", "sold_at")
@@ -57,3 +59,12 @@ class TrashedPet(Item):
     def of_pets(cls, ids: Sequence[str], *, now: datetime | None = None) -> QuerySet["TrashedPet"]:
         """Return the deleted pets that had these ids and can be put back now, the last one first."""
         return cls.unexpired(now=now).filter(Among("record_id", ids)).order_by("-event__at", "-pk")
+
+
+class RecentChange(Event):
+    """A change of the last hour, which staff undo or have undone."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = "recent change"
