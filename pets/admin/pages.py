@@ -20,8 +20,7 @@ from pets.admin.changes.additions import NewPetForm, add_all, added_by_form, pag
 from pets.admin.changes.bulk_actions import STATUS_ACTIONS
 from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
 from pets.admin.changes.forms import PetForm, record_edit
-from pets.admin.changes.import_columns import columns_view, upload_view
-from pets.admin.changes.import_pages import confirmation_view
+from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList

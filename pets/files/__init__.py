@@ -1,1 +1,5 @@
-"""Pets as CSV and JSON lines: read and checked, written, and merged with the database."""
+"""Files of pets: read in any format, given the columns of pets, checked, compared with the database, and written.
+
+A file passes through `reading`, the reader of its format (`csv_rows`, `workbook` or `json_pets`), `columns` and `rows`.
+Then `import_diff` previews and applies an upload of staff, or `bulk` inserts the pets of a command.
+"""

@@ -1,10 +1,11 @@
 """Import of millions of pets in constant memory: checked rows wait in a temporary file until all rows are checked."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from secrets import randbelow
 from tempfile import TemporaryFile
+from typing import Any
 
 import orjson
 from django.db import connection
@@ -37,7 +38,12 @@ class CheckedRows(ExitStack):
         """Store the rows without errors, and return the errors of the other rows and of repeated ids."""
         errors = [(line.number, error) for line in lines for error in line.errors]
         good = [(line.number, line.row) for line in lines if line.row is not None]
-        errors += self._repeated([(row.id, number) for number, row in good if row.id is not None])
+        ids = [(row.id, number) for number, row in good if row.id is not None]
+        if self._ids.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?)", ids).rowcount < len(ids):
+            for pet_id, number in ids:
+                first = self._ids.execute("SELECT line FROM lines WHERE id = ?", [pet_id]).fetchone()[0]
+                if first != number:
+                    errors.append((number, f"Duplicate ID: also on line {first}."))
         # SQLite has no type for times, so Django defines their format. PostgreSQL reads the format that orjson writes.
         stored_time = connection.ops.adapt_datetimefield_value
         stored = [
@@ -46,16 +52,8 @@ class CheckedRows(ExitStack):
         ]
         self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
         self.count += len(good)
-        self.count_without_id += sum(row.id is None for _, row in good)
+        self.count_without_id += len(good) - len(ids)
         return sorted(errors)
-
-    def _repeated(self, ids: list[tuple[str, int]]) -> list[LineError]:
-        added = self._ids.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?)", ids).rowcount
-        if added == len(ids):
-            return []
-        first = "SELECT line FROM lines WHERE id = ?"
-        lines = [(number, self._ids.execute(first, [pet_id]).fetchone()[0]) for pet_id, number in ids]
-        return [(number, f"Duplicate ID: also on line {line}.") for number, line in lines if line != number]
 
     def batches(self) -> Iterator[list[tuple[int, list[str | None]]]]:
         """Yield lists of line numbers and the values to store for them."""
@@ -64,13 +62,21 @@ class CheckedRows(ExitStack):
             yield orjson.loads(batch)
 
 
-def insert(batches: Iterable[Sequence[Sequence[str | None]]]) -> None:
-    """Insert all pets in the current transaction. Raises IntegrityError if one of the ids exists already."""
+def insert(checked: CheckedRows, bar: Any) -> None:
+    """Insert all pets in the current transaction, and count them on a progress bar.
+
+    Raises IntegrityError if one of the ids exists already.
+    """
     columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
     # A row may be a deleted pet again, whose version a list may still show. So all get another one.
     version = randbelow(1 << 30)
-    rows = ([(*row, version) for row in batch] for batch in batches)
-    backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows)
+
+    def rows() -> Iterator[list[tuple[Any, ...]]]:
+        for batch in checked.batches():
+            yield [(*row, version) for _, row in batch]
+            bar.update(len(batch))
+
+    backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows())
 
 
 def existing(checked: CheckedRows) -> Iterator[LineError]:

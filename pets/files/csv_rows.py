@@ -8,7 +8,7 @@ from itertools import chain, count, islice
 from statistics import median_low
 from typing import IO
 
-from pets.files.known_words import HEADER_WITHIN, known_columns, likely_header
+from pets.files.columns import HEADER_WITHIN, known_columns, likely_header
 from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, File, Rows, is_utf_16
 from petservice.exports.csv_files import unescape
 

@@ -1,5 +1,6 @@
 """The changes that an uploaded file makes to the pets: previewed first, then applied exactly as previewed."""
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -55,31 +56,30 @@ class ImportPreview:
         before = [[change.line, change.before and [change.before.pk, change.before.version]] for change in self.changes]
         return sha256(orjson.dumps(before)).hexdigest()
 
+    @property
+    def totals(self) -> Counter[str]:
+        """Return the number of rows of each kind."""
+        return Counter(change.kind for change in self.changes)
+
 
 def preview(lines: Sequence[Line], *, lock: bool = False) -> ImportPreview:
     """Compare the lines with the pets; `lock` keeps the pets locked until the current transaction ends."""
-    errors = [(line.number, error) for line in lines for error in line.errors] + _repeated(lines)
+    errors = [(line.number, error) for line in lines for error in line.errors]
+    first: dict[str, int] = {}
+    for line in lines:
+        if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number:
+            errors.append((line.number, f"Duplicate ID: also on line {first[line.row.id]}."))
     if errors:
         return ImportPreview(sorted(errors), [])
     pets = Pet.objects.select_for_update() if lock else Pet.objects.all()
     # All imports lock pets in the same order, so that two imports of the same pets do not deadlock.
-    existing = pets.order_by("pk").in_bulk(sorted(line.row.id for line in lines if line.row and line.row.id))
-    changes = [
-        RowChange(line.number, before, _after(line.row, line.values, before))
-        for line in lines
-        if line.row is not None
-        for before in [existing.get(line.row.id or "")]
-    ]
+    existing = pets.order_by("pk").in_bulk(sorted(first))
+    changes = []
+    for line in lines:
+        assert line.row  # noqa: S101  # there are no errors
+        before = existing.get(line.row.id or "")
+        changes.append(RowChange(line.number, before, _after(line.row, line.values, before)))
     return ImportPreview([], changes)
-
-
-def _repeated(lines: Sequence[Line]) -> list[tuple[int, str]]:
-    first: dict[str, int] = {}
-    return [
-        (line.number, f"Duplicate ID: also on line {first[line.row.id]}.")
-        for line in lines
-        if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number
-    ]
 
 
 def _after(row: Row, values: Any, before: Pet | None) -> Pet:

@@ -33,35 +33,33 @@ _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 def read_json(file: File) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file.peek(2)) else file
-    number, line = 1, b""
-    lines = iter(partial(source.readline, _MAX_LINE_LENGTH), b"")
-    for number, line in enumerate(lines, start=1):  # noqa: B007  # used after the loop
-        line = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
-        if line and not line.isspace():
-            break
-    if line.lstrip().startswith(b"["):
-        yield from _read_json_array(chain([line], iter(partial(source.read, _PART_BYTES), b"")), number)
-    else:
-        yield from _read_json_lines(chain([line], lines), number)
-
-
-def _read_json_lines(lines: Iterable[bytes], start: int) -> Values:
-    for number, line in enumerate(lines, start=start):
+    is_beginning = True
+    for number, line in enumerate(iter(partial(source.readline, _MAX_LINE_LENGTH), b""), start=1):
+        text = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
+        if is_beginning and text.lstrip().startswith(b"["):
+            yield from _read_array(chain([text], iter(partial(source.read, _PART_BYTES), b"")), number)
+            return
         if len(line) == _MAX_LINE_LENGTH:
-            raise BrokenFileError(
-                number, f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
-            )
-        if not line or line.isspace():
+            problem = f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
+            raise BrokenFileError(number, problem)
+        if not text or text.isspace():
             continue
+        is_beginning = False
         try:
-            values = orjson.loads(line.lstrip(BYTE_ORDER_MARK).rstrip())
+            yield number, _object(orjson.loads(text.rstrip()))
         except orjson.JSONDecodeError as error:
             problem = f"not JSON ({error.msg} at character {error.colno}): {_SHAPE}"
             if 0 < error.pos == len(error.doc):  # the object continues on the next line
                 raise BrokenFileError(number, problem) from None
             yield number, problem
-        else:
-            yield number, _object(values)
+
+
+def _read_array(parts: Iterable[bytes], start: int) -> Values:
+    for number, element in elements(parts, start):
+        try:
+            yield number, _object(orjson.loads(element))
+        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
+            yield number + error.lineno - 1, f"not JSON ({error.msg})."
 
 
 def _object(values: Any) -> dict[str, Any] | str:
@@ -77,14 +75,6 @@ def _object(values: Any) -> dict[str, Any] | str:
     if len(columns) < len(values):
         return "a field is named twice: upper and lower case are the same."
     return columns
-
-
-def _read_json_array(parts: Iterable[bytes], start: int) -> Values:
-    for number, element in elements(parts, start):
-        try:
-            yield number, _object(orjson.loads(element))
-        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
-            yield number + error.lineno - 1, f"not JSON ({error.msg})."
 
 
 def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
@@ -135,28 +125,24 @@ class _Source:
 
     def element(self) -> str:
         """Consume and return the next element."""
-        while (end := self._end_of_element()) is None:
+        while True:
+            try:
+                _, end = _DECODER.raw_decode(self._text, self._position)
+            except json.JSONDecodeError as error:
+                is_cut_off = error.pos > len(self._text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
+                if self._is_at_end or not is_cut_off:
+                    line = self.line + self._text.count("\n", self._position, error.pos)
+                    raise BrokenFileError(line, f"not JSON ({error.msg}).") from None
+            except RecursionError:
+                raise BrokenFileError(self.line, "the JSON is nested too deeply.") from None
+            else:
+                if end < len(self._text) or self._is_at_end:  # otherwise a number may continue
+                    element = self._text[self._position : end]
+                    self._advance(end)
+                    return element
             if len(self._text) - self._position > MAX_ELEMENT_LENGTH:
                 raise BrokenFileError(self.line, f"a pet of more than {MAX_ELEMENT_LENGTH:,} characters.")
             self._read_more()
-        element = self._text[self._position : end]
-        self._advance(end)
-        return element
-
-    def _end_of_element(self) -> int | None:
-        """Return the position of the element's end, or None if more text must be read."""
-        try:
-            _, end = _DECODER.raw_decode(self._text, self._position)
-        except json.JSONDecodeError as error:
-            is_cut_off = error.pos > len(self._text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
-            if is_cut_off and not self._is_at_end:
-                return None
-            line = self.line + self._text.count("\n", self._position, error.pos)
-            raise BrokenFileError(line, f"not JSON ({error.msg}).") from None
-        except RecursionError:
-            raise BrokenFileError(self.line, "the JSON is nested too deeply.") from None
-        # A number at the end of the text may continue.
-        return end if end < len(self._text) or self._is_at_end else None
 
     def _read_more(self) -> bool:
         part = next(self._parts, b"")

@@ -5,10 +5,9 @@ from contextlib import closing
 from datetime import datetime
 from itertools import islice
 
+from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import read_json
-from pets.files.known_words import known_columns
-from pets.files.mapping import OWN, ColumnMapping, values
 from pets.files.rows import COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
 from pets.files.workbook import workbook_rows
 

@@ -55,7 +55,6 @@ Rows = Generator[tuple[int, list[str] | str]]
 Values = Iterator[tuple[int, dict[str, Any] | str]]
 
 COLUMNS = Row._fields
-_CREATED_AT, _CREATED_BY = COLUMNS.index("created_at"), COLUMNS.index("created_by")
 # The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -64,7 +63,6 @@ IMPORTED_FORMATS_BY_SUFFIX = {".xlsx": "xlsx", ".tsv": "csv", ".txt": "csv"} | F
 # The columns that may contain any text, formulas included.
 FREE_TEXT = ("name", *OPTIONAL_TEXTS, "created_by")
 _STATUSES = Pet.Status.values
-_AVAILABLE = Pet.Status.AVAILABLE.value
 # Invisible characters that are no white space: the mark of DOS for the end of a file, and characters without a width.
 _INVISIBLE = "\x1a\u200b\u200c\u200d\u2060\ufeff"
 _REMOVED = dict.fromkeys(map(ord, _INVISIBLE))
@@ -80,83 +78,63 @@ def clean(values: Mapping[str, Any], *, now: datetime, created_by: str) -> tuple
 
     A row without a time gets `now`, and a row without a column for the creator gets `created_by`.
     """
-    value = values.get
-    try:
-        cells = [check(value(column)) for column, check in _CHECKS.items()]
-    except ValueError:
-        return None, list(_errors(values))
-    cells[_CREATED_AT] = cells[_CREATED_AT] or now
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"status": Pet.Status.AVAILABLE.value, "created_at": now}
     if "created_by" not in values:
-        cells[_CREATED_BY] = created_by
-    return Row._make(cells), []
-
-
-def _errors(values: Mapping[str, Any]) -> Iterator[str]:
-    for column, check in _CHECKS.items():
+        row["created_by"] = created_by
+    errors: list[str] = []
+    for column in COLUMNS:
+        value = values.get(column)
+        if value is None or value == "":
+            errors += ["name is required."] if column == "name" else []
+            continue
         try:
-            check(values.get(column))
-        except ValueError as error:
-            yield str(error)
+            row[column] = _CHECKS[column](value)
+        except ValidationError as error:
+            errors += map(str, error.detail)
+    return (None, errors) if errors else (Row._make(row.values()), [])
 
 
 def _got(value: Any) -> str:
     return echo(value) if isinstance(value, str) else JSON_TYPES[type(value)]
 
 
-# Each check takes the value of a column, which may be None or empty, and returns the value to store.
+# Each check takes the value of a column, which is not empty, and returns the value to store.
 
 
-def _id(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
+def _id(value: Any) -> str:
     if isinstance(value, str) and is_id(value):
         return value
-    raise ValueError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {_got(value)}.")
-
-
-def _text(column: str) -> Callable[[Any], str | None]:
-    field = TextField()
-    field.field_name = column
-
-    def check(value: Any) -> str | None:
-        if value is None or value == "":
-            if column == "name":
-                raise ValueError("name is required.")
-            return None
-        try:
-            return field.to_internal_value(value)
-        except ValidationError as error:
-            raise ValueError(error.detail[0]) from None  # type: ignore[index]  # a field's errors are a list
-
-    return check
+    raise ValidationError(f"id must be a UUID in lower case with hyphens, or empty for a new pet; got {_got(value)}.")
 
 
 def _status(value: Any) -> str:
-    if value is None or value == "":
-        return _AVAILABLE
-    if value in _STATUSES:
-        return str(value)
-    if isinstance(value, str) and value.strip().lower() in _STATUSES:  # as pages show it: Available
-        return value.strip().lower()
-    raise ValueError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
+    # As pages show it: Available.
+    status = value.strip().lower() if isinstance(value, str) else None
+    if status in _STATUSES:
+        return str(status)
+    raise ValidationError(f"status must be one of {', '.join(_STATUSES)}; got {_got(value)}.")
 
 
-def _created_at(value: Any) -> datetime | None:
-    if value is None or value == "":
-        return None
+def _created_at(value: Any) -> datetime:
     try:
         time = datetime.fromisoformat(value)
         if time.tzinfo is not None:
             return time.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(
+    raise ValidationError(
         f"created_at must be a time with its offset from UTC, for example 2026-03-01T12:00:00+00:00; got {_got(value)}."
     )
 
 
-_OWN_CHECKS = {"id": _id, "status": _status, "created_at": _created_at}
-_CHECKS: dict[str, Callable[[Any], Any]] = {column: _OWN_CHECKS.get(column) or _text(column) for column in COLUMNS}
+def _text(column: str) -> Callable[[Any], str]:
+    field = TextField()
+    field.field_name = column
+    return field.to_internal_value
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {column: _text(column) for column in FREE_TEXT}
+_CHECKS |= {"id": _id, "status": _status, "created_at": _created_at}
 
 
 def is_utf_16(start: bytes) -> bool:

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from openpyxl import Workbook, load_workbook
 
-from pets.files.known_words import HEADER_WITHIN, likely_header
+from pets.files.columns import HEADER_WITHIN, likely_header
 from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
@@ -82,9 +82,9 @@ def workbook_rows(file: File, name: str = "") -> Rows:
             raise BrokenFileError(number, problem)
         # Columns without a name count, so that people can leave them out.
         width = max((len(row) for _, row in start[position:]), default=0)
-        yield number, _padded(header, width)
+        yield number, header + [""] * (width - len(header))
         for number, row in chain(start[position + 1 :], found):
-            yield number, _padded(row, width) if len(row) <= width else _TOO_WIDE
+            yield number, row + [""] * (width - len(row)) if len(row) <= width else _TOO_WIDE
 
 
 @contextmanager
@@ -144,7 +144,3 @@ def _visible_rows(rows: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
             raise BrokenFileError(
                 last + 1, f"more than {MAX_EMPTY_ROWS:,} empty rows: delete them, and save the workbook."
             )
-
-
-def _padded(row: list[str], width: int) -> list[str]:
-    return row + [""] * (width - len(row))

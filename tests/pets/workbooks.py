@@ -7,7 +7,7 @@ from typing import Any
 
 from openpyxl import Workbook
 
-from pets.files.mapping import OWN
+from pets.files.columns import OWN
 from pets.files.reading import rows
 from pets.files.rows import BrokenFileError
 

@@ -1,12 +1,13 @@
 import gc
-import io
 import sqlite3
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Collection, Iterator
-from contextlib import closing
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, closing, nullcontext
+from hashlib import file_digest
 from itertools import islice
+from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any
@@ -17,9 +18,8 @@ from django.utils import timezone
 
 from pets import creator
 from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
+from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
-from pets.files.hashing import HashedFile
-from pets.files.mapping import DATES, ColumnMapping
 from pets.files.reading import read
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File
 from pets.management.terminal import format_of, progress, throughput
@@ -84,12 +84,16 @@ class Command(DatabaseCommand):
         gc.disable()  # the search for cycles takes time for millions of rows and finds nothing
         try:
             with CheckedRows() as checked:
-                hashed = HashedFile(sys.stdin.fileno() if file == STANDARD_STREAM else file)
-                with io.BufferedReader(hashed) as source:
-                    self._check(_whole(source, checked) if file_format == "xlsx" else source, file_format, checked)
-                digest = hashed.hash.hexdigest()
-                if checked.count_without_id and not options["again"]:
-                    _reject_imported(digest)
+                source = _opened(file, checked)
+                digest = file_digest(source, "sha256").hexdigest()
+                source.seek(0)
+                self._check(source, file_format, checked)
+                imported = ImportedFile.last(digest)
+                if imported and checked.count_without_id and not options["again"]:
+                    raise CommandError(
+                        f"This file was imported before: on {imported}. Nothing was imported. "
+                        "Add --again to import it once more; its rows without an ID then add their pets again."
+                    )
                 self._insert(checked, digest)
         except KeyboardInterrupt:
             raise CommandError("Interrupted: nothing was imported.", returncode=130) from None
@@ -115,7 +119,7 @@ class Command(DatabaseCommand):
     def _insert(self, checked: CheckedRows, digest: str) -> None:
         try:
             with progress("Importing", checked.count) as bar, transaction.atomic():
-                insert(_rows(checked, bar))
+                insert(checked, bar)
                 message = "Imported by the command import_pets."
                 record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=checked.count)
@@ -143,24 +147,12 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def _whole(source: File, checked: CheckedRows) -> File:
-    """Return a copy of a workbook on the disk, because a workbook is read from its end, which pipes do not allow."""
-    copy = checked.enter_context(TemporaryFile())  # noqa: SIM115  # closed with the rows
-    copyfileobj(source, copy)
+def _opened(file: str, stack: ExitStack) -> File:
+    """Open a file. Pipes are copied to the disk, because a file is read twice, and a workbook from its end."""
+    if file != STANDARD_STREAM and Path(file).is_file():
+        return stack.enter_context(Path(file).open("rb"))
+    with Path(file).open("rb") if file != STANDARD_STREAM else nullcontext(sys.stdin.buffer) as source:
+        copy = stack.enter_context(TemporaryFile())  # noqa: SIM115  # the stack closes it
+        copyfileobj(source, copy)
     copy.seek(0)
     return copy
-
-
-def _reject_imported(digest: str) -> None:
-    """Raise CommandError if a file with this content was imported before."""
-    if imported := ImportedFile.last(digest):
-        raise CommandError(
-            f"This file was imported before: on {imported}. Nothing was imported. "
-            "Add --again to import it once more; its rows without an ID then add their pets again."
-        )
-
-
-def _rows(checked: CheckedRows, bar: Any) -> Iterator[list[list[str | None]]]:
-    for batch in checked.batches():
-        yield [row for _, row in batch]
-        bar.update(len(batch))
