@@ -16,13 +16,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.changes.additions import NewPetForm, add_all, added_by_form, page_after_addition
-from pets.admin.changes.bulk_actions import STATUS_ACTIONS
+from pets.admin.changes.bulk_changes import STATUS_ACTIONS, remove_tag, rename_tag, set_tag
 from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
-from pets.admin.changes.forms import PetForm, record_edit
+from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, page_after_addition, record_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
-from pets.admin.changes.tag_actions import remove_tag, rename_tag, set_tag
 from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view

@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import trash
-from pets.admin.changes.confirmation import confirmation, within_limit
-from pets.admin.changes.selection import FIELD, named
+from pets.admin.changes.selection import FIELD, confirmation, named, within_limit
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.admin.undoable import MAX_UNCONFIRMED

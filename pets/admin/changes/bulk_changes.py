@@ -1,19 +1,30 @@
-"""Changes of one field of many pets. They leave pets alone that someone else changed after the list was shown."""
+"""Changes of the status or the tag of many pets: the actions, and what they have in common.
 
+They leave pets alone that someone else changed after the list was shown.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from django.contrib import messages
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
-from django.contrib.auth import get_permission_codename
 from django.db import transaction
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 
-from pets.admin.changes import selection as selections
-from pets.admin.changes.selection import Selection
+from pets.admin.changes.forms import TagInput, change_permission
+from pets.admin.changes.selection import MAX_NAMED, Selection, compare, confirmation, of_queryset, selected
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.undoable import Change, Kind, record_change, with_undo
+from pets.admin.lists.filters import filters_in_words, has_tag
+from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, with_undo
 from pets.models import Pet
+from pets.models.pet import validate_not_blank
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.db.lookups import Among
+from petservice.folding import fold
+from petservice.journal.sentences import quoted
 
 
 def change_field(
@@ -31,7 +42,7 @@ def change_field(
     sentence of the number of pets. `value_in_words` is what a pet with the wanted value has, such as “this status”.
     """
     with transaction.atomic():
-        comparison = selections.compare(selection, [field], wanted, lock=True)
+        comparison = compare(selection, [field], wanted, lock=True)
         pets = [pet for pet in comparison.unchanged if pet.pk in wanted]
         changes = [
             Change(pet, {field: getattr(pet, field)}, {field: wanted[pet.pk]})
@@ -43,8 +54,8 @@ def change_field(
             Pet.objects.filter(Among("pk", ids)).update(**{field: value})
         done = summary(count_of_pets(len(changes)))
         if changes:
-            event = record_change(request, Kind.CHANGED, done, changes, permission(pages, "change"))
-    warn(request, comparison, "changed")
+            event = record_change(request, Kind.CHANGED, done, changes, change_permission(pages))
+    comparison.warn(request, "changed")
     others = len(pets) - len(changes)
     had = f"{count_of_pets(others)} had {value_in_words} already."
     if changes:
@@ -53,12 +64,179 @@ def change_field(
         messages.info(request, f"Nothing was changed: {had}" if others else "Nothing was changed.")
 
 
-def permission(pages: ModelAdmin, verb: str) -> str:
-    """Return the full name of a permission for these pages."""
-    return f"{pages.opts.app_label}.{get_permission_codename(verb, pages.opts)}"
+# Statuses.
 
 
-def warn(request: HttpRequest, comparison: selections.Comparison, verb: str) -> None:
-    """Add messages about the pets that were left alone."""
-    for warning in comparison.warnings(verb):
-        messages.warning(request, warning)
+def _marking_as(status: Pet.Status) -> Any:
+    """Return the admin action that sets the status of the selected pets."""
+
+    @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
+    def mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return _mark(pages, request, queryset, status)
+
+    mark.__name__ = f"mark_as_{status}"
+    return mark
+
+
+STATUS_ACTIONS = [*map(_marking_as, Pet.Status)]
+
+
+def _mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
+    """Set the status of the selected pets, after a confirmation if there are many."""
+    if (selection := selected(request, queryset)) is None:
+        return None
+    wanted, new = dict.fromkeys(selection, status.value), status.label.lower()
+    if "post" not in request.POST:
+        comparison = compare(selection, ["status"], wanted)
+        shown = comparison.unchanged
+        counts = Counter(pet.status for pet in shown if pet.status != status)
+        if counts.total() > MAX_UNCONFIRMED:
+            comparison.warn(request, "selected")
+            facts = {
+                "Filter of the list": filters_in_words(request.GET) or "none",
+                "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
+            }
+            if already := len(shown) - counts.total():
+                facts[f"Already {new}"] = count_of_pets(already)
+            return confirmation(
+                pages,
+                request,
+                {pet.pk: pet.version for pet in shown},
+                action=f"mark_as_{status}",
+                title=f"Mark as {new}",
+                question=f"Mark {count_of_pets(counts.total())} as {new}?",
+                facts=facts,
+                button=f"Yes, mark {count_of_pets(counts.total())} as {new}",
+            )
+    change_field(pages, request, "status", wanted, selection, f"{{}} marked as {new}.".format, "this status")
+    return None
+
+
+# Tags.
+
+
+class TagField(forms.CharField):
+    """A tag, with the rules of the API."""
+
+    widget = TagInput
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=255, strip=False, validators=[validate_not_blank], **kwargs)
+
+
+class SetTagForm(forms.Form):
+    """A form for the new tag of the selected pets."""
+
+    new_tag = TagField()
+
+
+class RenameTagForm(forms.Form):
+    """A form for a tag and the tag that replaces it."""
+
+    old_tag = TagField(label="Tag now", help_text="Upper and lower case do not matter.")
+    new_tag = TagField()
+    all_pets = forms.BooleanField(label="Rename it on all pets, not only on the selected ones", required=False)
+
+    def __init__(self, selection: Selection, data: Any) -> None:
+        tags = [*filter(None, set(_tags(selection).values()))]
+        is_one = len({fold(tag) for tag in tags}) == 1
+        super().__init__(data, initial={"old_tag": tags[0]} if is_one else {})
+        self.chosen = selection
+
+    def clean(self) -> None:
+        """Find the pets that get the new tag (having) among the selected ones, or among all pets (chosen)."""
+        old = self.cleaned_data.get("old_tag")
+        if self.errors or old is None:
+            return
+        if self.cleaned_data["all_pets"]:
+            self.chosen = of_queryset(Pet.objects.filter(has_tag(old)))
+            if len(self.chosen) > MAX_COUNTED:
+                self.add_error(
+                    "all_pets",
+                    f"More than {count_of_pets(MAX_COUNTED)} have this tag. Nothing was changed. Filter the list, and "
+                    "rename the tag on selected pets.",
+                )
+                return
+        self.having = [pk for pk, tag in _tags(self.chosen).items() if tag and fold(tag) == fold(old)]
+        if not self.having:
+            self.add_error("old_tag", "None of these pets has this tag.")
+
+
+@admin.action(description="Set tag…", permissions=["change"])
+def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    """Ask for a tag, and give it to the selected pets."""
+    if (selection := selected(request, queryset)) is None:
+        return None
+    form = SetTagForm(request.POST if "post" in request.POST else None)
+    if form.is_valid():
+        return _give(pages, request, selection, dict.fromkeys(selection, form.cleaned_data["new_tag"]))
+    pets = count_of_pets(len(selection))
+    page = {"question": f"Give one tag to {pets}?", "button": f"Set the tag of {pets}", "form": form}
+    return _ask(pages, request, selection, "set_tag", "Set tag", **page)
+
+
+@admin.action(description="Rename tag…", permissions=["change"])
+def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
+    if (selection := selected(request, queryset)) is None:
+        return None
+    form = RenameTagForm(selection, request.POST if "post" in request.POST else None)
+    if not form.is_valid():
+        question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
+        page = {"question": question, "button": "Rename tag", "form": form}
+        return _ask(pages, request, selection, "rename_tag", "Rename tag", **page)
+    old, new, chosen = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"], form.chosen
+    if form.cleaned_data["all_pets"] and len(chosen) > MAX_UNCONFIRMED:
+        pets, hidden = count_of_pets(len(chosen)), {"old_tag": old, "new_tag": new}
+        question = f"Change the tag of {pets} from {quoted(old)} to {quoted(new)}?"
+        page = {"question": question, "button": f"Yes, rename the tag of {pets}", "hidden": hidden}
+        return _ask(pages, request, chosen, "rename_tag", "Rename tag", **page)
+    # Pets that never had the tag are not compared.
+    changed = compare(chosen, ["tag"]).changed
+    had = {pet.pk for pet, then in changed.items() if not then or fold(then["tag"] or "") == fold(old)}
+    concerned = {pk: version for pk, version in chosen.items() if pk in had or pk in form.having}
+    return _give(pages, request, concerned, dict.fromkeys(form.having, new))
+
+
+@admin.action(description="Remove tag", permissions=["change"])
+def remove_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    """Remove the tags of the selected pets, after a confirmation if there are many."""
+    if (selection := selected(request, queryset)) is None:
+        return None
+    count = sum(tag is not None for tag in _tags(selection).values())
+    if count <= MAX_UNCONFIRMED or "post" in request.POST:
+        return _give(pages, request, selection, dict.fromkeys(selection))
+    pets = count_of_pets(count)
+    page = {"question": f"Remove the tags of {pets}?", "button": f"Yes, remove the tags of {pets}"}
+    return _ask(pages, request, selection, "remove_tag", "Remove tag", **page)
+
+
+def _give(
+    pages: ModelAdmin, request: HttpRequest, selection: Selection, wanted: Mapping[str, str | None]
+) -> HttpResponse | None:
+    """Change the tags of the pets in `wanted`, and say how many have changed."""
+    new = next(iter(wanted.values()), None)
+
+    def summary(pets: str) -> str:
+        return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
+
+    change_field(pages, request, "tag", wanted, selection, summary, "this tag" if new else "no tag")
+    return None
+
+
+def _ask(
+    pages: ModelAdmin, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any
+) -> HttpResponse:
+    counts = Counter(_tags(selection).values()).most_common(MAX_NAMED + 1)
+    tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
+    more = ["and others"] if len(tags) > MAX_NAMED else []
+    facts = {
+        "Filter of the list": filters_in_words(request.GET) or "none",
+        "Tags now": ", ".join(tags[:MAX_NAMED] + more),
+    }
+    return confirmation(pages, request, selection, action=action, title=title, facts=facts, **page)
+
+
+def _tags(selection: Selection) -> dict[str, str | None]:
+    """Return the present tags of the selected pets by their ids."""
+    return dict(Pet.objects.filter(Among("pk", [*selection])).values_list("pk", "tag"))

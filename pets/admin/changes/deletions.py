@@ -5,13 +5,10 @@ from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
-from pets.admin.changes import selection as selections
-from pets.admin.changes.bulk_changes import permission, warn
-from pets.admin.changes.confirmation import confirmation, selected
-from pets.admin.changes.selection import Comparison, Selection
+from pets.admin.changes.selection import Comparison, Selection, as_version, compare, confirmation, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import delete, with_undo
@@ -32,8 +29,8 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     if "post" in request.POST:
         _delete(pages, request, selection)
         return None
-    comparison = selections.compare(selection)
-    warn(request, comparison, "selected")
+    comparison = compare(selection)
+    comparison.warn(request, "selected")
     pets = comparison.unchanged
     if not pets:
         return None
@@ -53,11 +50,11 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
 def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Comparison:
     """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
-        comparison = selections.compare(selection, lock=True)
+        comparison = compare(selection, lock=True)
         if pets := comparison.unchanged:
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-            event = delete(request, pets, done, permission(pages, "delete"))
-    warn(request, comparison, "deleted")
+            event = delete(request, pets, done, "pets.delete_pet")
+    comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))
     return comparison
@@ -67,10 +64,10 @@ def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResp
     """Move the pet of a page into the trash, if it is as the page showed it."""
     if not pages.has_delete_permission(request):
         raise PermissionDenied
-    if _delete(pages, request, {pet_id: selections.as_version(request.POST.get("version", ""))}).changed:
+    if _delete(pages, request, {pet_id: as_version(request.POST.get("version", ""))}).changed:
         messages.warning(request, "Check the pet, and then confirm again.")
-        return HttpResponseRedirect(request.get_full_path())
-    return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+        return redirect(request.get_full_path())
+    return redirect("admin:pets_pet_changelist")
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
@@ -89,5 +86,5 @@ def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
     ]
     messages.error(request, f"{text} Nothing was saved of what you typed: {', '.join(typed)}." if typed else text)
     if request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"):
-        return HttpResponseRedirect(reverse("admin:pets_trashedpet_change", args=[gone.pk]))
-    return HttpResponseRedirect(reverse("admin:index"))
+        return redirect("admin:pets_trashedpet_change", gone.pk)
+    return redirect("admin:index")

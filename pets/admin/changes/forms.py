@@ -1,21 +1,38 @@
-"""The forms that edit pets without overwriting the changes of other people."""
+"""The forms that add pets, once for each form, and edit pets without overwriting the changes of other people."""
 
+import re
 from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.widgets import AdminTextInputWidget
-from django.http import HttpRequest
+from django.contrib.auth import get_permission_codename, get_user_model
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pets.admin.changes.bulk_changes import permission
+from pets.admin.lists.changelist import count_of_pets
 from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.models.pet import validate_not_blank
+from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
+
+# Maximum number of pets that one form adds: more are the work of an import.
+_MAX_ADDED = 100
+# The key of a session under which it has the first pets of the last forms, by the tokens of the forms.
+_ADDED = "added_pets"
+_MAX_REMEMBERED = 20
+_LINE_BREAK = re.compile("\r\n|\r|\n")
 
 
 class TagInput(AdminTextInputWidget):
@@ -38,6 +55,11 @@ class PetForm(MergingForm):
         labels = {"id": "ID"}
 
 
+def change_permission(pages: ModelAdmin) -> str:
+    """Return the full name of the permission to change the pets of these pages, which may be those of the inventory."""
+    return f"{pages.opts.app_label}.{get_permission_codename('change', pages.opts)}"
+
+
 def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
     """Record what the form has changed, and tell the user."""
     if form.changed_data:
@@ -46,7 +68,7 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         )
         edit = Change(Pet(pk=pet.pk, name=pet.name, sold_at=pet.sold_at), before, after)
         summary = f"“{pet}”: {edit.sentences}"
-        event = record_change(request, Kind.CHANGED, summary, [edit], permission(pages, "change"))
+        event = record_change(request, Kind.CHANGED, summary, [edit], change_permission(pages))
         messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
@@ -65,3 +87,65 @@ class StatusForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["status"].show_hidden_initial = True
         self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # table cells have no labels
+
+
+class NewPetForm(FormOnce, PetForm):
+    """A form of new pets, one for each line of the name. `cleaned_data["name"]` is the first name."""
+
+    name = forms.CharField(
+        strip=False,
+        widget=forms.Textarea({"rows": 1, "class": "vTextField"}),
+        help_text="Several lines add a pet for each name, with the same tag and status.",
+    )
+
+    def clean_name(self) -> str:
+        field: Any = Pet._meta.get_field("name")
+        self.names = [line for line in _LINE_BREAK.split(self.cleaned_data["name"]) if line.strip()]
+        if not self.names:
+            raise ValidationError(validate_not_blank.message)
+        if len(self.names) > _MAX_ADDED:
+            raise ValidationError(f"Enter at most {_MAX_ADDED} names, or import a file.")
+        for name in self.names:
+            try:
+                field.clean(name, None)
+            except ValidationError as error:
+                raise ValidationError([f"“{name[:50]}”: {text}" for text in error.messages]) from error
+        return self.names[0]
+
+
+def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm) -> None:
+    """Create the pets of a form after the first one, which is saved, record all of them together, and tell the user."""
+    values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
+    pets = [pet, *Pet.objects.bulk_create(Pet(name=name, **values) for name in form.names[1:])]
+    changes = [Change(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
+    text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
+    event = record_change(request, Kind.ADDED, text, changes, "pets.add_pet")
+    messages.success(request, with_undo(pages, request, text, event))
+    added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
+    request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])
+    request.session.save()  # in the transaction, so that a second request with the form finds it
+    request.session.modified = False  # otherwise the middleware writes it again
+
+
+def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
+    """Return the first pet that a form of this session has added, if it still exists.
+
+    The session stays locked until the current transaction ends, so that a double click waits for the first request.
+    """
+    # The account first, as where sessions of an account are ended, so that the two do not wait for each other.
+    get_user_model().objects.select_for_update(no_key=True).get(pk=request.user.pk or 0)
+    session = Session.objects.select_for_update().filter(pk=request.session.session_key).first()
+    if session is None:
+        raise SessionInterrupted("The session ended during the request.")
+    added = request.session[_ADDED] = session.get_decoded().get(_ADDED, {})
+    return Pet.objects.filter(pk=added.get(str(form_token))).first()
+
+
+def page_after_addition(pages: ModelAdmin, request: HttpRequest, pet: Pet) -> HttpResponse:
+    """Return the page that the button of the form leads to; a form for another pet keeps the tag and the status."""
+    if "_addanother" in request.POST:
+        query = urlencode({"tag": pet.tag or "", "status": pet.status})
+        return redirect(f"{request.path}?{query}&{pages.get_preserved_filters(request)}")
+    if "_continue" in request.POST:
+        return redirect("admin:pets_pet_change", pet.pk)
+    return pages.response_post_save_add(request, pet)

@@ -1,14 +1,17 @@
-"""The pets that staff select in a list, with the versions that the list showed."""
+"""The pets that staff select in a list, with the versions that it showed: read, confirmed, and compared with now."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -49,10 +52,11 @@ def as_version(text: str) -> int | None:
     return int(text) if text else None
 
 
-def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
+def selected(request: HttpRequest, queryset: QuerySet[Any], limit: int | None = None) -> Selection | None:
     """Return the pets that the user selected in a list or on a confirmation page, with the versions that it showed.
 
-    If all pets of a list are selected, the queryset has those of the other pages, at most one more than MAX_COUNTED.
+    If all pets of a list are selected, the queryset has those of the other pages. Returns None after a message if the
+    pets are more than the limit, which is MAX_COUNTED unless it is given.
     """
     post = request.POST
     if post.get(FIELD):
@@ -65,7 +69,8 @@ def read(request: HttpRequest, queryset: QuerySet[Any]) -> Selection:
         selection = {pk: version_in(post, pk) for pk in post.getlist(ACTION_CHECKBOX_NAME)}
     if not all(map(is_id, selection)):
         raise BadRequest("The selection of pets is invalid.")
-    return selection
+    limit, advice = (limit, "Select fewer") if limit else (MAX_COUNTED, "Filter the list")
+    return selection if within_limit(request, selection, limit, advice) else None
 
 
 def of_queryset(queryset: QuerySet[Any]) -> Selection:
@@ -73,9 +78,27 @@ def of_queryset(queryset: QuerySet[Any]) -> Selection:
     return dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1])
 
 
-def as_field(selection: Selection) -> str:
-    """Return the value of the field that holds the selection on a confirmation page."""
-    return " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items())
+def within_limit(request: HttpRequest, selection: Sized, limit: int, advice: str = "Select fewer") -> bool:
+    """Return whether the selected pets are at most as many as the limit, or tell the user what to do."""
+    if len(selection) <= limit:
+        return True
+    messages.error(
+        request, f"You selected more than {count_of_pets(limit)}. {advice} and try again. Nothing was changed."
+    )
+    return False
+
+
+def confirmation(pages: ModelAdmin, request: HttpRequest, selection: Selection, **context: Any) -> HttpResponse:
+    """Return the page that asks before an action. It sends the selection back with the action's name."""
+    context |= pages.admin_site.each_context(request) | {
+        "opts": pages.opts,
+        "media": pages.media,
+        "checkbox_name": ACTION_CHECKBOX_NAME,
+        "first_id": next(iter(selection), ""),
+        "selection_name": FIELD,
+        "selection": " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items()),
+    }
+    return TemplateResponse(request, "admin/pets/confirmation.html", context)
 
 
 @dataclass(frozen=True)
@@ -87,47 +110,37 @@ class Comparison:
     changed: dict[Pet, dict[str, str | None]]  # with the values that the list showed, if it is known what differs
     deleted: int
 
-    def warnings(self, verb: str) -> list[str]:
-        """Return messages about the pets that were left alone, with the verb of what was not done to them."""
-        found = []
+    def warn(self, request: HttpRequest, verb: str) -> None:
+        """Tell the user about the pets that were left alone, with the verb of what was not done to them."""
         if len(self.changed) == 1:
             ((pet, fields),) = self.changed.items()
-            found.append(f"“{pet}” was not {verb}: someone else {_change(pet, fields)} in the meantime.")
+            change = "changed its " + " and its ".join(f"{name} to {quoted(getattr(pet, name))}" for name in fields)
+            if not fields:
+                change = "changed it"
+            elif [*fields] == ["status"]:
+                change = f"set it to {pet.status}"
+            messages.warning(request, f"“{pet}” was not {verb}: someone else {change} in the meantime.")
         elif self.changed:
             what = f"their {self.fields[0]}" if len(self.fields) == 1 and all(self.changed.values()) else "them"
-            names = [
-                f"“{pet}” ({values})" if (values := _values(pet, fields)) else f"“{pet}”"
-                for pet, fields in self.changed.items()
-            ]
-            found.append(
+            names = []
+            for pet, fields in self.changed.items():
+                values = [("" if name == "status" else f"{name} ") + quoted(getattr(pet, name)) for name in fields]
+                names.append(f"“{pet}” ({', '.join(values)})" if values else f"“{pet}”")
+            messages.warning(
+                request,
                 f"{count_of_pets(len(self.changed))} were not {verb}, because someone else changed {what} in the "
-                f"meantime: {named(names)}."
+                f"meantime: {named(names)}.",
             )
         if self.deleted:
             were, them = ("was", "it") if self.deleted == 1 else ("were", "them")
-            found.append(
-                f"{count_of_pets(self.deleted)} {were} not {verb}, because someone else deleted {them} in the meantime."
-            )
-        return found
+            pets = count_of_pets(self.deleted)
+            messages.warning(request, f"{pets} {were} not {verb}, because someone else deleted {them} in the meantime.")
 
 
 def named(names: Sequence[str]) -> str:
     """Return the first names of a list, and the number of the others."""
     more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
-
-
-def _change(pet: Pet, fields: Iterable[str]) -> str:
-    if not fields:
-        return "changed it"
-    if [*fields] == ["status"]:
-        return f"set it to {pet.status}"
-    return "changed its " + " and its ".join(f"{name} to {quoted(getattr(pet, name))}" for name in fields)
-
-
-def _values(pet: Pet, fields: Iterable[str]) -> str:
-    values = {name: quoted(getattr(pet, name)) for name in fields}
-    return ", ".join(value if name == "status" else f"{name} {value}" for name, value in values.items())
 
 
 def compare(

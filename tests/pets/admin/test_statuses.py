@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from pets.admin.changes import confirmation, deletions
+from pets.admin.changes import deletions, selection
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Item
@@ -114,12 +114,12 @@ def test_a_forged_row_changes_nothing(staff: Client, forged: dict[str, str]) -> 
 def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    monkeypatch.setattr(confirmation, "MAX_COUNTED", 3)
+    monkeypatch.setattr(selection, "MAX_COUNTED", 3)
     monkeypatch.setattr(deletions, "MAX_DELETED", 3)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 
-    selection = {"_selected_action": pets[0].pk, "select_across": "1", "index": 0}
-    response = staff.post(LIST, {"action": action} | selection, follow=True)
+    fields = {"action": action, "_selected_action": pets[0].pk, "select_across": "1", "index": 0}
+    response = staff.post(LIST, fields, follow=True)
 
     assert ["You selected more than 3 pets" in message for message in messages(response)] == [True]
     assert inventory_counts() == {"available": 4, "pending": 0, "sold": 0}

@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pets.admin.changes import bulk_changes
 from pets.models import Pet
 from pets.services import create_pet
-from petservice.admin_pages import bounded_paginator
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read
 from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo
@@ -110,7 +110,7 @@ def test_renaming_a_tag_warns_only_of_pets_that_had_it(staff: Client) -> None:
 def test_a_tag_of_more_pets_than_one_action_changes_stays(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", tag="dog") for _ in range(4))
     page = act(staff, "rename_tag", {}, pets[0])
-    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 3)
+    monkeypatch.setattr(bulk_changes, "MAX_COUNTED", 3)
 
     again = confirm(staff, page, new_tag="cat", all_pets="on")
 
