@@ -39,25 +39,35 @@ def preview(event: Event, *, lock: bool = False) -> Undoing:
     """Return what an undo would do now. With `lock`, all pets stay locked until the current transaction ends."""
     rows = Item.objects.filter(event=event).order_by("pk")  # as trash.put_back locks them
     items = list(rows.select_for_update() if lock else rows)
-    pets = _pets([one.record_id for one in items], lock)
-    trashed = defaultdict(list)
-    for gone in TrashedPet.of_pets([one.record_id for one in items if one.record_id not in pets]):
+    ids = [one.record_id for one in items]
+    # Without a lock, only rows with their values, which takes half the time.
+    found: Any = Pet.objects.select_for_update() if lock else Pet.objects.values_list("pk", *EDITABLE, named=True)
+    pets = {pet.pk: pet for pet in found.filter(Among("pk", ids)).order_by("pk")}
+    trashed: dict[str, list[Item]] = defaultdict(list)
+    for gone in TrashedPet.of_pets([pk for pk in ids if pk not in pets]):
         trashed[gone.record_id].append(gone)
     later = _changed_later(items, [*pets])
     undoing = Undoing()
     for one in items:
         pet, in_trash = pets.get(one.record_id), trashed[one.record_id]
         if one.after is None:
-            _undo_deletion(undoing, one, pet, in_trash)
+            if pet:
+                undoing.left_alone.append((one.record_name, "exists again"))
+            elif one in in_trash:
+                undoing.deleted.append(one)
+            elif in_trash:
+                undoing.left_alone.append((one.record_name, "was put back and deleted again since"))
+            else:
+                undoing.left_alone.append((one.record_name, "is not in the trash any more"))
+        elif pet is None:
+            undoing.left_alone.append(((in_trash or [one])[0].record_name, "was deleted since"))
+        elif later[pet.pk] & {*one.after} or any(getattr(pet, name) != value for name, value in one.after.items()):
+            undoing.left_alone.append((pet.name, "was changed since"))
+        elif one.before is None:
+            undoing.added.append(pet)
         else:
-            _undo_change(undoing, one, one.after, pet, in_trash, not later[one.record_id].isdisjoint(one.after))
+            undoing.changed.append((pet, one.before))
     return undoing
-
-
-def _pets(ids: list[str], lock: bool) -> dict[str, Any]:
-    """Return pets by their ids; without a lock, only rows with their values, which takes half the time."""
-    rows: Any = Pet.objects.select_for_update() if lock else Pet.objects.values_list("pk", *EDITABLE, named=True)
-    return {row.pk: row for row in rows.filter(Among("pk", ids)).order_by("pk")}
 
 
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
@@ -76,30 +86,6 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
     for pk, after, one in later:
         found[pk].update((after or ()) if one in valid else ())
     return found
-
-
-def _undo_deletion(undoing: Undoing, item: Item, pet: Pet | None, in_trash: Sequence[TrashedPet]) -> None:
-    if pet is not None:
-        undoing.left_alone.append((item.record_name, "exists again"))
-    elif item.pk in {one.pk for one in in_trash}:
-        undoing.deleted.append(item)
-    elif in_trash:
-        undoing.left_alone.append((item.record_name, "was put back and deleted again since"))
-    else:
-        undoing.left_alone.append((item.record_name, "is not in the trash any more"))
-
-
-def _undo_change(
-    undoing: Undoing, item: Item, after: Values, pet: Pet | None, in_trash: Sequence[TrashedPet], is_changed: bool
-) -> None:
-    if pet is None:
-        undoing.left_alone.append((in_trash[0].record_name if in_trash else item.record_name, "was deleted since"))
-    elif is_changed or any(getattr(pet, name) != value for name, value in after.items()):
-        undoing.left_alone.append((pet.name, "was changed since"))
-    elif item.before is None:
-        undoing.added.append(pet)
-    else:
-        undoing.changed.append((pet, item.before))
 
 
 @transaction.atomic

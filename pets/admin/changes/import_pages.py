@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from pets import creator
-from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table, proposal
+from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
 from pets.admin.undoable import Change, Kind, record_change, with_undo
@@ -193,7 +193,7 @@ def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Uploa
             mapping, answers = ColumnMapping(**source.cleaned_data), None
         if "encoding" not in source.fields or mapping.encoding:
             table = Table(upload, mapping)
-            form = ColumnForm(table, proposal(table, mapping), answers)
+            form = ColumnForm(table, mapping, answers)
             if form.is_valid() or not (form.has_questions or asks):
                 mapping = form.mapping if form.is_bound else mapping
                 upload.mapping = None if mapping == OWN else asdict(mapping)

@@ -1,6 +1,6 @@
 """An uploaded table, and the forms of the questions that it leaves open: its sheet or encoding, columns and words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -86,40 +86,15 @@ class Table:
             found.append("" if column in found or self.has_foreign_ids(position) else column)
         return found
 
-    def foreign_statuses(self, columns: Sequence[str]) -> dict[str, list[int]]:
-        """Return the lines of each word in the column of the status that is no status."""
-        found: dict[str, list[int]] = {}
-        for number, text in self.texts(*_positions(columns, "status")):
-            if (word := text.strip().lower()) not in Pet.Status.values:
-                found.setdefault(word, []).append(number)
-        return found if len(found) <= _MAX_WORDS else {}
-
-    def foreign_dates(self, columns: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the times without an offset from UTC, and the keys of DATES that fit all of them."""
-        foreign = [text for _, text in self.texts(*_positions(columns, "created_at")) if not _is_exact(text)]
-        fitting = [dates for dates in DATES if foreign and all(in_utc(text, dates) for text in foreign)]
-        # The international way, which is read besides each of the others, is the only one where all times have it.
-        return foreign, fitting[:1] if fitting[:1] == ["year-month-day"] else fitting
-
-    def unnamed(self, columns: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the lines of the rows without a name, and their texts."""
-        return [
-            (number, ", ".join(filter(VISIBLE.search, row)))
-            for n in _positions(columns, "name")
-            for number, row in self.rows
-            if not VISIBLE.search(row[n])
-        ]
-
-
-def _positions(columns: Sequence[str], column: str) -> list[int]:
-    return [position for position, name in enumerate(columns) if name == column]
-
-
-def _is_exact(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
+    def proposal(self, mapping: ColumnMapping) -> ColumnMapping:
+        """Return what people said of the columns, or of the last file with the same header, or else known words."""
+        header = sha256("\0".join(map(column_of, self.header)).encode()).hexdigest()
+        if mapping.header == header:
+            return mapping
+        last = ImportedFile.objects.filter(mapping__header=header).order_by("pk").last()
+        if last and last.mapping:
+            return replace(ColumnMapping(**last.mapping), sheet=mapping.sheet, encoding=mapping.encoding)
+        return replace(mapping, columns=self.likely_columns(), header=header)
 
 
 class SourceForm(forms.Form):
@@ -153,48 +128,25 @@ def _undecodable_lines(content: bytes | memoryview) -> list[bytes]:
     return []
 
 
-def proposal(table: Table, mapping: ColumnMapping) -> ColumnMapping:
-    """Return what people said of the columns, or of the last file with the same header, or else known words."""
-    header = sha256("\0".join(map(column_of, table.header)).encode()).hexdigest()
-    if mapping.header == header:
-        return mapping
-    last = ImportedFile.objects.filter(mapping__header=header).order_by("pk").last()
-    if last and last.mapping:
-        return replace(ColumnMapping(**last.mapping), sheet=mapping.sheet, encoding=mapping.encoding)
-    return replace(mapping, columns=table.likely_columns(), header=header)
-
-
 class ColumnForm(forms.Form):
     """A form with a field for each column and for each question that the chosen columns raise."""
 
-    has_new_questions = False
-
     def __init__(self, table: Table, mapping: ColumnMapping, data: dict[str, Any] | None = None) -> None:
         super().__init__(data or None, label_suffix="")
-        self._sent = data or {}
-        self._table, self._mapping, self.number = table, mapping, table.number
-        width = len(table.header)
-        columns = [self._sent.get(f"column-{n}", "") for n in range(width)] if data else list(mapping.columns)
-        self.columns = [self._column(position, columns[position]) for position in table.filled]
-        self.statuses = [self._status(*item) for item in table.foreign_statuses(columns).items()]
-        self.unnamed = table.unnamed(columns)
-        times, dates = table.foreign_dates(columns)
-        if dates:
-            label = "How are the days written?"
-            example = next((text for text in times if not in_utc(text, "year-month-day")), times[0])
-            days = [day_of(datetime.fromisoformat(in_utc(example, name) or "")) for name in dates]
-            choices = [(name, f"{name}: {example} is {day}") for name, day in zip(dates, days, strict=True)]
-            choices = choices if len(dates) == 1 else [("", "Choose…"), *choices]
-            initial = mapping.dates if mapping.dates in dates else choices[0][0]
-            self._add("dates", forms.ChoiceField(choices=choices, label=label), initial)
-        if self.unnamed:
-            label = f"Leave out {len(self.unnamed):,} row{'s' * (len(self.unnamed) > 1)} without a name"
-            error = {"required": "Tick this, or write the names into the file and upload it again."}
-            self._add("skip_unnamed", forms.BooleanField(label=label, error_messages=error), mapping.skip_unnamed)
+        self._sent, self._table, self._mapping = data or {}, table, table.proposal(mapping)
+        self.number, self.has_new_questions = table.number, False
+        columns = list(self._mapping.columns)
+        if data:
+            columns = [data.get(f"column-{n}", "") for n in range(len(table.header))]
+        self.columns = [self._ask_column(n, columns[n]) for n in table.filled]
+        self.statuses = self._ask_statuses([n for n, column in enumerate(columns) if column == "status"])
+        self._ask_dates([n for n, column in enumerate(columns) if column == "created_at"])
+        self.unnamed = self._ask_unnamed([n for n, column in enumerate(columns) if column == "name"])
+        self.has_questions = not table.is_own or len(self.fields) > len(self.columns)
         if not known_columns(table.header):
             label = f"Line {table.number} is a pet, too: the file does not name its columns"
-            self._add("is_headerless", forms.BooleanField(label=label, required=False), mapping.is_headerless)
-        self.has_questions = not table.is_own or bool(self.statuses or dates or self.unnamed)
+            field = forms.BooleanField(label=label, required=False)
+            self._add("is_headerless", field, self._mapping.is_headerless)
 
     def _add(self, name: str, field: forms.Field, initial: Any) -> Any:
         field.initial = initial
@@ -205,25 +157,61 @@ class ColumnForm(forms.Form):
             self.has_new_questions = True
         return self[name]
 
-    def _column(self, position: int, column: str) -> dict[str, Any]:
+    def _ask_column(self, position: int, column: str) -> dict[str, Any]:
         name = self._table.header[position].strip() or f"Column {position + 1}"
         own, has_foreign_ids = column_of(name), self._table.has_foreign_ids(position)
         choices = [*_COLUMNS, (own, own)] if own in ("id", "created_by") and not has_foreign_ids else _COLUMNS
+        field = forms.ChoiceField(choices=choices, required=False, label=name)
         return {
             "name": name,
             "examples": list(islice(dict.fromkeys(text for _, text in self._table.texts(position)), _MAX_EXAMPLES)),
-            "field": self._add(
-                f"column-{position}", forms.ChoiceField(choices=choices, required=False, label=name), column
-            ),
+            "field": self._add(f"column-{position}", field, column),
             "has_foreign_ids": has_foreign_ids,
         }
 
-    def _status(self, word: str, lines: list[int]) -> dict[str, Any]:
-        # Words are no names of fields, and a number would mean another word after a change of the column.
-        name = f"status-{sha256(word.encode()).hexdigest()[:16]}"
-        likely = self._mapping.statuses.get(word) or known_status(word)
-        field = self._add(name, forms.ChoiceField(choices=_STATUSES, label=word), likely)
-        return {"word": word, "lines": lines[:_MAX_EXAMPLES], "count": len(lines), "field": field}
+    def _ask_statuses(self, positions: list[int]) -> list[dict[str, Any]]:
+        """Ask for the meaning of each word that is no status, unless the column has something else."""
+        words: dict[str, list[int]] = {}
+        for number, text in self._table.texts(*positions):
+            if (word := text.strip().lower()) not in Pet.Status.values:
+                words.setdefault(word, []).append(number)
+        found = []
+        for word, lines in words.items() if len(words) <= _MAX_WORDS else ():
+            # Words are no names of fields, and a number would mean another word after a change of the column.
+            name = f"status-{sha256(word.encode()).hexdigest()[:16]}"
+            likely = self._mapping.statuses.get(word) or known_status(word)
+            field = self._add(name, forms.ChoiceField(choices=_STATUSES, label=word), likely)
+            found.append({"word": word, "lines": lines[:_MAX_EXAMPLES], "count": len(lines), "field": field})
+        return found
+
+    def _ask_dates(self, positions: list[int]) -> None:
+        """Ask how the times without an offset from UTC are written, if there is a way that fits all of them."""
+        foreign = [text for _, text in self._table.texts(*positions) if not _is_exact(text)]
+        dates = [name for name in DATES if foreign and all(in_utc(text, name) for text in foreign)]
+        if dates[:1] == ["year-month-day"]:
+            dates = dates[:1]  # which is read besides each of the others, so that all of them fit
+        if dates:
+            example = next((text for text in foreign if not in_utc(text, "year-month-day")), foreign[0])
+            days = [day_of(datetime.fromisoformat(in_utc(example, name) or "")) for name in dates]
+            choices = [(name, f"{name}: {example} is {day}") for name, day in zip(dates, days, strict=True)]
+            choices = choices if len(dates) == 1 else [("", "Choose…"), *choices]
+            initial = self._mapping.dates if self._mapping.dates in dates else choices[0][0]
+            self._add("dates", forms.ChoiceField(choices=choices, label="How are the days written?"), initial)
+
+    def _ask_unnamed(self, positions: list[int]) -> list[tuple[int, str]]:
+        """Ask whether to leave out the rows without a name, and return their lines and texts."""
+        found = [
+            (number, ", ".join(filter(VISIBLE.search, row)))
+            for n in positions
+            for number, row in self._table.rows
+            if not VISIBLE.search(row[n])
+        ]
+        if found:
+            label = f"Leave out {len(found):,} row{'s' * (len(found) > 1)} without a name"
+            error = {"required": "Tick this, or write the names into the file and upload it again."}
+            field = forms.BooleanField(label=label, error_messages=error)
+            self._add("skip_unnamed", field, self._mapping.skip_unnamed)
+        return found
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
@@ -248,3 +236,10 @@ class ColumnForm(forms.Form):
             skip_unnamed=values.get("skip_unnamed", False),
             is_headerless=values.get("is_headerless", False),
         )
+
+
+def _is_exact(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
