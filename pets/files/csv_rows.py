@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import chain, count, islice
+from operator import itemgetter
 from statistics import median_low
 from typing import IO
 
@@ -88,20 +89,15 @@ def _header_of(lines: list[str]) -> tuple[int, str]:
     if not visible:
         return max(len(lines) - 1, 0), delimiters[0]
 
-    rows = {
-        delimiter: [
-            [cell.strip(' "') for cell in lines[position].rstrip("\r\n").split(delimiter)] for position in visible
-        ]
-        for delimiter in delimiters
-    }
-
-    def rank(delimiter: str) -> tuple[int, int]:
-        header = rows[delimiter][likely_header(rows[delimiter])]
-        known = known_columns(header)
-        return known, len(header) if known else median_low([len(cells) for cells in rows[delimiter]])
-
-    delimiter = max(delimiters, key=rank)
-    return visible[likely_header(rows[delimiter])], delimiter
+    ranked = []
+    for delimiter in delimiters:
+        rows = [[cell.strip(' "') for cell in lines[position].rstrip("\r\n").split(delimiter)] for position in visible]
+        header = likely_header(rows)
+        known = known_columns(rows[header])
+        width = len(rows[header]) if known else median_low(map(len, rows))
+        ranked.append((known, width, visible[header], delimiter))
+    _, _, position, delimiter = max(ranked, key=itemgetter(0, 1))
+    return position, delimiter
 
 
 def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: str) -> Iterator[str]:

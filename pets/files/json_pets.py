@@ -81,14 +81,11 @@ def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
     """Yield the first line and the text of each element of an array that begins on `line`."""
     source = _Source(parts, line)
     source.take("[")
-    if source.next_character() == "]":
-        source.take("]")
-    else:
-        delimiter = ","
-        while delimiter == ",":
-            source.next_character()
-            yield source.line, source.element()
-            delimiter = source.take(",]")
+    delimiter = source.take("]") if source.next_character() == "]" else ","
+    while delimiter == ",":
+        source.next_character()
+        yield source.line, source.element()
+        delimiter = source.take(",]")
     if source.next_character():
         raise BrokenFileError(source.line, "not JSON (there is more after the end of the array).")
 

@@ -18,9 +18,6 @@ from petservice.exports import csv_files
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # Characters that XML cannot have. The expression of openpyxl lacks the last two.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# The positions of columns in a row.
-_CREATED_AT = COLUMNS.index("created_at")
-_FREE_TEXT = [position for position, column in enumerate(COLUMNS) if column in FREE_TEXT]
 
 
 def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
@@ -31,11 +28,10 @@ def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMN
 
 
 def _cells(row: Row) -> list[str | None]:
-    cells: list[Any] = list(row)
-    cells[_CREATED_AT] = row.created_at.isoformat()
-    for position in _FREE_TEXT:
-        cells[position] = cells[position] and csv_files.escape(cells[position])
-    return cells
+    cells = row._asdict() | {"created_at": row.created_at.isoformat()}
+    for column in FREE_TEXT:
+        cells[column] = cells[column] and csv_files.escape(cells[column])
+    return list(cells.values())
 
 
 def workbook(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
