@@ -1,12 +1,21 @@
+"""The rows of files as spreadsheets, editors and scripts write them, and the errors in them."""
+
+import csv
 import io
 from datetime import UTC, datetime, timedelta, timezone
+from html import unescape
 
 import pytest
+from django.test import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, FORMATS
+from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
+from tests.pets.admin.import_export.import_pages import cells, upload
 from tests.pets.lines import NOW, broken, errors, lines, row_with, rows
+from tests.pets.spreadsheet_files import ASKED, READ, REJECTED, Pets
 
 pytestmark = pytest.mark.once
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -14,16 +23,29 @@ ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 NEW = row_with(name="Rex", status="available", created_at=NOW, created_by="command x")
 WHOLE = row_with(id=ID, name="Rex", tag="dog", status="sold", created_at=NOW, created_by="staff jo")
+ANY_ORDER = f"status,tag,name,created_by,created_at,id\nsold,dog,Rex,staff jo,2026-03-01T12:00:00Z,{ID}\n"
+EMPTY = '{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}'
 
 
-def test_only_the_name_is_required() -> None:
-    assert rows("name\nRex\n") == rows('{"name": "Rex"}', "jsonl") == [NEW]
-
-
-def test_columns_come_in_any_order() -> None:
-    text = f"status,tag,name,created_by,created_at,id\nsold,dog,Rex,staff jo,2026-03-01T12:00:00Z,{ID}\n"
-
-    assert rows(text) == [WHOLE]
+@pytest.mark.parametrize(
+    ("text", "file_format", "row"),
+    [
+        ("name\nRex\n", "csv", NEW),
+        ('{"name": "Rex"}', "jsonl", NEW),
+        (ANY_ORDER, "csv", WHOLE),
+        ('{" Name": "Rex", "STATUS": "Available"}', "jsonl", NEW),
+        ("id,name,tag,status,created_at\n,Rex,,,\n", "csv", NEW),
+        (EMPTY, "jsonl", NEW),
+        # An empty creator means that the creator is unknown.
+        ("name,created_by\nRex,\n", "csv", NEW._replace(created_by=None)),
+        ('{"name": "Rex", "created_by": null}', "jsonl", NEW._replace(created_by=None)),
+        ("name\n\nRex\n\n", "csv", NEW),
+        ('\n{"name": "Rex"}\n\n', "jsonl", NEW),
+        ('{"name": "Rex"}'.ljust(2**20 - 2) + "\n", "jsonl", NEW),
+    ],
+)
+def test_a_row_has_the_values_of_its_file_and_else_those_of_a_new_pet(text: str, file_format: str, row: Row) -> None:
+    assert rows(text, file_format) == [row]
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])
@@ -37,35 +59,12 @@ def test_a_file_may_have_the_separators_marks_and_line_ends_of_a_spreadsheet(sep
     ]
 
 
-def test_the_fields_of_json_may_have_any_case() -> None:
-    assert rows('{" Name": "Rex", "STATUS": "Available"}', "jsonl") == [NEW]
-    assert errors('{"name": "Rex", "Name": "Tom"}', "jsonl") == [
-        (1, "a field is named twice: upper and lower case are the same.")
-    ]
-
-
-def test_empty_cells_are_read_like_missing_ones() -> None:
-    assert rows("id,name,tag,status,created_at\n,Rex,,,\n") == [NEW]
-    assert rows('{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}', "jsonl") == [NEW]
-
-
-def test_an_empty_creator_means_that_the_creator_is_unknown() -> None:
-    unknown = [NEW._replace(created_by=None)]
-
-    assert rows("name,created_by\nRex,\n") == unknown
-    assert rows('{"name": "Rex", "created_by": null}', "jsonl") == unknown
-
-
 def test_a_time_may_have_any_offset() -> None:
     (row,) = rows("name,created_at\nRex,2026-03-01T14:00:00+02:00\n")
 
     assert row is not None
     assert row.created_at == datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2)))
     assert row.created_at.tzinfo is UTC
-
-
-def test_empty_lines_are_ignored() -> None:
-    assert rows("name\n\nRex\n\n") == rows('\n{"name": "Rex"}\n\n', "jsonl") == [NEW]
 
 
 def test_lines_are_counted_like_in_a_text_editor() -> None:
@@ -132,54 +131,62 @@ def test_a_value_that_is_large_or_nested_deeply_is_rejected_without_its_text(col
             assert problem in found or (text != pet and found == "the JSON is nested too deeply.")
 
 
-def test_all_errors_of_a_row_are_reported_together() -> None:
-    assert [number for number, _ in errors("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n")] == [2, 2, 2, 4]
+NAMES = "the first line must name the columns, separated by commas, semicolons or tabs, out of " + ", ".join(COLUMNS)
+OTHERS = "--columns says what others mean."
+NO_OBJECT = 'not a pet: the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
+IN_QUOTES = "cells, where the first line has 2: text with a {} in it must be in quotes."
+NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding"
+LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
 
 
-def test_a_name_is_required() -> None:
-    assert errors("name,tag\n,dog\n") == [(2, "name is required.")]
-    assert errors('{"tag": "dog"}\n{"name": null}', "jsonl") == [(1, "name is required."), (2, "name is required.")]
+@pytest.mark.parametrize(
+    ("text", "file_format", "expected"),
+    [
+        *REJECTED.values(),
+        *(
+            (header, "csv", [(1, NAMES)])
+            for header in ("", "tag\n", "name,name\n", "name,Name\n", ",\n", "name/tag\n", "\n")
+        ),
+        ("name,tagg\nRex,dog\n", "csv", [(1, f"{NAMES}; not 'tagg'. {OTHERS}")]),
+        ("a,b,c,d,e,f,name\n", "csv", [(1, f"{NAMES}; not 'a', 'b', 'c', 'd', 'e' and more. {OTHERS}")]),
+        ('{"name": "Rex", "tagg": "dog"}', "jsonl", [(1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")]),
+        (
+            '{"name": "Rex", "Name": "Tom"}',
+            "jsonl",
+            [(1, "a field is named twice: upper and lower case are")],
+        ),
+        ('{"tag": "dog"}\n{"name": null}', "jsonl", [(1, "name is required."), (2, "name is required.")]),
+        ("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n", "csv", [(2, "name"), (2, "tag"), (2, "status"), (4, "name")]),
+        ("name,tag\nTom,cat\nRex\n", "csv", [(3, "1 " + IN_QUOTES.format("comma"))]),
+        ("name;tag\nTom;cat\nRex;dog;brown\n", "csv", [(3, "3 " + IN_QUOTES.format("semicolon"))]),
+        ("name,tag\nTom,cat\nRex, the dog,dog\n", "csv", [(3, "3 " + IN_QUOTES.format("comma"))]),
+        *(
+            (f"name\nTom\n{rest}", "csv", [(3, "the CSV is broken (")])
+            for rest in ('"Rex', '"Rex\nTom\n', '"Rex"x\n', "x" * 200_000)
+        ),
+        *(
+            ("name\nTom\nRené\n".encode(encoding), "csv", [(line, NOT_UTF_8)])
+            for encoding, line in (("latin-1", 3), ("utf-16-le", 1), ("cp1252", 3))
+        ),
+        *(
+            (b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl", [(2, "not JSON (")])
+            for line in (b"{", b"Rex", b'{"name": "\\ud800"}', b'{"name": NaN}', b'{"name": "\xe9"}')
+        ),
+        *(
+            (f'{{"name": "Rex"}}\n{line}', "jsonl", [(2, NO_OBJECT)])
+            for line in ("[]", '"Rex"', "null", '[{"name": "Rex"}]')
+        ),
+        ('{"name": "Rex"}\n ' + '{"name": "Rex"}'.ljust(2**20), "jsonl", [(2, LONG)]),
+    ],
+)
+def test_each_error_of_a_file_has_its_line_and_says_what_is_wrong(
+    text: str | bytes, file_format: str, expected: list[tuple[int, str]]
+) -> None:
+    found = errors(text, file_format)
 
-
-def test_unknown_columns_are_named() -> None:
-    assert broken("name,tagg\nRex,dog\n") == (
-        "line 1: the first line must name the columns, separated by commas, semicolons or tabs, out of "
-        f"{', '.join(COLUMNS)}; not 'tagg'. --columns says what others mean."
-    )
-    assert errors('{"name": "Rex", "tagg": "dog"}', "jsonl") == [
-        (1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")
-    ]
-
-
-def test_only_the_first_unknown_columns_are_named() -> None:
-    assert broken("a,b,c,d,e,f,name\n").endswith(
-        "; not 'a', 'b', 'c', 'd', 'e' and more. --columns says what others mean."
-    )
-
-
-@pytest.mark.parametrize("header", ["", "tag\n", "name,name\n", "name,Name\n", ",\n", "name/tag\n", "\n"])
-def test_the_error_for_an_invalid_header_lists_the_columns(header: str) -> None:
-    assert "must name the columns, separated by commas, semicolons or tabs, out of id, name," in broken(header)
-
-
-@pytest.mark.parametrize(("separator", "name"), [(",", "comma"), (";", "semicolon")])
-@pytest.mark.parametrize(("row", "count"), [("Rex", 1), ("Rex,dog,brown", 3), ("Rex, the dog,dog", 3)])
-def test_a_row_with_too_few_or_too_many_cells_is_rejected(row: str, count: int, separator: str, name: str) -> None:
-    assert errors(f"name,tag\nTom,cat\n{row}\n".replace(",", separator)) == [
-        (3, f"{count} cells, where the first line has 2: text with a {name} in it must be in quotes.")
-    ]
-
-
-@pytest.mark.parametrize("rest", ['"Rex', '"Rex\nTom\n', '"Rex"x\n', "x" * 200_000])
-def test_broken_csv_is_rejected_with_the_line_on_which_the_row_begins(rest: str) -> None:
-    assert broken(f"name\nTom\n{rest}").startswith("line 3: the CSV is broken (")
-
-
-@pytest.mark.parametrize(("encoding", "line"), [("latin-1", 3), ("utf-16-le", 1), ("cp1252", 3)])
-def test_another_encoding_than_utf_8_is_rejected_with_the_line(encoding: str, line: int) -> None:
-    error = broken("name\nTom\nRené\n".encode(encoding))
-
-    assert error.startswith(f"line {line}: the text is not UTF-8: save the file in this encoding")
+    assert [number for number, _ in found] == [number for number, _ in expected]
+    for (_, error), (_, beginning) in zip(found, expected, strict=True):
+        assert error.startswith(beginning)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
@@ -195,23 +202,6 @@ def test_broken_utf_16_is_rejected(text: str, file_format: str) -> None:
     error = broken(text.encode("utf-16") + b"\x00\xd8A\x00", file_format)
 
     assert "the text is not utf-16" in error.lower()
-
-
-@pytest.mark.parametrize("line", ["{", "Rex", '{"name": "\\ud800"}', '{"name": NaN}', b'{"name": "\xe9"}'])
-def test_a_line_that_is_not_json_is_rejected(line: str | bytes) -> None:
-    line = line.encode() if isinstance(line, str) else line
-
-    ((number, error),) = errors(b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl")
-
-    assert number == 2
-    assert error.startswith("not JSON (")
-
-
-@pytest.mark.parametrize("line", ["[]", '"Rex"', "null", '[{"name": "Rex"}]'])
-def test_a_line_that_is_no_object_is_rejected(line: str) -> None:
-    assert errors(f'{{"name": "Rex"}}\n{line}', "jsonl") == [
-        (2, 'not a pet: the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.')
-    ]
 
 
 @pytest.mark.long
@@ -246,10 +236,32 @@ def test_formulas_are_escaped_only_in_csv() -> None:
     assert b'"=1+1"' in b"".join(write([formula], "jsonl"))
 
 
-def test_a_line_of_json_has_less_than_a_mebibyte() -> None:
-    longest = b'{"name": "Rex"}'.ljust(2**20 - 2) + b"\n"
+@pytest.mark.parametrize(("text", "pets"), READ.values(), ids=READ)
+def test_a_file_has_the_pets_that_people_see(text: str, pets: Pets) -> None:
+    found = lines(text)
 
-    assert rows(longest, "jsonl") == [NEW]
-    assert broken(b'{"name": "Rex"}\n ' + longest, "jsonl") == (
-        "line 2: longer than 1,048,576 bytes: write each pet on a line of its own."
-    )
+    assert [error for line in found for error in line.errors] == []
+    assert [(line.number, line.row.name, line.row.tag) for line in found if line.row] == pets
+
+
+TEXTS = st.text(st.sampled_from(' ",;\n\r\tx'), min_size=1, max_size=7).filter(str.strip)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS)), st.sampled_from(",;\t"))
+def test_blanks_quotes_and_separators_in_quotes_are_read_as_they_are(
+    pets: list[tuple[str, str]], separator: str
+) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator).writerows([("name", "tag"), *pets])
+
+    assert [line.row and line.row[1:3] for line in lines(file.getvalue())] == pets
+
+
+def test_the_page_reads_such_files(admin_client: Client) -> None:
+    for text, pets in READ.values():
+        rows = [[line, unescape(name), unescape(tag)] for line, _, name, tag, _ in cells(upload(admin_client, text))]
+        assert rows == [[str(line), name, tag or ""] for line, name, tag in pets]
+    for text, suffix, expected in (file for name, file in REJECTED.items() if name not in ASKED):
+        page = unescape(upload(admin_client, text, f"pets.{suffix}").content.decode())
+        assert all(f"Line {line}: {error}" in page for line, error in expected)

@@ -1,4 +1,4 @@
-"""The command import_pets with files."""
+"""The command import_pets with files, and its entry in the audit."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from pets.admin.changes import selection
 from pets.fields import new_pet_id
-from pets.models import Pet
+from pets.models import ImportedFile, Pet
 from pets.services import create_pet
+from petservice.journal.models import Event
 from store.services import inventory_counts
 from tests.concurrent_write import write_before
 from tests.pets.management.commands import all_pets, run
@@ -43,17 +44,14 @@ def test_imported_pets_are_available_and_created_by_the_command(file: Callable[.
     assert inventory_counts() == {"available": 2, "pending": 0, "sold": 0}
 
 
-@pytest.mark.parametrize(("name", "options"), [("pets.json", ()), ("pets.txt", ("--format", "jsonl"))])
-def test_a_json_array_as_the_admin_exports_it_is_imported(
-    file: Callable[..., Path], admin_client: Client, name: str, options: tuple[str, ...]
-) -> None:
+def test_a_json_array_as_the_admin_exports_it_is_imported(file: Callable[..., Path], admin_client: Client) -> None:
     for text in ("=1", 'Rex "the\r\ndog", first', " a ", "狗"):
         create_pet(name=text, tag=text)
     before = [pet[:-1] for pet in all_pets()]
     array = admin_client.post(reverse("admin:pets_pet_export"), {"format": "json"}).content
     Pet.objects.all().delete()
 
-    run("import_pets", file(array, name), *options)
+    run("import_pets", file(array, "pets.json"))
 
     assert [pet[:-1] for pet in all_pets()] == before
 
@@ -166,3 +164,41 @@ def test_a_pet_that_is_imported_again_is_not_the_one_that_a_page_still_shows(fil
     run("import_pets", file(f"id,name\n{old.pk},Other\n"))
 
     assert [pet.name for pet in selection.compare(shown).changed] == ["Other"]
+
+
+def entries() -> list[tuple[str, str, str, int]]:
+    return [*Event.objects.order_by("pk").values_list("kind", "account_name", "record_type", "count")]
+
+
+def test_imports_and_exports_by_commands_have_an_entry_each(file: Callable[..., Path], tmp_path: Path) -> None:
+    run("import_pets", file("Name;Status\r\nRex;Available\r\nTom;SOLD\r\n"))
+    run("export_pets", tmp_path / "out.csv")
+
+    assert entries() == [("imported", "command", "pets.pet", 2), ("exported", "command", "pets.pet", 2)]
+    assert sorted(Pet.objects.values_list("name", "status")) == [("Rex", "available"), ("Tom", "sold")]
+
+
+def test_a_file_with_new_pets_is_imported_again_only_with_an_option(file: Callable[..., Path]) -> None:
+    path = file('[{"name": "Rex"}]', "pets.json")
+    run("import_pets", path)
+
+    with pytest.raises(CommandError, match=r"imported before: on 20\d\d-.* UTC by command. .*Add --again"):
+        run("import_pets", path)
+    assert (Pet.objects.count(), len(entries())) == (1, 1)
+
+    run("import_pets", path, "--again")
+    assert (Pet.objects.count(), ImportedFile.objects.count()) == (2, 2)
+
+
+def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = file("name\nRex\n")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE journal_event RENAME TO unavailable")
+
+    with pytest.raises(CommandError, match=r"(?s)Database error: .*Nothing was imported"):
+        run("import_pets", path)
+    assert not Pet.objects.exists()
+    assert "The audit cannot be written" in run("export_pets", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes().startswith(b"id,name")

@@ -252,38 +252,6 @@ def test_a_workbook_with_our_columns_is_previewed_at_once(staff: Client) -> None
     assert [row[1:] for row in stored()] == [("Rex", "dog", "sold")]
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "error"),
-    [
-        (b"name\nRex\n", "pets.xlsx", "The file is no workbook that can be read"),
-        (workbook([]), "pets.xlsx", "There are no pets in this file."),
-        (workbook([["Name", "Art"]]), "pets.xlsx", "There are no pets in this file."),
-        (workbook([["Name", "Art"], ["=A1", "dog"]]), "pets.xlsx", "The formula in A2 has no result"),
-        (
-            workbook([[f"column {n}" for n in range(200)], ["x"] * 200]),
-            "pets.xlsx",
-            "Line 1: 200 columns: delete all but",
-        ),
-        (workbook([["Name"], [*[None] * 2000, "x"]]), "pets.xlsx", "Line 1: more than 1,000 columns"),
-        (b"Foo,Bar\n" + b"x,y\n" * 10_001, "pets.txt", "The file has more than 10,000 pets."),
-        (b"Name,Bar\nx,y,z\n", "pets.tsv", "Line 2: 3 cells, where the first line has 2"),
-        (
-            b"Name,Art" + b"," * 16_000 + b"\n" + b"Rex,dog\n" * 200,
-            "pets.csv",
-            "Line 1: more than 1,000 columns: delete the empty ones.",
-        ),
-    ],
-)
-def test_questions_are_not_asked_where_an_import_would_fail(
-    staff: Client, content: bytes, name: str, error: str
-) -> None:
-    page = upload(staff, content, name)
-
-    assert error in text_of(page)
-    assert "Confirm import" not in text_of(page)
-    assert stored() == []
-
-
 def test_the_columns_can_be_changed_after_the_preview_and_after_errors(staff: Client) -> None:
     page = upload(staff, "name,a,b\nRex,dog,gone\n")
     preview = send(staff, page, column_1="tag")

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pets.fields import new_pet_id
-from pets.models import Pet, Upload
+from pets.models import ImportedFile, Pet, Upload
 from pets.services import create_pet
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -175,3 +175,33 @@ def test_an_unconfirmed_upload_is_deleted_after_a_day(staff: Client) -> None:
     upload(staff, "name\nMia\n")
 
     assert [bytes(stored_upload.content) for stored_upload in Upload.objects.all()] == [b"name\nMia\n"]
+
+
+FILE = "Name;TAG\r\nRex;dog\r\n"
+BEFORE = "This file was imported before"
+
+
+def test_the_preview_says_when_and_by_whom_the_file_was_imported_before(staff: Client) -> None:
+    page = upload(staff, FILE)
+    assert BEFORE not in page.content.decode()
+    confirm(staff, page)
+
+    page = upload(granted(*IMPORTER, name="bea"), FILE)
+    assert f"{BEFORE}: on {ImportedFile.objects.get().imported_at:%Y-%m-%d %H:%M} UTC by jo" in page.content.decode()
+    assert BEFORE not in upload(staff, FILE + "Tom;\r\n").content.decode()
+
+
+def test_a_file_that_someone_else_imported_after_the_preview_is_previewed_again(staff: Client) -> None:
+    other = granted(*IMPORTER, name="bea")
+    page, page_of_other = upload(staff, FILE), upload(other, FILE)
+    confirm(other, page_of_other)
+
+    again = confirm(staff, page)
+
+    assert "the same file was imported after you opened the preview" in again.content.decode()
+    assert BEFORE in again.content.decode()
+    assert Pet.objects.count() == 1
+    confirm(staff, page)  # sent again, because the first response was lost
+    assert Pet.objects.count() == 1
+    confirm(staff, again)  # on purpose
+    assert Pet.objects.count() == 2

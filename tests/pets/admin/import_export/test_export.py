@@ -20,6 +20,7 @@ from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
+from petservice.journal.models import Event
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
 
 
@@ -157,3 +158,13 @@ def test_a_list_over_the_limit_is_not_exported(staff: Client) -> None:
     assert "The list has more than 10,000 pets." in response.content.decode()
     assert "export_pets" in response.content.decode()
     assert [query["sql"] for query in queries if f"LIMIT {MAX_ROWS + 1}" in query["sql"]]
+
+
+def test_an_export_is_in_the_audit_with_its_filter_and_number(staff: Client) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("sold", "sold", "pending"))
+
+    exported(staff, query="?status__exact=sold")
+
+    entry = Event.objects.get(kind="exported")
+    assert (entry.account_name, entry.record_type, entry.count) == ("jo", "pets.pet", 2)
+    assert entry.message == "Exported as CSV. Filter: status sold."
