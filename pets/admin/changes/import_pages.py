@@ -103,6 +103,84 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return _questions_or_preview(pages, request, upload, request.POST.dict())
 
 
+def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
+    """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
+    mapping, errors, form, source = ColumnMapping(**upload.mapping or {}), [], None, None
+    try:
+        source = SourceForm(upload, mapping, answers or None)
+        asks = request.method == "GET" or not (answers or all(getattr(mapping, name) for name in source.fields))
+        if "sheet" in source.fields:
+            mapping = replace(mapping, sheet=mapping.sheet or source["sheet"].initial)
+        if source.is_valid() and source.cleaned_data != {name: getattr(mapping, name) for name in source.fields}:
+            mapping, answers = ColumnMapping(**source.cleaned_data), None
+        if "encoding" not in source.fields or mapping.encoding:
+            table = Table(upload, mapping)
+            form = ColumnForm(table, mapping, answers)
+            if form.is_valid() or not (form.has_questions or asks):
+                mapping = form.mapping if form.is_bound else mapping
+                upload.mapping = None if mapping == OWN else asdict(mapping)
+                return _preview(pages, request, upload, table)
+    except BrokenFileError as error:
+        errors = [(error.line, error.problem)]
+        if not (source and source.fields):  # else another sheet or encoding may be right
+            return _errors_page(pages, request, errors)
+    if request.method == "POST" and not answers:  # so that the button Back of the browser works
+        upload.mapping = asdict(mapping)
+        upload.keep(digest="")
+        return redirect("admin:pets_pet_import_columns")
+    context = {"title": "Which column is what?", "source": source, "form": form, "errors": errors, "upload": upload}
+    return _page(pages, request, "import_columns", **context)
+
+
+def _preview(
+    pages: ModelAdmin, request: HttpRequest, upload: Upload, table: Table | None = None, lines: Any = None
+) -> HttpResponse:
+    """Show the changes that the file makes, or its errors. A table that was read already is not read again."""
+    lines = lines or _lines(request, upload, table)
+    if len(lines) > MAX_ROWS or not lines:
+        return _errors_page(pages, request, [(0, TOO_MANY if lines else NO_PETS)])
+    found = import_diff.preview(lines)
+    if upload.mapping or not found.errors:
+        upload.keep(digest=found.digest)
+    if found.errors:
+        return _errors_page(pages, request, found.errors, upload=upload)
+    changes = [change for change in found.changes if change.kind != "skip"]
+    unchanged = [change for change in found.changes if change.kind == "skip"]
+    return _page(
+        pages,
+        request,
+        upload=upload,
+        imported=ImportedFile.last(upload.content_digest),
+        totals=found.totals,
+        fields=EDITABLE,
+        tables=[
+            (len(part), [(change, [_cell(change, field) for field in EDITABLE]) for change in part[:MAX_SHOWN]])
+            for part in (changes, unchanged)
+        ],
+        max_shown=MAX_SHOWN,
+    )
+
+
+def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> list[Line]:
+    """Return the lines of the file, at most one more than the limit."""
+    # The creator of a new pet is the user who imports it, not the creator that the file names.
+    created_by = creator.of_staff(request.user.get_username())
+    mapping = ColumnMapping(**upload.mapping or {})
+    rows: Any = table and iter(table.lines)
+    lines = read(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows)
+    return [
+        line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
+    ]
+
+
+def _cell(change: RowChange, field: str) -> str:
+    """Return the value of a field for the preview, after its old value if it changes."""
+    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
+    if change.before is None or before == after:
+        return after
+    return format_html("<del>{}</del> <ins>{}</ins>", before, after)
+
+
 def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Import the previewed file once, or show a new preview if the pets have changed since."""
     _require_permission(pages, request)
@@ -179,81 +257,3 @@ def _errors_page(
     """Show the form for a file below the errors of a file, of which nothing was imported."""
     shown, has_more = errors[:MAX_ERRORS], len(errors) > MAX_ERRORS
     return _page(pages, request, form=UploadForm(), errors=shown, has_more_errors=has_more, rejected=upload)
-
-
-def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
-    """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
-    mapping, errors, form, source = ColumnMapping(**upload.mapping or {}), [], None, None
-    try:
-        source = SourceForm(upload, mapping, answers or None)
-        asks = request.method == "GET" or not (answers or all(getattr(mapping, name) for name in source.fields))
-        if "sheet" in source.fields:
-            mapping = replace(mapping, sheet=mapping.sheet or source["sheet"].initial)
-        if source.is_valid() and source.cleaned_data != {name: getattr(mapping, name) for name in source.fields}:
-            mapping, answers = ColumnMapping(**source.cleaned_data), None
-        if "encoding" not in source.fields or mapping.encoding:
-            table = Table(upload, mapping)
-            form = ColumnForm(table, mapping, answers)
-            if form.is_valid() or not (form.has_questions or asks):
-                mapping = form.mapping if form.is_bound else mapping
-                upload.mapping = None if mapping == OWN else asdict(mapping)
-                return _preview(pages, request, upload, table)
-    except BrokenFileError as error:
-        errors = [(error.line, error.problem)]
-        if not (source and source.fields):  # else another sheet or encoding may be right
-            return _errors_page(pages, request, errors)
-    if request.method == "POST" and not answers:  # so that the button Back of the browser works
-        upload.mapping = asdict(mapping)
-        upload.keep(digest="")
-        return redirect("admin:pets_pet_import_columns")
-    context = {"title": "Which column is what?", "source": source, "form": form, "errors": errors, "upload": upload}
-    return _page(pages, request, "import_columns", **context)
-
-
-def _preview(
-    pages: ModelAdmin, request: HttpRequest, upload: Upload, table: Table | None = None, lines: Any = None
-) -> HttpResponse:
-    """Show the changes that the file makes, or its errors. A table that was read already is not read again."""
-    lines = lines or _lines(request, upload, table)
-    if len(lines) > MAX_ROWS or not lines:
-        return _errors_page(pages, request, [(0, TOO_MANY if lines else NO_PETS)])
-    found = import_diff.preview(lines)
-    if upload.mapping or not found.errors:
-        upload.keep(digest=found.digest)
-    if found.errors:
-        return _errors_page(pages, request, found.errors, upload=upload)
-    changes = [change for change in found.changes if change.kind != "skip"]
-    unchanged = [change for change in found.changes if change.kind == "skip"]
-    return _page(
-        pages,
-        request,
-        upload=upload,
-        imported=ImportedFile.last(upload.content_digest),
-        totals=found.totals,
-        fields=EDITABLE,
-        tables=[
-            (len(part), [(change, [_cell(change, field) for field in EDITABLE]) for change in part[:MAX_SHOWN]])
-            for part in (changes, unchanged)
-        ],
-        max_shown=MAX_SHOWN,
-    )
-
-
-def _cell(change: RowChange, field: str) -> str:
-    """Return the value of a field for the preview, after its old value if it changes."""
-    before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
-    if change.before is None or before == after:
-        return after
-    return format_html("<del>{}</del> <ins>{}</ins>", before, after)
-
-
-def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> list[Line]:
-    """Return the lines of the file, at most one more than the limit."""
-    # The creator of a new pet is the user who imports it, not the creator that the file names.
-    created_by = creator.of_staff(request.user.get_username())
-    mapping = ColumnMapping(**upload.mapping or {})
-    rows: Any = table and iter(table.lines)
-    lines = read(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows)
-    return [
-        line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
-    ]

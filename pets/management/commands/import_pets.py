@@ -1,36 +1,109 @@
+"""The import of millions of pets in constant memory: checked rows wait in a temporary file until all are checked."""
+
 import gc
 import sqlite3
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
+from secrets import randbelow
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any
 
+import orjson
 from django.core.management.base import CommandError
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from pets import creator
-from pets.files.bulk import BATCH, CheckedRows, LineError, existing, insert
+from pets.fields import new_pet_id
 from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.reading import read
-from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File
+from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
+from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
 from petservice.exports.files import STANDARD_STREAM, reason
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, record
 
+# Number of rows that are inserted, looked up or reported together.
+_BATCH = 1000
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
+
+# The number of a line of the file, and the error on it.
+LineError = tuple[int, str]
+
+
+class CheckedRows(ExitStack):
+    """A temporary file of checked rows with their line numbers; each id occurs once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.count_without_id = 0
+        self._file = self.enter_context(TemporaryFile())  # noqa: SIM115  # closed with the instance
+        # SQLite creates a temporary database for an empty name, so the set of ids may exceed the memory.
+        self._ids = self.enter_context(closing(sqlite3.connect("")))
+        self._ids.execute("CREATE TABLE lines (id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID")
+
+    def add(self, lines: Sequence[Line]) -> list[LineError]:
+        """Store the rows without errors, and return the errors of the other rows and of repeated ids."""
+        errors = [(line.number, error) for line in lines for error in line.errors]
+        good = [(line.number, line.row) for line in lines if line.row is not None]
+        ids = [(row.id, number) for number, row in good if row.id is not None]
+        if self._ids.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?)", ids).rowcount < len(ids):
+            for pet_id, number in ids:
+                first = self._ids.execute("SELECT line FROM lines WHERE id = ?", [pet_id]).fetchone()[0]
+                if first != number:
+                    errors.append((number, f"Duplicate ID: also on line {first}."))
+        # SQLite has no type for times, so Django defines their format. PostgreSQL reads the format that orjson writes.
+        stored_time = connection.ops.adapt_datetimefield_value
+        stored = [
+            (number, (pet_id or new_pet_id(), *others, stored_time(created_at), created_by))
+            for number, (pet_id, *others, created_at, created_by) in good
+        ]
+        self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
+        self.count += len(good)
+        self.count_without_id += len(good) - len(ids)
+        return sorted(errors)
+
+    def _batches(self) -> Iterator[list[tuple[int, list[str | None]]]]:
+        """Yield lists of line numbers and the values to store for them."""
+        self._file.seek(0)
+        for batch in self._file:
+            yield orjson.loads(batch)
+
+    def insert(self, bar: Any) -> None:
+        """Insert all pets in the current transaction, and count them on a progress bar.
+
+        Raises IntegrityError if one of the ids exists already.
+        """
+        columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
+        # A row may be a deleted pet again, whose version a list may still show. So all get another one.
+        version = randbelow(1 << 30)
+
+        def rows() -> Iterator[list[tuple[Any, ...]]]:
+            for batch in self._batches():
+                yield [(*row, version) for _, row in batch]
+                bar.update(len(batch))
+
+        backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows())
+
+    def existing(self) -> Iterator[LineError]:
+        """Yield an error for each row whose id the database contains already."""
+        for batch in self._batches():
+            lines = {row[0]: number for number, row in batch}
+            for pet_id in sorted(Pet.objects.filter(pk__in=lines).values_list("pk", flat=True), key=lines.__getitem__):
+                yield lines[pet_id], f"A pet with the ID {pet_id} already exists."
 
 
 class Command(DatabaseCommand):
@@ -111,7 +184,7 @@ class Command(DatabaseCommand):
         lines = read(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
         errors: list[LineError] = []
         with closing(lines), progress("Checking") as bar:
-            while len(errors) < _MAX_ERRORS and (batch := list(islice(lines, BATCH))):
+            while len(errors) < _MAX_ERRORS and (batch := list(islice(lines, _BATCH))):
                 errors += checked.add(batch)
                 bar.update(len(batch))
         self._reject(errors)
@@ -119,12 +192,12 @@ class Command(DatabaseCommand):
     def _insert(self, checked: CheckedRows, digest: str) -> None:
         try:
             with progress("Importing", checked.count) as bar, transaction.atomic():
-                insert(checked, bar)
+                checked.insert(bar)
                 message = "Imported by the command import_pets."
                 record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=checked.count)
         except IntegrityError:
-            self._reject(list(islice(existing(checked), _MAX_ERRORS)))
+            self._reject(list(islice(checked.existing(), _MAX_ERRORS)))
             raise  # for another reason, or the existing pet was deleted in between
 
     def _reject(self, errors: list[LineError]) -> None:
