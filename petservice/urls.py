@@ -5,7 +5,7 @@ from django.views.generic import RedirectView
 import pets.urls
 import petservice.accounts.urls
 import store.urls
-from petservice import doctor
+from petservice.backoffice import installation
 from petservice.guides.views import api_guide, changelog, docs, document, front
 from petservice.health import HealthViewSet, ready
 
@@ -23,7 +23,7 @@ urlpatterns = [
     # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     *petservice.accounts.urls.urlpatterns,
-    path("admin/installation/", admin.site.admin_view(doctor.page), name="installation"),
+    path("admin/installation/", admin.site.admin_view(installation.page), name="installation"),
     path("admin/", admin.site.urls),
 ]
 

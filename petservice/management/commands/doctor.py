@@ -6,8 +6,8 @@ from typing import Any
 from django.core.checks import ERROR, WARNING, CheckMessage
 from django.core.management.base import BaseCommand
 
+from petservice.backoffice.installation import findings
 from petservice.configuration.effective import effective_settings
-from petservice.doctor import run
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Write the report as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        messages = run()
+        messages = findings()
         checks = [{"subject": one.id, "level": level(one), "text": one.msg, "advice": one.hint} for one in messages]
         if options["json"]:
             report = {"checks": checks, "settings": [one._asdict() for one in effective_settings()]}

@@ -6,6 +6,7 @@ Their findings are messages as of Django's system checks; an Info is about somet
 import os
 import resource
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -45,20 +46,18 @@ _CERTIFICATE_DAYS = 14
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
 
-Check = Callable[[], Iterable[CheckMessage]]
 
-_CHECKS: list[Check] = []
-
-
-def _check(function: Check) -> Check:
-    _CHECKS.append(function)
-    return function
-
-
-def run() -> list[CheckMessage]:
+def findings() -> list[CheckMessage]:
     """Return the findings of all checks, the worst first. Their ids are the subjects."""
     found = run_checks(tags=["petservice"])
-    for check in _CHECKS:
+    checks: list[Callable[[], Iterable[CheckMessage]]] = [version, disk, memory, files, certificate, redis, backup]
+    path = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite" and not Path(path).exists():
+        # SQLite would create it now, perhaps for another user than that of the service.
+        found.append(Warning(f"There is no database yet: {path}.", "The command serve creates it.", id="database"))
+    else:
+        checks += [database, migrations, counters, clock]
+    for check in checks:
         try:
             found += check()
         except Exception as error:  # a check must not hide the results of the others
@@ -70,31 +69,21 @@ def page(request: HttpRequest) -> HttpResponse:
     """Show administrators the findings and the settings."""
     if not (request.user.is_active and request.user.is_superuser):
         raise PermissionDenied
-    context = {"checks": run(), "settings": effective_settings()}
+    context = {"checks": findings(), "settings": effective_settings()}
     return staff_page(request, "backoffice/installation.html", "Installation", context)
 
 
-def _is_absent() -> bool:
-    """Return whether SQLite would create the database now, perhaps for another user than that of the service."""
-    return connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists()
-
-
-@_check
 def version() -> Iterator[CheckMessage]:
     text = f"petservice {__version__}, Django {django.__version__}, Python {python_version()}, {settings.ENVIRONMENT}."
     yield Info(text, id="version")
 
 
-@_check
 def database() -> Iterator[CheckMessage]:
-    path = Path(connection.settings_dict["NAME"])
-    if _is_absent():
-        yield Warning(f"There is no database yet: {path}.", "The command serve creates it.", id="database")
-        return
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            (number,) = cursor.execute("SELECT sqlite_version()").fetchone()
-            yield Info(f"SQLite {number}, {path}, {_size(path.stat().st_size)}.", id="database")
+            path = Path(connection.settings_dict["NAME"])
+            text = f"SQLite {sqlite3.sqlite_version}, {path}, {_size(path.stat().st_size)}."
+            yield Info(text, id="database")
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
@@ -117,20 +106,13 @@ def database() -> Iterator[CheckMessage]:
         yield Warning(f"{used} of {most} connections of the server are in use.", advice, id="database")
 
 
-@_check
 def migrations() -> Iterator[CheckMessage]:
-    if _is_absent():
-        return
-    if missing := missing_migrations():
-        yield Error(pending_migrations_message(missing), id="migrations")
-    else:
-        yield Info("The database has all migrations.", id="migrations")
+    missing = missing_migrations()
+    text = pending_migrations_message(missing) if missing else "The database has all migrations."
+    yield _finding("migrations", text, None, error=bool(missing))
 
 
-@_check
 def counters() -> Iterator[CheckMessage]:
-    if _is_absent():
-        return
     # One statement, so that no pet is created between the two sums.
     stored = InventoryCounter.objects.values_list("status").annotate(number=Sum("count"))
     counted = Pet.objects.order_by().values_list("status").annotate(number=-Count("pk"))
@@ -138,18 +120,12 @@ def counters() -> Iterator[CheckMessage]:
     for status, number in stored.union(counted, all=True):
         sums[status] = sums.get(status, 0) + number
     wrong = [f"{status} by {number:+,}" for status, number in sorted(sums.items()) if number]
-    if wrong:
-        text = f"The inventory differs from the pets: {', '.join(wrong)}."
-        yield Error(text, "Run the command reconcile_inventory.", id="counters")
-    else:
-        yield Info("The inventory equals a count of all pets.", id="counters")
+    text = f"differs from the pets: {', '.join(wrong)}" if wrong else "equals a count of all pets"
+    yield _finding("counters", f"The inventory {text}.", "Run the command reconcile_inventory.", error=bool(wrong))
 
 
-@_check
 def clock() -> Iterator[CheckMessage]:
     now = timezone.now()
-    if _is_absent():
-        return
     newest = Event.objects.order_by("-at").values_list("at", flat=True).first() or now
     of_database = now
     if connection.vendor == "postgresql":
@@ -164,54 +140,41 @@ def clock() -> Iterator[CheckMessage]:
         yield Info(f"{now:%Y-%m-%d %H:%M:%S} UTC.", id="clock")
 
 
-@_check
 def disk() -> Iterator[CheckMessage]:
     for folder in {Path(settings.DATA_DIR), Path(gettempdir())}:
         existing = next(one for one in (folder, *folder.parents) if one.exists())
         free = shutil.disk_usage(existing).free
-        text = f"{_size(free)} are free for {folder}."
-        advice = "Delete old backups and logs, or enlarge the disk."
-        if free < _TOO_LITTLE_SPACE:
-            yield Error(text, advice, id="disk")
-        else:
-            yield Warning(text, advice, id="disk") if free < _LITTLE_SPACE else Info(text, id="disk")
+        yield _finding(
+            "disk",
+            f"{_size(free)} are free for {folder}.",
+            "Delete old backups and logs, or enlarge the disk.",
+            error=free < _TOO_LITTLE_SPACE,
+            warning=free < _LITTLE_SPACE,
+        )
 
 
-@_check
 def memory() -> Iterator[CheckMessage]:
     free = shutil.disk_usage("/dev/shm").free  # noqa: S108  # the place of the metrics
-    text = f"{_size(free)} of shared memory are free."
-    if free < _METRICS_BYTES:
-        yield Warning(text, "Enlarge /dev/shm (docker run --shm-size), or metrics are missing.", id="memory")
-    else:
-        yield Info(text, id="memory")
+    advice = "Enlarge /dev/shm (docker run --shm-size), or metrics are missing."
+    yield _finding("memory", f"{_size(free)} of shared memory are free.", advice, warning=free < _METRICS_BYTES)
 
 
-@_check
 def files() -> Iterator[CheckMessage]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # the service raises the soft limit itself
     text = "A process may open any number of files." if hard < 0 else f"A process may open {hard:,} files."
-    if 0 <= hard < _OPEN_FILES:
-        yield Warning(text, f"Raise the limit to {_OPEN_FILES:,} (LimitNOFILE of systemd).", id="files")
-    else:
-        yield Info(text, id="files")
+    advice = f"Raise the limit to {_OPEN_FILES:,} (LimitNOFILE of systemd)."
+    yield _finding("files", text, advice, warning=0 <= hard < _OPEN_FILES)
 
 
-@_check
 def certificate() -> Iterator[CheckMessage]:
     if path := os.environ.get("TLS_CERTFILE"):
         days = (end_of_certificate(path) - time()) / 86_400
-        text = f"The certificate in {path} is valid for {days:.0f} more days."
+        state = "has expired" if days < 0 else f"is valid for {days:.0f} more days"
         advice = "Renew it, and send SIGHUP to the service."
-        if days < 0:
-            yield Error(f"The certificate in {path} has expired.", advice, id="certificate")
-        elif days < _CERTIFICATE_DAYS:
-            yield Warning(text, advice, id="certificate")
-        else:
-            yield Info(text, id="certificate")
+        is_urgent = days < _CERTIFICATE_DAYS
+        yield _finding("certificate", f"The certificate in {path} {state}.", advice, error=days < 0, warning=is_urgent)
 
 
-@_check
 def redis() -> Iterator[CheckMessage]:
     if settings.REDIS_URL:
         from petservice.apikeys.request_counter import RequestCounter  # loads the Redis client, so only if needed
@@ -221,18 +184,23 @@ def redis() -> Iterator[CheckMessage]:
         yield Info(f"Redis answers in {1000 * (time() - began):.1f} ms.", id="redis")
 
 
-@_check
 def backup() -> Iterator[CheckMessage]:
     if connection.vendor != "sqlite":
         return  # PostgreSQL's own tools make its backups, and the service does not see them
-    marker = settings.LAST_BACKUP
-    if not marker.exists():
-        yield Warning("No backup was made yet.", "Run the command backup_database each day.", id="backup")
-        return
-    age = timedelta(seconds=max(0, time() - marker.stat().st_mtime))
-    text = f"The last backup was made {age.total_seconds() / 3600:.0f} hours ago."
-    is_old = age > _BACKUP_AGE
-    yield Warning(text, "Run the command backup_database each day.", id="backup") if is_old else Info(text, id="backup")
+    text, is_missing = "No backup was made yet.", True
+    if settings.LAST_BACKUP.exists():
+        age = timedelta(seconds=max(0, time() - settings.LAST_BACKUP.stat().st_mtime))
+        text = f"The last backup was made {age.total_seconds() / 3600:.0f} hours ago."
+        is_missing = age > _BACKUP_AGE
+    yield _finding("backup", text, "Run the command backup_database each day.", warning=is_missing)
+
+
+def _finding(
+    subject: str, text: str, advice: str | None, *, error: bool = False, warning: bool = False
+) -> CheckMessage:
+    """Return a message of the level that the conditions say, with the advice unless all is in order."""
+    kind = Error if error else Warning if warning else Info
+    return kind(text, advice if error or warning else None, id=subject)
 
 
 def _size(number: float) -> str:
