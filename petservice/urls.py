@@ -5,9 +5,9 @@ from django.views.generic import RedirectView
 import pets.urls
 import petservice.accounts.urls
 import store.urls
+from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice import installation
 from petservice.guides.views import api_guide, changelog, docs, document, front
-from petservice.health import HealthViewSet, ready
 
 urlpatterns = [
     # Without include(), which resolves each URL twice.

@@ -19,7 +19,7 @@ from django.test import Client, client
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from petservice import __main__ as command_line
-from petservice import health
+from petservice.api import health
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder

@@ -21,8 +21,8 @@ from pets.models import Pet, TrashedPet
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.restricted_pages import ReadOnlyPages
+from petservice.db.folding import fold
 from petservice.db.lookups import Among, is_key
-from petservice.folding import fold
 from petservice.journal.models import Event
 from petservice.journal.pages import history_of, history_page
 from petservice.journal.recording import record, type_of

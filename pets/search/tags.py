@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.db import connection
 
 from pets.search.case_insensitive import LAST, beginnings, case_insensitive_sql, full_width, has_one_spelling
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 # Maximum number of tags that a page suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20

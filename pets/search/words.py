@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from pets.search.case_insensitive import full_width
 from petservice.api.validators import is_id
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 # The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py).
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"

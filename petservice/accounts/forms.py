@@ -13,7 +13,7 @@ from petservice.accounts.models import Account, Role
 from petservice.admin_pages.change_message import sentence
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 _DESCRIPTIONS = {
     Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",

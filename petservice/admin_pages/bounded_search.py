@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 
 class BoundedSearch(admin.ModelAdmin):

@@ -1,1 +1,1 @@
-"""HTTP and JSON for any app: errors, responses, parsers, pagination and pieces of the OpenAPI document."""
+"""HTTP and JSON for any app: errors, responses, parsers, pagination, health and pieces of the OpenAPI document."""

@@ -17,7 +17,7 @@ from pets.models import Pet
 from pets.search.case_insensitive import CaseInsensitive, is_absent
 from pets.search.tags import spellings_in_use
 from petservice.admin_pages.charts import Series, day_chart
-from petservice.folding import fold
+from petservice.db.folding import fold
 from petservice.time_zone import in_days
 
 # The number of days, including today.

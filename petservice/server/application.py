@@ -18,10 +18,10 @@ from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response
+from petservice.api.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
 from petservice.handler import Handler
-from petservice.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
 from petservice.monitoring.logs import request_id

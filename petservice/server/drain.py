@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from petservice.health import announce_stop, is_stopping
+from petservice.api.health import announce_stop, is_stopping
 
 # Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
 QUICK_STOP_TIMEOUT = 2

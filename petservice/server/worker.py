@@ -109,7 +109,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         await self._stop()
 
     def _check_connections(self) -> None:
-        from petservice import health
+        from petservice.api import health
 
         now = time.monotonic()
         for connection in list(self.connections):

@@ -13,8 +13,8 @@ from django.test import Client
 
 from pets.models import Pet
 from pets.views import PetViewSet
+from petservice.api.health import HealthViewSet
 from petservice.apikeys.models import APIKey
-from petservice.health import HealthViewSet
 from store import views as store_views
 from tests.contract.transports import SocketTransport
 from tests.described import DOCUMENT

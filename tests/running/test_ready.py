@@ -9,7 +9,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from petservice import health
+from petservice.api import health
 from tests.concurrent_write import on_a_connection
 from tests.waiting import wait_until
 
@@ -55,7 +55,7 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "_INTERVAL", 0)
-    caplog.set_level("INFO", logger="petservice.health")
+    caplog.set_level("INFO", logger="petservice.api.health")
 
     for response in (1, 1, 0, 0, 2):
         monkeypatch.setattr(health, "missing_migrations", lambda response=response: response)
@@ -63,7 +63,7 @@ def test_a_change_of_readiness_is_logged_once_with_its_reason(
     health.unavailable()  # as the server does while a check has not ended
     health.unavailable()
 
-    assert [record.getMessage() for record in caplog.records if record.name == "petservice.health"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "petservice.api.health"] == [
         "Not ready: The database lacks 1 migration(s): run the command `migrate`.",
         "Ready again.",
         "Not ready: The database lacks 2 migration(s): run the command `migrate`.",

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from petservice import health
+from petservice.api import health
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
 from petservice.handler import Handler

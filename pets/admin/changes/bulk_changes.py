@@ -23,7 +23,7 @@ from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.db.lookups import Among
-from petservice.folding import fold
+from petservice.db.folding import fold
 from petservice.journal.sentences import quoted
 
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from pets.models import Pet
 from pets.search.words import words_of
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 # Number of the newest pets whose words are compared, which takes some 50 ms.
 _NEWEST = 10_000

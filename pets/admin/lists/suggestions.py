@@ -13,7 +13,7 @@ from pets.admin.lists.slips import nearest_words
 from pets.models import Pet
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
-from petservice.folding import fold
+from petservice.db.folding import fold
 
 # Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
 _MAX_WORDS = 3

@@ -104,10 +104,22 @@ class Readiness:
             return _STOPPING
         with self._checking:  # requests during a check wait for its result
             if self.age() >= _INTERVAL:
-                self._obstacle = _obstacle()
+                self._obstacle = self._check()
                 self._checked_at = monotonic()
                 self.log_change(self._obstacle)
             return self._obstacle
+
+    def _check(self) -> str:
+        limited = time_limit.set(CHECK_TIMEOUT)
+        try:
+            missing = missing_migrations()
+        except PoolerError as error:
+            return str(error)
+        except DatabaseError:
+            return _NO_ANSWER
+        finally:
+            time_limit.reset(limited)
+        return pending_migrations_message(missing) if missing else ""
 
     def log_change(self, obstacle: str) -> None:
         """Log a change: why the database cannot be used, or that it can be used again."""
@@ -128,19 +140,6 @@ _SIZES = {
 }
 
 
-def _obstacle() -> str:
-    limited = time_limit.set(CHECK_TIMEOUT)
-    try:
-        missing = missing_migrations()
-    except PoolerError as error:
-        return str(error)
-    except DatabaseError:
-        return _NO_ANSWER
-    finally:
-        time_limit.reset(limited)
-    return pending_migrations_message(missing) if missing else ""
-
-
 def unavailable() -> HttpResponse:
     """Return the response of `/ready` while its check gets no response from the database."""
     readiness.log_change(_NO_ANSWER)  # because the check has not ended, and may never end
@@ -150,8 +149,7 @@ def unavailable() -> HttpResponse:
 @safe_methods_only
 def ready(request: HttpRequest) -> HttpResponse:
     """Return 200 if the database responds and has all migrations, or else 503."""
-    obstacle = readiness.obstacle()
-    if obstacle:
+    if obstacle := readiness.obstacle():
         return error_response(503, obstacle)
     return HttpResponse(b'{"status":"ok"}', content_type="application/json")
 
