@@ -12,6 +12,7 @@ from petservice.monitoring.logs import logging_settings
 
 INSTALLED_APPS = [
     "petservice",
+    "petservice.guides",
     "petservice.backoffice",  # before the admin, because it replaces some of its templates
     "petservice.accounts",
     "petservice.apikeys",

@@ -23,7 +23,7 @@ def _address(request: HttpRequest) -> str:
 @safe_methods_only
 def front(request: HttpRequest) -> HttpResponse:
     """Show the home page, with links and an example call to the URL that the visitor used."""
-    return render(request, "petservice/front.html", {"address": _address(request)})
+    return render(request, "guides/front.html", {"address": _address(request)})
 
 
 @safe_methods_only
@@ -55,8 +55,8 @@ def document(request: HttpRequest) -> HttpResponse:
 @safe_methods_only
 def docs(request: HttpRequest) -> HttpResponse:
     """Return the page that shows the document."""
-    return render(request, "petservice/docs.html")
+    return render(request, "guides/docs.html")
 
 
 def _show(request: HttpRequest, shown: Guide) -> HttpResponse:
-    return render(request, "petservice/guide.html", {"guide": shown})
+    return render(request, "guides/guide.html", {"guide": shown})

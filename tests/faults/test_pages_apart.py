@@ -24,7 +24,7 @@ pytestmark = pytest.mark.faults
 CONNECTIONS = 50
 # Seconds between two pets of a client, so that the clients leave processor time to the flood.
 PAUSE = 0.1
-PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/petservice/docs.css", "/admin/login/", "/nowhere", "/v1"]
+PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/guides/docs.css", "/admin/login/", "/nowhere", "/v1"]
 OF_API = ["/v1/health", "/v1/pets", "/v1/store/inventory", "/v1/nowhere"]
 
 

@@ -33,7 +33,7 @@ def kinds(service: Service) -> list[Kind]:
         Kind("home page", "/"),
         Kind("documentation", "/docs"),
         Kind("OpenAPI document", "/openapi.json"),
-        Kind("static file, 0.2 KiB", "/static/petservice/docs.css"),
+        Kind("static file, 0.2 KiB", "/static/guides/docs.css"),
         Kind("static file, 1.5 MiB", "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"),
         Kind("login page", "/admin/login/"),
         Kind("login, wrong password", "/admin/login/", script=_login_script(service)),
