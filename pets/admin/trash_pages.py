@@ -21,12 +21,12 @@ from pets.models import Pet, TrashedPet
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.restricted_pages import ReadOnlyPages
+from petservice.configuration.time_zone import moment
 from petservice.db.folding import fold
 from petservice.db.lookups import Among, is_key
 from petservice.journal.models import Event
 from petservice.journal.pages import history_of, history_page
 from petservice.journal.recording import record, type_of
-from petservice.time_zone import moment
 
 # Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
 _MAX_ENTRIES = 100

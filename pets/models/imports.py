@@ -12,7 +12,7 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 
 class Upload(models.Model):

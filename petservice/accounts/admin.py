@@ -24,11 +24,11 @@ from petservice.admin_pages.facts_beside import FactsBeside
 from petservice.admin_pages.restricted_pages import AdministratorsOnly
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.states import ShownStates, filter_by
+from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in import factors, login_limits
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
-from petservice.time_zone import moment
 
 
 @admin.register(Account)

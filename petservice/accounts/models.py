@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from petservice.accounts.groups import GROUPS, PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 # Django marks a password that no login matches by this character.
 UNUSABLE_PASSWORD = Q(password="") | Q(password__startswith="!")  # noqa: S106  # not a password

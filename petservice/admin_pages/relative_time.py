@@ -6,7 +6,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
 
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 
 def relative(at: datetime, now: datetime) -> SafeString:

@@ -26,11 +26,11 @@ from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.apikeys import keys, usage
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.journal.recording import Change, record
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
-from petservice.time_zone import day_of, moment
 
 # Maximum number of keys that one entry in the audit names.
 MAX_NAMED = 20

@@ -11,7 +11,7 @@ from django.utils.text import format_lazy
 
 from petservice.admin_pages.created_once import FormOnce
 from petservice.apikeys.models import APIKey
-from petservice.time_zone import day_of, end_of, time_on, zone_name
+from petservice.configuration.time_zone import day_of, end_of, time_on, zone_name
 
 # The lifetimes that the forms offer, by their values there, and the values of the other two choices.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}

@@ -11,7 +11,7 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from petservice.apikeys import keys
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 # A key that expires within this time needs a replacement.
 SOON = timedelta(days=14)

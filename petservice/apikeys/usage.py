@@ -19,7 +19,7 @@ from django.utils.timesince import timesince
 from petservice.admin_pages.charts import Series, day_chart
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.client_address import client_address
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 logger = logging.getLogger(__name__)
 

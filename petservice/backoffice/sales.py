@@ -17,8 +17,8 @@ from pets.models import Pet
 from pets.search.case_insensitive import CaseInsensitive, is_absent
 from pets.search.tags import spellings_in_use
 from petservice.admin_pages.charts import Series, day_chart
+from petservice.configuration.time_zone import in_days
 from petservice.db.folding import fold
-from petservice.time_zone import in_days
 
 # The number of days, including today.
 DAYS = 30

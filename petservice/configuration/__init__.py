@@ -1,1 +1,1 @@
-"""The way from environment variables and the generated secret key to settings, and the formats of dates."""
+"""The way from environment variables to settings, the time zone of the store, and the formats of dates."""

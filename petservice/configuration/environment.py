@@ -15,8 +15,8 @@ from platformdirs import user_data_path
 
 from petservice.client_address import Proxies, host_and_port
 from petservice.configuration.secret_key import kept_secret_key
+from petservice.configuration.time_zone import zone
 from petservice.db.url import database_settings
-from petservice.time_zone import zone
 
 # The root of a clone, or site-packages.
 _ROOT = Path(__file__).resolve().parent.parent.parent

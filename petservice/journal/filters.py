@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 
 from petservice.admin_pages.day_field import DayField
+from petservice.configuration.time_zone import in_days, zone_name
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import type_of
-from petservice.time_zone import in_days, zone_name
 
 
 def record_types() -> dict[str, str]:

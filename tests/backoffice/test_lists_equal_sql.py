@@ -22,8 +22,8 @@ from django.utils import timezone
 
 from petservice.accounts.models import Account
 from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
-from petservice.time_zone import zone
 from tests.backoffice import unkind_records
 from tests.backoffice.unkind_records import DAY
 

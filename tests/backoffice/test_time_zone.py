@@ -17,8 +17,8 @@ from django.utils import timezone
 from pets.models import Pet, TrashedPet
 from pets.views import PetViewSet
 from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import zone
 from petservice.journal.models import Event
-from petservice.time_zone import zone
 from tests.apikeys.forms import ADD as NEW_KEY
 from tests.apikeys.forms import FORM as KEY
 from tests.backoffice.pages import fields_of, submit

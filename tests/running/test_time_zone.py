@@ -4,7 +4,7 @@ import zoneinfo
 
 import pytest
 
-from petservice.time_zone import StoreZone, zone
+from petservice.configuration.time_zone import StoreZone, zone
 
 pytestmark = pytest.mark.once
 

@@ -22,8 +22,8 @@ from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, wi
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.db.lookups import Among
 from petservice.db.folding import fold
+from petservice.db.lookups import Among
 from petservice.journal.sentences import quoted
 
 

@@ -14,8 +14,8 @@ from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import delete, with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
+from petservice.configuration.time_zone import moment
 from petservice.journal.sentences import quoted
-from petservice.time_zone import moment
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
 MAX_DELETED = 500

@@ -19,7 +19,7 @@ from pets.files.rows import VISIBLE, BrokenFileError, column_of, is_utf_16
 from pets.files.workbook import sheet_names
 from pets.models import ImportedFile, Pet, Upload
 from petservice.api.validators import is_id
-from petservice.time_zone import day_of
+from petservice.configuration.time_zone import day_of
 
 NO_PETS = "There are no pets in this file."
 TOO_MANY = (

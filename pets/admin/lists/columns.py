@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from pets import creator
 from pets.models import Pet
-from petservice.time_zone import moment
+from petservice.configuration.time_zone import moment
 
 
 @admin.display(description="status", ordering="status")

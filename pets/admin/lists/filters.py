@@ -13,7 +13,7 @@ from pets.models import Pet
 from pets.search.case_insensitive import equals_any, is_absent
 from pets.search.tags import spellings_in_use
 from petservice.admin_pages.day_field import DayField
-from petservice.time_zone import in_days
+from petservice.configuration.time_zone import in_days
 
 # The names of the filter by the day of sale.
 SOLD_DAYS = ("sold_from", "sold_to")

@@ -10,8 +10,8 @@ from django.utils.html import escape
 
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
+from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from petservice.time_zone import moment
 from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
 from tests.backoffice.staff import granted, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before

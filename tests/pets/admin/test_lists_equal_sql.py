@@ -20,7 +20,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from pets.models import Pet
-from petservice.time_zone import zone
+from petservice.configuration.time_zone import zone
 from store.models import InventoryItem
 from tests.backoffice.pages import fields_of
 from tests.pets.admin import unkind_pets

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from openpyxl import Workbook
 
-from petservice.time_zone import zone
+from petservice.configuration.time_zone import zone
 from tests.pets.management.commands import all_pets, run
 from tests.pets.management.test_import_pets import errors_of_import
 from tests.pets.workbooks import saved

@@ -10,7 +10,7 @@ from django.urls import reverse
 from openpyxl import Workbook
 
 from pets.models import Pet, Upload
-from petservice.time_zone import zone
+from petservice.configuration.time_zone import zone
 from tests.backoffice.pages import fields_of
 from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import IMPORT, IMPORTER, cells, confirm, stored, upload
