@@ -16,6 +16,7 @@ from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseForbidden
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
 from petservice import paths
 from petservice.admin_pages.staff_page import failure_page
@@ -91,7 +92,7 @@ class EnvelopeMiddleware:
         finally:
             logged_request_id.reset(token)
         if not _is_page(request):
-            _count_use_of_key(request, response.status_code)
+            self._count_use_of_key(request, response.status_code)
             return with_standard_headers(self._as_api_response(response), request_id)
         response.headers["X-Request-ID"] = request_id
         if isinstance(response, HttpResponse):  # not a stream, so its length is known and it needs no chunks
@@ -99,7 +100,8 @@ class EnvelopeMiddleware:
         return response
 
     def _as_api_response(self, response: HttpResponseBase) -> HttpResponse:
-        if response.status_code >= 400 and not _is_of_api(response):
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        if response.status_code >= 400 and not is_json and not hasattr(response, "accepted_renderer"):
             # An HTML response of Django, such as a debug page. API clients get the standard message of its status.
             response = standard_error_response(response.status_code)
         for name in _HEADERS_OF_PAGES:
@@ -108,18 +110,11 @@ class EnvelopeMiddleware:
             response.cookies.clear()
         return cast(HttpResponse, response)  # only pages are streamed
 
-
-def _count_use_of_key(request: HttpRequest, status: int) -> None:
-    client = getattr(request, "auth", None)
-    if client is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-        peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
-        usage.recorder.count(client.id, status, time(), peer=peer, forwarded_for=forwarded_for)
-
-
-def _is_of_api(response: HttpResponseBase) -> bool:
-    return hasattr(response, "accepted_renderer") or response.headers.get("Content-Type", "").startswith(
-        "application/json"
-    )
+    def _count_use_of_key(self, request: HttpRequest, status: int) -> None:
+        key = getattr(request, "auth", None)
+        if key is not None:  # only valid keys get here, so that a guess cannot mark a key as used
+            peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
+            usage.recorder.count(key.id, status, time(), peer=peer, forwarded_for=forwarded_for)
 
 
 class PagePolicyMiddleware(CSPMiddleware):
@@ -142,20 +137,20 @@ class TimeZoneMiddleware:
             return self.get_response(request)
 
 
-class TransportMiddleware:
+class TransportMiddleware(MiddlewareMixin):
     """Middleware that refuses plain HTTP where HTTPS is required, then unknown hosts, then forms not in UTF-8.
 
     Browsers send forms in UTF-8. Other encodings can contain characters that no database can store.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if request.path_info in paths.PROBES:
-            return self.get_response(request)
+            return None
         if settings.REQUIRE_HTTPS and not request.is_secure():
-            _warn_of_leaked_key(request.META.get("HTTP_X_API_KEY", ""))
+            plain = request.META.get("HTTP_X_API_KEY", "")
+            if keys.environment_of(plain):
+                prefix = keys.prefix(plain)
+                logger.warning("A key was sent over plain HTTP, which others can read; rotate it: %s", prefix)
             if _is_page(request):
                 return HttpResponseForbidden("Use https:// to open this page.")
             message = "This service answers over HTTPS only: use an https:// URL, and replace the key if one was sent."
@@ -170,22 +165,13 @@ class TransportMiddleware:
             return error_response(400, message)
         if _is_page(request) and (request.content_params or {}).get("charset", "utf-8").lower() != "utf-8":
             raise BadRequest("The form is not in UTF-8.")
-        return self.get_response(request)
+        return None
 
 
-def _warn_of_leaked_key(plain: str) -> None:
-    """Log a warning if the string is an API key, because others may have read it in plain HTTP."""
-    if keys.environment_of(plain):
-        logger.warning("A key was sent over plain HTTP, which others can read; rotate it: %s", keys.prefix(plain))
-
-
-class PendingMigrationsMiddleware:
+class PendingMigrationsMiddleware(MiddlewareMixin):
     """Middleware that refuses admin pages while migrations are pending."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if request.path_info.startswith(paths.ADMIN) and pending_migrations.count():
             return failure_page(500, "Being updated", BEING_UPDATED)
-        return self.get_response(request)
+        return None

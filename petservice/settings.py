@@ -195,9 +195,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,  # it would list each value twice
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "petservice.guides.openapi.describe",
-        "petservice.guides.openapi.single_examples",
-        "petservice.guides.openapi.describe_components",
+        "petservice.guides.openapi.complete",
     ],
 }
 

@@ -34,9 +34,11 @@ class JSONParser(BaseParser):
         headers = parser_context["request"].META if parser_context else {}
         if headers.get("HTTP_CONTENT_ENCODING", "").lower() not in ("", "identity"):
             raise ParseError("Content-Encoding is not supported: send the body as plain JSON, without this header.")
-        # A body that is declared to be too large is not read.
-        if "HTTP_TRANSFER_ENCODING" not in headers and int(headers.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
-            raise _too_large()
+        # A chunked body marks its own end.
+        declared = 0 if "HTTP_TRANSFER_ENCODING" in headers else int(headers.get("CONTENT_LENGTH") or 0)
+        too_large = ParseError(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
+        if declared > MAX_BODY_BYTES:
+            raise too_large
         # One byte more than the limit shows that a body is too large, also if it is chunked.
         try:
             body = stream.read(MAX_BODY_BYTES + 1)
@@ -44,14 +46,16 @@ class JSONParser(BaseParser):
             raise ParseError(
                 "The body could not be read: it ended early, or its chunks are malformed. Send it again."
             ) from None
-        if headers and _is_cut_short(body, headers):
+        if len(body) < declared:  # the beginning of a body can be valid JSON too
             raise ParseError("The body is shorter than its Content-Length: send it again, whole.")
         if len(body) > MAX_BODY_BYTES:
-            raise _too_large()
+            raise too_large
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            if not _is_utf_8(body):
+            try:
+                body.decode()
+            except UnicodeDecodeError:
                 raise ParseError("The body is not UTF-8: encode the JSON text in UTF-8.") from None
             raise ParseError(
                 f'The body is not valid JSON ({error}): send an object, for example {{"name": "Rex"}}.'
@@ -59,22 +63,3 @@ class JSONParser(BaseParser):
         if not isinstance(value, dict):
             raise ParseError('The body must be a JSON object, for example {"name": "Rex"}.')
         return value
-
-
-def _too_large() -> ParseError:
-    return ParseError(f"The body is too large: send at most {MAX_BODY_BYTES} bytes.")
-
-
-def _is_cut_short(body: bytes, headers: Mapping[str, Any]) -> bool:
-    # The beginning of a body can be valid JSON too. A chunked body marks its own end.
-    if "HTTP_TRANSFER_ENCODING" in headers:
-        return False
-    return len(body) < min(int(headers["CONTENT_LENGTH"]), MAX_BODY_BYTES + 1)
-
-
-def _is_utf_8(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -1,7 +1,4 @@
-"""The checks of an installation, for the command `doctor` and its page in the admin.
-
-Their findings are messages as of Django's system checks; an Info is about something that is in order.
-"""
+"""The checks of an installation, for the command `doctor` and its page in the admin."""
 
 import os
 import resource
@@ -13,10 +10,11 @@ from pathlib import Path
 from platform import python_version
 from tempfile import gettempdir
 from time import time
+from typing import NamedTuple
 
 import django
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Warning, run_checks
+from django.core.checks import run_checks
 from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Count, Sum
@@ -47,72 +45,84 @@ _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
 
 
-def findings() -> list[CheckMessage]:
-    """Return the findings of all checks, the worst first. Their ids are the subjects."""
-    found = run_checks(tags=["petservice"])
-    checks: list[Callable[[], Iterable[CheckMessage]]] = [version, disk, memory, files, certificate, redis, backup]
+class Finding(NamedTuple):
+    """What a check found out about its subject; the level is "error", "warning" or "ok"."""
+
+    subject: str
+    level: str
+    text: str
+    advice: str | None = None
+
+
+def findings() -> list[Finding]:
+    """Return the findings of all checks, the worst first."""
+    found = [Finding(str(error.id), "error", str(error.msg), error.hint) for error in run_checks(tags=["petservice"])]
+    checks: list[Callable[[], Iterable[Finding]]] = [version, disk, memory, files, certificate, redis, backup]
     path = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite" and not Path(path).exists():
         # SQLite would create it now, perhaps for another user than that of the service.
-        found.append(Warning(f"There is no database yet: {path}.", "The command serve creates it.", id="database"))
+        found.append(
+            Finding("database", "warning", f"There is no database yet: {path}.", "The command serve creates it.")
+        )
     else:
         checks += [database, migrations, counters, clock]
     for check in checks:
         try:
             found += check()
         except Exception as error:  # a check must not hide the results of the others
-            found.append(Error(f"This cannot be checked: {str(error).strip()}", id=check.__name__))
-    return sorted(found, key=lambda one: (-one.level, str(one.id)))
+            found.append(Finding(check.__name__, "error", f"This cannot be checked: {str(error).strip()}"))
+    return sorted(found, key=lambda one: (("error", "warning", "ok").index(one.level), one.subject))
 
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show administrators the findings and the settings."""
     if not (request.user.is_active and request.user.is_superuser):
         raise PermissionDenied
-    context = {"checks": findings(), "settings": effective_settings()}
+    context = {"findings": findings(), "settings": effective_settings()}
     return staff_page(request, "backoffice/installation.html", "Installation", context)
 
 
-def version() -> Iterator[CheckMessage]:
+def version() -> Iterator[Finding]:
     text = f"petservice {__version__}, Django {django.__version__}, Python {python_version()}, {settings.ENVIRONMENT}."
-    yield Info(text, id="version")
+    yield Finding("version", "ok", text)
 
 
-def database() -> Iterator[CheckMessage]:
+def database() -> Iterator[Finding]:
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             path = Path(connection.settings_dict["NAME"])
             text = f"SQLite {sqlite3.sqlite_version}, {path}, {_size(path.stat().st_size)}."
-            yield Info(text, id="database")
+            yield Finding("database", "ok", text)
             return
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
         cursor.execute(_STATE)
         is_standby, size, used = cursor.fetchone()
     most = int(values["max_connections"]) - int(values["superuser_reserved_connections"])
-    yield Info(f"PostgreSQL {values['server_version']}, {_size(size)}, {used} of {most} connections.", id="database")
+    yield Finding(
+        "database", "ok", f"PostgreSQL {values['server_version']}, {_size(size)}, {used} of {most} connections."
+    )
     if is_standby:
-        yield Error(
-            "The server is a standby, which takes no writes.", "Name the primary in DATABASE_URL.", id="database"
-        )
+        advice = "Name the primary in DATABASE_URL."
+        yield Finding("database", "error", "The server is a standby, which takes no writes.", advice)
     for name in _DURABLE:
         if values[name] == "off":
             text = f"{name} is off, so a crash of the server can lose pets that clients have created."
-            yield Error(text, f"Set {name} = on in postgresql.conf, and reload the server.", id="database")
+            yield Finding("database", "error", text, f"Set {name} = on in postgresql.conf, and reload the server.")
     if values["autovacuum"] == "off":
-        yield Warning("autovacuum is off, so tables grow without end.", "Set autovacuum = on.", id="database")
+        yield Finding("database", "warning", "autovacuum is off, so tables grow without end.", "Set autovacuum = on.")
     if used > 0.8 * most:
         advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
-        yield Warning(f"{used} of {most} connections of the server are in use.", advice, id="database")
+        yield Finding("database", "warning", f"{used} of {most} connections of the server are in use.", advice)
 
 
-def migrations() -> Iterator[CheckMessage]:
+def migrations() -> Iterator[Finding]:
     missing = missing_migrations()
     text = pending_migrations_message(missing) if missing else "The database has all migrations."
-    yield _finding("migrations", text, None, error=bool(missing))
+    yield _graded("migrations", text, None, error=bool(missing))
 
 
-def counters() -> Iterator[CheckMessage]:
+def counters() -> Iterator[Finding]:
     # One statement, so that no pet is created between the two sums.
     stored = InventoryCounter.objects.values_list("status").annotate(number=Sum("count"))
     counted = Pet.objects.order_by().values_list("status").annotate(number=-Count("pk"))
@@ -121,10 +131,10 @@ def counters() -> Iterator[CheckMessage]:
         sums[status] = sums.get(status, 0) + number
     wrong = [f"{status} by {number:+,}" for status, number in sorted(sums.items()) if number]
     text = f"differs from the pets: {', '.join(wrong)}" if wrong else "equals a count of all pets"
-    yield _finding("counters", f"The inventory {text}.", "Run the command reconcile_inventory.", error=bool(wrong))
+    yield _graded("counters", f"The inventory {text}.", "Run the command reconcile_inventory.", error=bool(wrong))
 
 
-def clock() -> Iterator[CheckMessage]:
+def clock() -> Iterator[Finding]:
     now = timezone.now()
     newest = Event.objects.order_by("-at").values_list("at", flat=True).first() or now
     of_database = now
@@ -132,19 +142,19 @@ def clock() -> Iterator[CheckMessage]:
         of_database = InventoryCounter.objects.annotate(now=Now()).values_list("now", flat=True).first() or now
     if abs(of_database - now) > _CLOCK_DIFFERENCE:
         text = f"The clock differs from that of PostgreSQL by {(of_database - now).total_seconds():+.0f} s."
-        yield Warning(text, "Keep both by NTP.", id="clock")
+        yield Finding("clock", "warning", text, "Keep both by NTP.")
     elif newest > now + _CLOCK_DIFFERENCE:
         text = f"The clock is behind the last event of the audit, of {newest:%Y-%m-%d %H:%M} UTC."
-        yield Warning(text, "Keep the clock by NTP.", id="clock")
+        yield Finding("clock", "warning", text, "Keep the clock by NTP.")
     else:
-        yield Info(f"{now:%Y-%m-%d %H:%M:%S} UTC.", id="clock")
+        yield Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC.")
 
 
-def disk() -> Iterator[CheckMessage]:
+def disk() -> Iterator[Finding]:
     for folder in {Path(settings.DATA_DIR), Path(gettempdir())}:
         existing = next(one for one in (folder, *folder.parents) if one.exists())
         free = shutil.disk_usage(existing).free
-        yield _finding(
+        yield _graded(
             "disk",
             f"{_size(free)} are free for {folder}.",
             "Delete old backups and logs, or enlarge the disk.",
@@ -153,38 +163,38 @@ def disk() -> Iterator[CheckMessage]:
         )
 
 
-def memory() -> Iterator[CheckMessage]:
+def memory() -> Iterator[Finding]:
     free = shutil.disk_usage("/dev/shm").free  # noqa: S108  # the place of the metrics
     advice = "Enlarge /dev/shm (docker run --shm-size), or metrics are missing."
-    yield _finding("memory", f"{_size(free)} of shared memory are free.", advice, warning=free < _METRICS_BYTES)
+    yield _graded("memory", f"{_size(free)} of shared memory are free.", advice, warning=free < _METRICS_BYTES)
 
 
-def files() -> Iterator[CheckMessage]:
+def files() -> Iterator[Finding]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # the service raises the soft limit itself
     text = "A process may open any number of files." if hard < 0 else f"A process may open {hard:,} files."
     advice = f"Raise the limit to {_OPEN_FILES:,} (LimitNOFILE of systemd)."
-    yield _finding("files", text, advice, warning=0 <= hard < _OPEN_FILES)
+    yield _graded("files", text, advice, warning=0 <= hard < _OPEN_FILES)
 
 
-def certificate() -> Iterator[CheckMessage]:
+def certificate() -> Iterator[Finding]:
     if path := os.environ.get("TLS_CERTFILE"):
         days = (end_of_certificate(path) - time()) / 86_400
         state = "has expired" if days < 0 else f"is valid for {days:.0f} more days"
         advice = "Renew it, and send SIGHUP to the service."
         is_urgent = days < _CERTIFICATE_DAYS
-        yield _finding("certificate", f"The certificate in {path} {state}.", advice, error=days < 0, warning=is_urgent)
+        yield _graded("certificate", f"The certificate in {path} {state}.", advice, error=days < 0, warning=is_urgent)
 
 
-def redis() -> Iterator[CheckMessage]:
+def redis() -> Iterator[Finding]:
     if settings.REDIS_URL:
         from petservice.apikeys.request_counter import RequestCounter  # loads the Redis client, so only if needed
 
         began = time()
         RequestCounter(settings.REDIS_URL).redis.ping()
-        yield Info(f"Redis answers in {1000 * (time() - began):.1f} ms.", id="redis")
+        yield Finding("redis", "ok", f"Redis answers in {1000 * (time() - began):.1f} ms.")
 
 
-def backup() -> Iterator[CheckMessage]:
+def backup() -> Iterator[Finding]:
     if connection.vendor != "sqlite":
         return  # PostgreSQL's own tools make its backups, and the service does not see them
     text, is_missing = "No backup was made yet.", True
@@ -192,15 +202,13 @@ def backup() -> Iterator[CheckMessage]:
         age = timedelta(seconds=max(0, time() - settings.LAST_BACKUP.stat().st_mtime))
         text = f"The last backup was made {age.total_seconds() / 3600:.0f} hours ago."
         is_missing = age > _BACKUP_AGE
-    yield _finding("backup", text, "Run the command backup_database each day.", warning=is_missing)
+    yield _graded("backup", text, "Run the command backup_database each day.", warning=is_missing)
 
 
-def _finding(
-    subject: str, text: str, advice: str | None, *, error: bool = False, warning: bool = False
-) -> CheckMessage:
-    """Return a message of the level that the conditions say, with the advice unless all is in order."""
-    kind = Error if error else Warning if warning else Info
-    return kind(text, advice if error or warning else None, id=subject)
+def _graded(subject: str, text: str, advice: str | None, *, error: bool = False, warning: bool = False) -> Finding:
+    """Return a finding of the level that the conditions say, with the advice unless all is in order."""
+    level = "error" if error else "warning" if warning else "ok"
+    return Finding(subject, level, text, advice if error or warning else None)
 
 
 def _size(number: float) -> str:

@@ -71,21 +71,11 @@ def document() -> dict[str, Any]:
     return described
 
 
-def describe(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the introduction with the table of error codes, as a postprocessing hook."""
+def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Add the introduction, descriptions and examples that are known elsewhere, as a postprocessing hook."""
     rows = (f"| {status} | `{code}` | {CAUSES[status]} |\n" for status, code in CODES.items())
     result["info"]["description"] = _INTRODUCTION + "".join(rows) + _AFTER_THE_TABLE
-    return result
-
-
-def single_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Replace each `examples` that has one entry by `example`, which more generators read, as a postprocessing hook."""
     _replace_examples(result["paths"])
-    return result
-
-
-def describe_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the descriptions and examples that are known elsewhere in the document, as a postprocessing hook."""
     schemas = result["components"]["schemas"]
     for name, description in _ENUM_DESCRIPTIONS.items():
         schemas[name]["description"] = description
@@ -128,6 +118,7 @@ def _add_examples(schema: dict[str, Any], value: Any, schemas: dict[str, Any]) -
 
 
 def _replace_examples(part: Any) -> None:
+    """Replace each `examples` that has one entry by `example`, which more generators read."""
     if isinstance(part, dict):
         if "examples" in part:
             (only,) = part.pop("examples").values()

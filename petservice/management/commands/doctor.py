@@ -3,7 +3,6 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.checks import ERROR, WARNING, CheckMessage
 from django.core.management.base import BaseCommand
 
 from petservice.backoffice.installation import findings
@@ -21,23 +20,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Write the report as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        messages = findings()
-        checks = [{"subject": one.id, "level": level(one), "text": one.msg, "advice": one.hint} for one in messages]
+        found = findings()
         if options["json"]:
+            checks = [finding._asdict() for finding in found]
             report = {"checks": checks, "settings": [one._asdict() for one in effective_settings()]}
             self.stdout.write(json.dumps(report, indent=2))
         else:
-            for check in checks:
-                self.stdout.write(f"{check['level']:8} {check['subject']:12} {check['text']}")
-                if check["advice"]:
-                    self.stdout.write(f"{'':21} {check['advice']}")
+            for finding in found:
+                self.stdout.write(f"{finding.level:8} {finding.subject:12} {finding.text}")
+                if finding.advice:
+                    self.stdout.write(f"{'':21} {finding.advice}")
             self.stdout.write("\nSettings:")
             for setting in effective_settings():
                 self.stdout.write(f"{setting.name:26} {setting.value or '(empty)'}  ({setting.source})")
-        worst = max((one.level for one in messages), default=0)
-        sys.exit(2 if worst >= ERROR else 1 if worst >= WARNING else 0)
-
-
-def level(message: CheckMessage) -> str:
-    """Return the level of a message as a word."""
-    return "error" if message.level >= ERROR else "warning" if message.level >= WARNING else "ok"
+        sys.exit({"error": 2, "warning": 1, "ok": 0}[found[0].level])  # the worst comes first
