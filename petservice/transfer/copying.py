@@ -100,7 +100,10 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
         except (TypeError, ValidationError, ValueError) as error:
             reason = " ".join(error.messages) if isinstance(error, ValidationError) else error
             raise UnusableValueError(f"a value in the table {summary.table} that it cannot move: {reason}") from error
-        _continue_numbers(source, target, model)
+        key = model._meta.pk
+        if isinstance(key, AutoField):  # new rows get numbers after the source's, also if its latest rows were deleted
+            number = backend(source).last_number(summary.table, str(key.column))
+            backend(target).set_last_number(summary.table, str(key.column), number)
         summaries.append(summary)
     return summaries
 
@@ -147,11 +150,3 @@ def _stored(
             [field.get_db_prep_save(value, database) for field, value in zip(fields, row, strict=True)] for row in batch
         ]
         on_rows(len(batch))
-
-
-def _continue_numbers(source: str, target: str, model: type[Model]) -> None:
-    """Let the target number new rows from where the source is, also if the latest rows have been deleted."""
-    key = model._meta.pk
-    if isinstance(key, AutoField):
-        number = backend(source).last_number(model._meta.db_table, str(key.column))
-        backend(target).set_last_number(model._meta.db_table, str(key.column), number)

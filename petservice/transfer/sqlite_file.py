@@ -34,7 +34,7 @@ def filled_at_once(database: Any) -> Iterator[None]:
             database.close()
             _require_missing(target)
             os.link(part, target)  # unlike a rename, this replaces no existing file
-            synchronize(target.parent)
+            _synchronize(target.parent)
         finally:
             database.close()
             _remove(part)
@@ -61,7 +61,7 @@ def _remove(part: Path) -> None:
             Path(f"{part}{name}").unlink()
 
 
-def synchronize(folder: Path) -> None:
+def _synchronize(folder: Path) -> None:
     """Make the names of a folder's files survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -43,7 +43,10 @@ class Command(DatabaseCommand):
         for alias in (_SOURCE, _TARGET):
             if backend(alias).is_embedded:
                 sqlite_file.require_account_of(Path(connections[alias].settings_dict["NAME"]).resolve().parent)
-        _end_as_on_interrupt()
+        # SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+                signal.signal(number, signal.default_int_handler)
         with ExitStack() as services:
             try:
                 self._move(copying.moved_models(computed=InventoryCounter), services)
@@ -58,7 +61,10 @@ class Command(DatabaseCommand):
             except KeyboardInterrupt:
                 raise CommandError("Interrupted: nothing was moved.", returncode=130) from None
             except (DatabaseError, OSError) as error:
-                raise CommandError(f"Nothing was moved: {_advice(error)}") from None
+                text = str(error).strip()
+                if "locked" in text:
+                    text += ". Another program writes, such as a move or import_pets: wait for it."
+                raise CommandError(f"Nothing was moved: {text}") from None
             self._retire()
         seconds = time.monotonic() - started
         self.stderr.write(f"Moved in {seconds:.1f} s. Start the service with the new DATABASE_URL.", self.style.SUCCESS)
@@ -101,7 +107,9 @@ class Command(DatabaseCommand):
                 copying.writers_locked_out(_TARGET, models),
                 tqdm(desc="Copying", total=total, unit=" rows", unit_scale=True, disable=None, leave=False) as bar,
             ):
-                _require_only_move()
+                for alias in (_SOURCE, _TARGET):
+                    if not backend(alias).try_lock("move_database", 0):  # two moves would wait for each other
+                        raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
                 # This trigger would give the time of the move to pets of which it is unknown when they were sold.
                 with backend(_TARGET).without_trigger(Pet._meta.db_table, "pets_sold_insert"):
                     copied = copying.copy(_SOURCE, _TARGET, models, bar.update)
@@ -134,25 +142,6 @@ class Command(DatabaseCommand):
                     )
                 was_shown = True
                 time.sleep(_INTERVAL)
-
-
-def _require_only_move() -> None:
-    """Refuse a second move in the current transactions, because both would wait for each other."""
-    for alias in (_SOURCE, _TARGET):
-        if not backend(alias).try_lock("move_database", 0):
-            raise CommandError("Another move uses the same database. Nothing was moved: wait for that one.")
-
-
-def _end_as_on_interrupt() -> None:
-    """Let SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, signal.default_int_handler)
-
-
-def _advice(error: Exception) -> str:
-    text = str(error).strip()
-    return f"{text}. Another program writes, such as a move or import_pets: wait for it." if "locked" in text else text
 
 
 def _require_equal(table: str, one: object, other: object) -> None:
