@@ -35,6 +35,13 @@ GUNICORN = {
     "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
 }
 
+
+def within(*command: str) -> tuple[str, ...]:
+    """Return the command that runs `serve` by another command, for example in a namespace of its own."""
+    program = "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
+    return ("-c", program, *command, sys.executable, *SERVE)
+
+
 # Shared by all clients, because loading the system's certificates for each client would take 20 ms.
 TLS = ssl.create_default_context()
 

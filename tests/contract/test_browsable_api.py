@@ -117,12 +117,8 @@ def test_browser_without_a_login_is_rejected(debug_service: Service) -> None:
 
 
 @pytest.mark.parametrize("accepted", ["*/*", "image/png", "nonsense"])
-def test_programs_get_json_with_debug(debug_service: Service, accepted: str) -> None:
+def test_programs_get_json_with_debug_also_for_errors(debug_service: Service, accepted: str) -> None:
     with debug_service.client(debug_service.create_key()) as client:
         assert isinstance(client.get("/v1/pets", headers={"Accept": accepted}).json(), list)
-
-
-def test_errors_have_the_envelope_with_debug(debug_service: Service) -> None:
-    with debug_service.client(debug_service.create_key()) as client:
         for address in ("/v1/nope", "/nope", "/v1/pets?limit=x"):
-            assert set(client.get(address, headers={"Accept": "*/*"}).json()) == {"error"}
+            assert set(client.get(address, headers={"Accept": accepted}).json()) == {"error"}

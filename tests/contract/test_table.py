@@ -258,28 +258,17 @@ def test_plain_http_is_rejected_before_the_key_is_looked_up(
     assert reply.header("Location") is None
 
 
-@pytest.mark.parametrize("key", ["write", "revoked", "foreign"])
-def test_key_sent_over_plain_http_is_logged_by_its_prefix(
-    client_transport: ClientTransport, settings: LazySettings, caplog: pytest.LogCaptureFixture, key: str
+@pytest.mark.parametrize("sent", ["{write}", "{revoked}", "{foreign}", "", "nonsense\r\n", "pets_test_" + "x" * 49])
+def test_only_a_real_key_that_is_sent_over_plain_http_is_logged_and_by_its_prefix(
+    client_transport: ClientTransport, settings: LazySettings, caplog: pytest.LogCaptureFixture, sent: str
 ) -> None:
     settings.REQUIRE_HTTPS = True
-    plain = client_transport.seed[key]
+    plain = sent.format(**client_transport.seed)
 
     client_transport.send("GET", "/v1/pets", [("X-API-Key", plain)])
 
-    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert line.endswith(f"rotate it: {plain[:PREFIX_LENGTH]}")
-
-
-@pytest.mark.parametrize("sent", [None, "", "nonsense\r\n", "pets_test_" + "x" * 49])
-def test_invalid_key_is_not_logged(
-    client_transport: ClientTransport, settings: LazySettings, caplog: pytest.LogCaptureFixture, sent: str | None
-) -> None:
-    settings.REQUIRE_HTTPS = True
-
-    client_transport.send("GET", "/v1/pets", [] if sent is None else [("X-API-Key", sent)])
-
-    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+    lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.partition("rotate it: ")[2] for line in lines] == ([plain[:PREFIX_LENGTH]] if plain != sent else [])
 
 
 @pytest.mark.parametrize("target", ["/v1/health", "/ready"])

@@ -14,15 +14,13 @@ import pytest
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import send
 from tests.running.starts import refusal
-from tests.service import SERVE, TLS, Service, free_port, running_service
+from tests.service import TLS, Service, free_port, running_service, within
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
 # Runs a program whose /dev/shm has room for the metrics of one worker.
-LITTLE_MEMORY = """import os, sys
-mount = 'mount -t tmpfs -o size=1536k memory /dev/shm; exec "$@"'
-os.execvp("unshare", ["unshare", "--mount", "sh", "-ec", mount, "sh", sys.executable, *sys.argv[1:]])"""
+LITTLE_MEMORY = ("unshare", "--mount", "sh", "-ec", 'mount -t tmpfs -o size=1536k memory /dev/shm; exec "$@"', "sh")
 
 
 def sockets_of(pid: int) -> set[str]:
@@ -137,7 +135,7 @@ def test_neighbours_can_neither_prevent_the_start_nor_have_files_deleted(tmp_pat
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_full_memory_ends_no_worker(tmp_path: Path, migrated_url: str) -> None:
     variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "2", "METRICS_BIND": f"127.0.0.1:{free_port()}"}
-    with running_service(tmp_path, command=("-c", LITTLE_MEMORY, *SERVE), **variables) as service:
+    with running_service(tmp_path, command=within(*LITTLE_MEMORY), **variables) as service:
         wait_until(lambda: "counts nothing for the metrics" in service.log.read_text())
         workers = service.workers()
         memory = Path(f"/proc/{service.process.pid}/root/dev/shm")

@@ -1,4 +1,4 @@
-"""A start tries all that can fail before it prints the first password and key, and ignores signals until then."""
+"""A start tries all that can fail before it prints the first password and key, and says what to change."""
 
 import fcntl
 import os
@@ -15,20 +15,27 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.running.starts import refusal
-from tests.service import ROOT, SERVE, Service, free_port, log_in, make_certificate, responds, running_service
+from tests.service import ROOT, SERVE, Service, free_port, log_in, make_certificate, responds, running_service, within
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
 # Makes everything read-only except the folder of the first argument, and runs the rest.
-READ_ONLY = """
+READ_ONLY = (
+    "unshare",
+    "--mount",
+    "bash",
+    "-euc",
+    """
 mount --bind "$1" "$1"
 for folder in / /tmp /var/tmp $2; do
     if mountpoint -q $folder; then mount -o remount,bind,ro $folder; fi
 done
 shift 2
 exec "$@"
-"""
+""",
+    "bash",
+)
 
 
 def has_first_account(folder: Path) -> bool:
@@ -50,9 +57,7 @@ def assert_one_sentence(output: str, *parts: str) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("memory", ["", "/dev/shm"], ids=["with /dev/shm", "without /dev/shm"])
 def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, memory: str) -> None:
-    inside = ("unshare", "--mount", "bash", "-euc", READ_ONLY, "bash", str(tmp_path), memory)
-
-    output = refusal(tmp_path, inside=inside)
+    output = refusal(tmp_path, serve=within(*READ_ONLY, str(tmp_path), memory))
 
     assert "There is no directory for temporary files" in output
     assert "set TMPDIR to one that can be written" in output
@@ -62,20 +67,9 @@ def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, 
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(tmp_path: Path) -> None:
-    inside = ("unshare", "--mount", "bash", "-euc", READ_ONLY, "bash", str(tmp_path), "/dev/shm")
-    port = free_port()
-    environment = os.environ | {"PETSERVICE_DATA_DIR": str(tmp_path), "DATABASE_URL": "", "TMPDIR": str(tmp_path)}
-    command = [*inside, sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        wait_until(lambda: process.poll() is not None or responds(url))
-        assert process.poll() is None, (tmp_path / "log").read_text()
+    command = within(*READ_ONLY, str(tmp_path), "/dev/shm")
+    with running_service(tmp_path, command=command, DATABASE_URL="", TMPDIR=str(tmp_path)):
         assert has_first_account(tmp_path)
-    finally:
-        process.terminate()
-        process.wait(timeout=40)
 
 
 def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Path, migrated_url: str) -> None:
@@ -190,3 +184,53 @@ def test_a_low_limit_of_open_files_is_raised_as_far_as_the_system_allows(tmp_pat
         for _ in range(2 * limit):
             clients.enter_context(socket.create_connection((address.hostname, address.port)))
         assert responds(service.url)
+
+
+def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> None:
+    output = refusal(tmp_path, PETSERVICE_ENVIRONMENT="live", DEBUG="1", PETSERVICE_REQUIRE_HTTPS="0")
+
+    assert re.findall(r"\(petservice\.E001\) (\w+) is ", output) == [
+        *("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "PETSERVICE_REQUIRE_HTTPS", "SECRET_KEY")
+    ]
+    assert list(tmp_path.iterdir()) == [], "a rejected start creates nothing"
+
+
+INVALID = {
+    "PETSERVICE_ENVIRONMENT": ("staging", "it is none of test, live"),
+    "METRICS_BIND": ("9100", "it is no address with a port"),
+    "PETSERVICE_TIME_ZONE": ("Berlin", "there is no time zone of this name"),
+    "WEB_CONCURRENCY": ("abc", "Not a valid integer."),
+    "TLS_CERTFILE": ("/no/such/cert.pem", "it is no readable file"),
+}
+
+
+def test_all_invalid_variables_are_reported_together(tmp_path: Path) -> None:
+    url = "mysql://ada:Tr0ub4dor@localhost/pets"
+    output = refusal(tmp_path, DATABASE_URL=url, **{name: value for name, (value, _) in INVALID.items()})
+
+    for name, (value, reason) in INVALID.items():
+        assert f"{name}={value!r} cannot be read ({reason}" in output
+    assert "DATABASE_URL begins with 'mysql://', but only SQLite" in output
+    assert "Tr0ub4dor" not in output
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:////no/such/folder/pets.sqlite3", "postgres://ada:Tr0ub4dor@127.0.0.1:1/pets"],
+    ids=["no folder", "no server"],
+)
+def test_unusable_database_is_reported_without_its_password(tmp_path: Path, url: str) -> None:
+    output = refusal(tmp_path, DATABASE_URL=url)
+
+    assert "The database cannot be used, check DATABASE_URL" in output
+    assert "Tr0ub4dor" not in output
+
+
+def test_unwritable_data_directory_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+
+    output = refusal(file / "data")
+
+    assert "The data directory cannot be written" in output
+    assert "set PETSERVICE_DATA_DIR to one that can" in output

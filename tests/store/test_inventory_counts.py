@@ -1,10 +1,14 @@
-"""The stored counts equal a full count after every kind of write."""
+"""The stored counts equal a full count after every kind of write, also of several writers at the same time."""
 
+import random
+import threading
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from django.core.management import call_command
+from django.core.management.color import no_style
 from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,7 +16,8 @@ from hypothesis import strategies as st
 from pets.fields import new_pet_id
 from pets.models import Pet
 from store.services import inventory_counts
-from tests.store.counts import STATUSES, ProvokedError, assert_exact
+from tests.concurrent_write import together
+from tests.store.counts import NONE, STATUSES, ProvokedError, assert_exact, full_count
 from tests.store.writes import WRITES, Write
 
 pytestmark = pytest.mark.django_db
@@ -76,3 +81,99 @@ def test_counts_are_exact_after_the_migration_of_a_database_of_the_first_version
     Pet.objects.create(name="Tom")
     assert_exact()
     assert inventory_counts() == {"available": 1, "pending": 3, "sold": 0}
+
+
+# Emptied tables.
+
+
+def _empty(*tables: str) -> None:
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "order",
+    [["pets_pet", "store_inventorycounter"], ["store_inventorycounter", "pets_pet"], ["pets_pet"]],
+    ids=["pets first", "counters first", "only pets"],
+)
+@pytest.mark.parametrize("at_once", [True, False], ids=["together", "one by one"])
+def test_counts_of_emptied_tables_are_zero_and_counting_continues(order: list[str], at_once: bool) -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
+
+    for tables in [order] if at_once else [[table] for table in order]:
+        _empty(*tables)
+
+    assert inventory_counts() == full_count() == NONE
+    Pet.objects.create(name="Rex", status="sold")
+    Pet.objects.update(status="pending")
+    assert inventory_counts() == full_count() == NONE | {"pending": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_counts_are_zero_after_flush_and_counting_continues() -> None:
+    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in STATUSES * 2)
+
+    call_command("flush", interactive=False, verbosity=0)
+
+    assert inventory_counts() == NONE
+    Pet.objects.create(name="Rex")
+    assert inventory_counts() == NONE | {"available": 1}
+
+
+# Several writers at the same time.
+
+WRITERS = 8
+ROUNDS = 12
+
+
+def _write_at_random(seed: int) -> None:
+    """Run transactions of several statements on the pets of one writer, with statuses in random order."""
+    choose = random.Random(seed)
+    name = f"Writer {seed}"
+    own = Pet.objects.filter(name=name)
+    for _ in range(ROUNDS):
+        statuses = choose.sample(STATUSES, 3)
+        with suppress(ProvokedError), transaction.atomic():
+            for status in statuses:
+                Pet.objects.bulk_create(Pet(name=name, status=status) for _ in range(choose.randrange(4)))
+                own.filter(status=status).update(status=choose.choice(STATUSES))
+                if choose.random() < 0.3:
+                    own.filter(status=choose.choice(STATUSES)).delete()
+            if choose.random() < 0.3:
+                raise ProvokedError
+        if pet := own.first():
+            pet.status = choose.choice(STATUSES)
+            pet.save()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_writers_succeed_and_the_counts_stay_exact() -> None:
+    together(*(partial(_write_at_random, seed) for seed in range(WRITERS)))
+
+    assert Pet.objects.exists()
+    assert_exact()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_writer_does_not_wait_for_another_writer_of_the_same_status() -> None:
+    """On SQLite writers wait for each other, so there the second writer must succeed after the first."""
+    Pet.objects.create(name="Rex")
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            Pet.objects.create(name="Tom")
+            done.set()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    with transaction.atomic():
+        Pet.objects.create(name="Tim")
+        thread.start()
+        if connection.vendor == "postgresql":
+            assert done.wait(timeout=30)
+    thread.join()
+
+    assert done.is_set()
+    assert inventory_counts() == NONE | {"available": 3}
