@@ -6,24 +6,24 @@ import pets.urls
 import petservice.accounts.urls
 import store.urls
 from petservice.api.health import HealthViewSet, ready
-from petservice.backoffice import installation
-from petservice.guides.views import api_guide, changelog, docs, document, front
+from petservice.backoffice.installation import installation_page
+from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
 
 urlpatterns = [
     # Without include(), which resolves each URL twice.
     *pets.urls.urlpatterns,
     *store.urls.urlpatterns,
     path("v1/health", HealthViewSet.as_view({"get": "retrieve"}), name="health"),
-    path("", front, name="front"),
+    path("", home, name="home"),
     path("ready", ready, name="ready"),
-    path("openapi.json", document, name="openapi"),
+    path("openapi.json", openapi_document, name="openapi"),
     path("docs", docs, name="docs"),
     path("docs/api", api_guide, name="api-guide"),
     path("docs/changelog", changelog, name="changelog"),
     # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     *petservice.accounts.urls.urlpatterns,
-    path("admin/installation/", admin.site.admin_view(installation.page), name="installation"),
+    path("admin/installation/", admin.site.admin_view(installation_page), name="installation"),
     path("admin/", admin.site.urls),
 ]
 

@@ -54,14 +54,14 @@ class KeysetPagination(BasePagination):
     """Pagination of a queryset in the order of its primary keys."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
-        """Return the records of the page that the query of the request names. Raises ParseError."""
+        """Return the rows of the page that the query of the request names. Raises ParseError."""
         page = Page.parse(request.query_params.get("limit"), request.query_params.get("after"))
         if page.after is not None:
             queryset = queryset.filter(pk__gt=page.after)
-        records, more = page.split(list(queryset[: page.limit + 1]) if page.limit else [])
+        rows, more = page.split(list(queryset[: page.limit + 1]) if page.limit else [])
         url = request.build_absolute_uri(request.path)
-        self._headers = {"Link": page.next_link(url, records[-1].pk)} if more else {}
-        return list(records)
+        self._headers = {"Link": page.next_link(url, rows[-1].pk)} if more else {}
+        return list(rows)
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response(data, headers=self._headers)

@@ -74,7 +74,7 @@ def findings() -> list[Finding]:
     return sorted(found, key=lambda one: (("error", "warning", "ok").index(one.level), one.subject))
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def installation_page(request: HttpRequest) -> HttpResponse:
     """Show administrators the findings and the settings."""
     if not (request.user.is_active and request.user.is_superuser):
         raise PermissionDenied

@@ -30,7 +30,7 @@ _EXAMPLES = {"PETSERVICE_DRAIN_SECONDS": "5", "PETSERVICE_AUDIT_DAYS": "730", "W
 env = Env(eager=False)
 
 
-def _record(name: str, value: str, reason: object, example: str) -> None:
+def _record_error(name: str, value: str, reason: object, example: str) -> None:
     CONFIGURATION_ERRORS.append(f"{name}={value!r} cannot be read ({reason}); write for example {name}={example}")
 
 
@@ -39,7 +39,7 @@ def _parsed(name: str, value: str, parse: Callable[[str], _T], example: str, rep
     try:
         return parse(value)
     except (ValueError, ValidationError) as error:
-        _record(name, value, error, example)
+        _record_error(name, value, error, example)
         return replacement
 
 
@@ -158,4 +158,4 @@ try:
     env.seal()
 except EnvValidationError as error:
     for _name, _messages in error.error_messages.items():  # type: ignore[union-attr]  # seal() raises with a mapping
-        _record(_name, os.environ[_name], " ".join(map(str, _messages)), _EXAMPLES.get(_name, "1"))
+        _record_error(_name, os.environ[_name], " ".join(map(str, _messages)), _EXAMPLES.get(_name, "1"))

@@ -15,22 +15,22 @@ _EXAMPLE_URL = "http://127.0.0.1:8000"
 _PAGES = {"/docs": "docs", "/openapi.json": "openapi", "petservice/docs/changelog.md": "changelog"}
 
 
-def _address(request: HttpRequest) -> str:
+def _service_url(request: HttpRequest) -> str:
     """Return the URL of the service that the visitor used."""
     return f"{request.scheme}://{request.get_host()}"
 
 
 @safe_methods_only
-def front(request: HttpRequest) -> HttpResponse:
+def home(request: HttpRequest) -> HttpResponse:
     """Show the home page, with links and an example call to the URL that the visitor used."""
-    return render(request, "guides/front.html", {"address": _address(request)})
+    return render(request, "guides/home.html", {"service_url": _service_url(request)})
 
 
 @safe_methods_only
 def api_guide(request: HttpRequest) -> HttpResponse:
     """Show the guide for client developers, with the URL that the visitor used and links to the pages that it names."""
     shown = guide(API_GUIDE)
-    html = shown.html.replace(_EXAMPLE_URL, escape(_address(request)))
+    html = shown.html.replace(_EXAMPLE_URL, escape(_service_url(request)))
     for text, name in _PAGES.items():
         html = html.replace(f"<code>{text}</code>", f'<a href="{reverse(name)}"><code>{text}</code></a>')
     return _show(request, shown._replace(html=html))
@@ -45,7 +45,7 @@ def changelog(request: HttpRequest) -> HttpResponse:
 # A view of our own, because drf-spectacular's puts the parameter `version` into a header and into the document. It also
 # keeps a catalogue of translations in memory for each value of `lang`.
 @safe_methods_only
-def document(request: HttpRequest) -> HttpResponse:
+def openapi_document(request: HttpRequest) -> HttpResponse:
     """Return the OpenAPI document, which names the URL that the client used as its server."""
     (server,) = openapi.document()["servers"]
     servers = [server | {"url": request.build_absolute_uri(server["url"])}]

@@ -111,13 +111,13 @@ class AccessLog:
                 "status": status,
                 "milliseconds": round(seconds * 1000, 3),
                 "key_prefix": record.key_prefix,
-                "address": _address(record.peer, record.forwarded_for),
+                "address": _client_address(record.peer, record.forwarded_for),
             }
             self._lines.write_line(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 @lru_cache(maxsize=256)
-def _address(peer: str | None, forwarded_for: str) -> str | None:
+def _client_address(peer: str | None, forwarded_for: str) -> str | None:
     address = client_address(peer, forwarded_for, settings.TRUSTED_PROXIES)
     return None if address is None else str(address)
 

@@ -59,7 +59,10 @@ class Exporter:
         """
         self._certificate_days = certificate_days
         self._last_backup = last_backup
-        parent, prefix = _memory(), f"petservice-metrics-{host}-{port}-"
+        # In memory if possible, so that no request waits for a disk.
+        memory = Path("/dev/shm")  # noqa: S108  # the name of the folder in it cannot be guessed
+        parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+        prefix = f"petservice-metrics-{host}-{port}-"
         # A new name, because others on the machine may create folders there, and could take a known name.
         self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         # prometheus_client reads this variable when it is imported, so nothing may import it earlier.
@@ -110,9 +113,3 @@ class Exporter:
         if self._last_backup.exists():
             age = time.time() - self._last_backup.stat().st_mtime
             yield GaugeMetricFamily("petservice_backup_age_seconds", "Age of the last backup_database.", age)
-
-
-def _memory() -> Path:
-    """Return where the workers' metric files are kept: in memory if possible, so that no request waits for a disk."""
-    memory = Path("/dev/shm")  # noqa: S108  # the name of the folder in it cannot be guessed
-    return memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())

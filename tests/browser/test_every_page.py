@@ -38,7 +38,7 @@ COVERED = """() => [...document.querySelectorAll("#content > h1, #content .objec
 STARTS = ("/", "/admin/", "/admin/nowhere/", "/admin/pets/pet/add/", "/admin/store/inventoryitem/")
 # Pages that a visitor without a login sees.
 PUBLIC = {
-    "front": "/",
+    "home": "/",
     "docs": "/docs",
     "api-guide": "/docs/api",
     "changelog": "/docs/changelog",

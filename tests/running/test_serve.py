@@ -249,4 +249,4 @@ def test_first_start_prints_an_address_of_this_machine(
     monkeypatch.delenv("PORT", raising=False)
     monkeypatch.delenv("TLS_CERTFILE", raising=False)
 
-    assert serve._address(bind) == address
+    assert serve._url_for_curl(bind) == address

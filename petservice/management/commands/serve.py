@@ -86,10 +86,10 @@ class Command(BaseCommand):
         api_key, plain = APIKey.objects.create_key(name="First key")
         message = f"Created by the first start of the service. {api_key.summary()}"
         record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
-        address = _address(bind)
+        url = _url_for_curl(bind)
         curl = (
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "
-            f"""-d '{{"name": "Rex", "tag": "dog"}}' {address}/v1/pets"""
+            f"""-d '{{"name": "Rex", "tag": "dog"}}' {url}/v1/pets"""
         )
         return f"""
 The pet service is set up. This is printed once; keep it:
@@ -99,10 +99,10 @@ The pet service is set up. This is printed once; keep it:
     API key         {plain}
     data directory  {settings.DATA_DIR}
 
-    home page       {address}/
-    API             {address}/v1
-    documentation   {address}/docs
-    admin           {address}/admin/
+    home page       {url}/
+    API             {url}/v1
+    documentation   {url}/docs
+    admin           {url}/admin/
 
 Try it:
 
@@ -121,7 +121,7 @@ def _database() -> Iterator[None]:
         connection.close()
 
 
-def _address(bind: str | None) -> str:
+def _url_for_curl(bind: str | None) -> str:
     """Return where a client on this machine finds the service, as arguments of curl."""
     scheme = "https" if os.environ.get("TLS_CERTFILE") else "http"
     if bind and bind.startswith("unix:"):

@@ -125,7 +125,7 @@ class Command(DatabaseCommand):
             _require_equal(one.table, one, other)
             self.stderr.write(f"{one.table:40} {one.rows:>11,} rows, equal in both databases")
         table = InventoryCounter._meta.db_table
-        _require_equal(table, _counts(_SOURCE), _counts(_TARGET))
+        _require_equal(table, _inventory(_SOURCE), _inventory(_TARGET))
         self.stderr.write(f"{table:40} {'':>11} sums, equal in both databases")
 
     def _wait_for_the_services(self, services: ExitStack) -> None:
@@ -149,6 +149,6 @@ def _require_equal(table: str, one: object, other: object) -> None:
         raise CommandError(f"The table {table} differs after the copy. Nothing was moved.")
 
 
-def _counts(alias: str) -> dict[str, int]:
+def _inventory(alias: str) -> dict[str, int]:
     counters = InventoryCounter.objects.using(alias).values_list("status").annotate(Sum("count")).order_by("status")
     return {status: number for status, number in counters if number}
