@@ -16,7 +16,7 @@ from pets.views import PetViewSet
 from petservice.monitoring.logs import RequestIDFilter
 from petservice.settings import MIDDLEWARE
 from tests.contract.rows.row import WRITE
-from tests.contract.test_table import assert_api_response, assert_failure, filled
+from tests.contract.test_table import assert_api_response, assert_failure
 from tests.contract.transports import ClientTransport, Reply, SocketTransport
 
 CAUSE = "raised on purpose"
@@ -74,7 +74,7 @@ def test_crash_in_a_view_is_reported_only_in_the_log(
     monkeypatch.setattr(PetViewSet, "list", crash)
     caplog.handler.addFilter(RequestIDFilter())
 
-    reply = client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed))
+    reply = client_transport.send("GET", "/v1/pets", WRITE)
 
     assert_crash(reply)
     assert_api_response(reply)
@@ -93,7 +93,7 @@ def test_exceptions_that_a_view_may_raise_have_the_envelope(
     monkeypatch.setattr(PetViewSet, "retrieve", refuse)
 
     path = f"/v1/pets/{uuid.UUID(int=7)}"
-    assert_failure(client_transport.send("GET", path, filled(WRITE, client_transport.seed)), status)
+    assert_failure(client_transport.send("GET", path, WRITE), status)
 
 
 @pytest.mark.parametrize("debug", [False, True])
@@ -110,7 +110,7 @@ def test_crash_in_a_middleware_is_reported_only_in_the_log(
     settings.DEBUG = debug
     settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], f"{__name__}.{kind}", *settings.MIDDLEWARE[place:]]
 
-    reply = client_transport.send("GET", "/v1/pets", filled(WRITE, client_transport.seed))
+    reply = client_transport.send("GET", "/v1/pets", WRITE)
 
     assert_crash(reply)
     assert_api_response(reply)

@@ -1,4 +1,7 @@
-"""Send a request unchanged, either through Django's test client or over a socket to any server."""
+"""Send a request unchanged, either through Django's test client or over a socket to any server.
+
+Values of the seed replace the names in braces in targets and headers, such as `{write}` and `{pet}`.
+"""
 
 import json
 import socket
@@ -45,12 +48,13 @@ class ClientTransport:
     seed: dict[str, str] = field(repr=False)
 
     def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Reply:
-        path, _, query = target.partition("?")
+        path, _, query = target.format(**self.seed).partition("?")
         environ = {"PATH_INFO": unquote_to_bytes(path).decode("latin-1"), "QUERY_STRING": query}
         for name, value in headers:
             variable = name.upper().replace("-", "_")
             if variable not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
                 variable = f"HTTP_{variable}"
+            value = value.format(**self.seed)
             # Servers join the values of a repeated header in this way.
             environ[variable] = f"{environ[variable]},{value}" if variable in environ else value
         response = Client(raise_request_exception=False).generic(method, "/", body, content_type="", **environ)
@@ -66,13 +70,14 @@ class SocketTransport:
     url: str
 
     def send(self, method: str, target: str, headers: Headers = (), body: bytes = b"", *, ends: bool = False) -> Reply:
+        target = target.format(**self.seed)
         lines = [f"{method} {target} HTTP/1.1", "Connection: close"]
         names = [name.lower() for name, _ in headers]
         if "host" not in names:
             lines.append(f"Host: {urlsplit(self.url).netloc}")
         if body and not {"content-length", "transfer-encoding"} & set(names):
             lines.append(f"Content-Length: {len(body)}")
-        lines += [f"{name}: {value}" for name, value in headers]
+        lines += [f"{name}: {value.format(**self.seed)}" for name, value in headers]
         reply = self.send_bytes("\r\n".join([*lines, "", ""]).encode() + body, ends=ends)
         path = unquote(urlsplit(target).path)
         assert_described(method, path, reply.status, dict(reply.headers), reply.body)

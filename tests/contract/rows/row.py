@@ -1,7 +1,4 @@
-"""A row of the contract, and the checks that a row makes of the response's body.
-
-Values from tests.contract.seed replace the names in braces in targets and headers, such as `{write}` and `{pet}`.
-"""
+"""A row of the contract, and the checks that a row makes of the response's body."""
 
 import json
 import re
