@@ -36,8 +36,8 @@ GUNICORN = {
 }
 
 
-def within(*command: str) -> tuple[str, ...]:
-    """Return the command that runs `serve` by another command, for example in a namespace of its own."""
+def serve_inside(*command: str) -> tuple[str, ...]:
+    """Return a command for running_service that runs `serve` by another command, such as `unshare`."""
     program = "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
     return ("-c", program, *command, sys.executable, *SERVE)
 

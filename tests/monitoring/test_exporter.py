@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,8 +12,7 @@ import pytest
 
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import send
-from tests.running.starts import refusal
-from tests.service import TLS, Service, free_port, running_service, within
+from tests.service import TLS, Service, free_port, running_service, serve_inside
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -64,19 +62,6 @@ def test_only_the_master_has_the_listening_socket_of_metrics(observed: Observed)
     assert inode in sockets_of(observed.service.process.pid)
     # A new worker closes the socket soon after its start.
     wait_until(lambda: not any(inode in sockets_of(pid) for pid in observed.service.workers()))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("taken_by", ["another program", "the service itself"])
-def test_occupied_port_ends_the_start_with_a_message(tmp_path: Path, migrated_url: str, taken_by: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = free_port()
-        taken = other.getsockname()[1] if taken_by == "another program" else port
-        metrics = f"127.0.0.1:{taken}"
-        output = refusal(tmp_path, bind=f"127.0.0.1:{port}", METRICS_BIND=metrics, DATABASE_URL=migrated_url)
-
-    assert f"Metrics cannot be served at METRICS_BIND={metrics} (Address already in use)" in output
-    assert folders_of(f"http://{metrics}/metrics") == []
 
 
 @pytest.mark.long
@@ -135,7 +120,7 @@ def test_neighbours_can_neither_prevent_the_start_nor_have_files_deleted(tmp_pat
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_full_memory_ends_no_worker(tmp_path: Path, migrated_url: str) -> None:
     variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "2", "METRICS_BIND": f"127.0.0.1:{free_port()}"}
-    with running_service(tmp_path, command=within(*LITTLE_MEMORY), **variables) as service:
+    with running_service(tmp_path, command=serve_inside(*LITTLE_MEMORY), **variables) as service:
         wait_until(lambda: "counts nothing for the metrics" in service.log.read_text())
         workers = service.workers()
         memory = Path(f"/proc/{service.process.pid}/root/dev/shm")

@@ -14,8 +14,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.monitoring.observed import folders_of
 from tests.running.starts import refusal
-from tests.service import ROOT, SERVE, Service, free_port, log_in, make_certificate, responds, running_service, within
+from tests.service import (
+    ROOT,
+    SERVE,
+    Service,
+    free_port,
+    log_in,
+    make_certificate,
+    responds,
+    running_service,
+    serve_inside,
+)
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -57,7 +68,7 @@ def assert_one_sentence(output: str, *parts: str) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("memory", ["", "/dev/shm"], ids=["with /dev/shm", "without /dev/shm"])
 def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, memory: str) -> None:
-    output = refusal(tmp_path, serve=within(*READ_ONLY, str(tmp_path), memory))
+    output = refusal(tmp_path, serve=serve_inside(*READ_ONLY, str(tmp_path), memory))
 
     assert "There is no directory for temporary files" in output
     assert "set TMPDIR to one that can be written" in output
@@ -67,7 +78,7 @@ def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, 
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(tmp_path: Path) -> None:
-    command = within(*READ_ONLY, str(tmp_path), "/dev/shm")
+    command = serve_inside(*READ_ONLY, str(tmp_path), "/dev/shm")
     with running_service(tmp_path, command=command, DATABASE_URL="", TMPDIR=str(tmp_path)):
         assert has_first_account(tmp_path)
 
@@ -130,13 +141,17 @@ def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -
     assert not (tmp_path / "petservice.sqlite3").exists()
 
 
-def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path) -> None:
+@pytest.mark.parametrize("taken_by", ["another program", pytest.param("the service itself", marks=pytest.mark.long)])
+def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path, taken_by: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        output = refusal(tmp_path, METRICS_BIND=f"127.0.0.1:{other.getsockname()[1]}")
+        port = free_port()
+        metrics = f"127.0.0.1:{other.getsockname()[1] if taken_by == 'another program' else port}"
+        output = refusal(tmp_path, bind=f"127.0.0.1:{port}", METRICS_BIND=metrics)
 
-    assert "Metrics cannot be served at METRICS_BIND=127.0.0.1:" in output
+    assert f"Metrics cannot be served at METRICS_BIND={metrics} (Address already in use)" in output
     assert "pets_test_" not in output
     assert not has_first_account(tmp_path), "the next start prints its password"
+    assert folders_of(f"http://{metrics}/metrics") == []
 
 
 def test_signals_during_a_start_do_not_end_it(tmp_path: Path, migrated_url: str) -> None:
