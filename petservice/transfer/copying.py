@@ -13,10 +13,12 @@ from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connections, transaction
 from django.db.models import AutoField, Model
 
 from petservice.db.backend import backend
+from store.models import InventoryCounter
 
 # Number of rows that are read and written together.
 _BATCH = 2000
@@ -25,14 +27,6 @@ _DIGESTS = 1 << 64
 _MODELS_OF_MIGRATIONS: tuple[type[Model], ...] = (ContentType, Permission, Group, Group.permissions.through)
 
 Row = tuple[Any, ...]
-
-
-class NotEmptyError(Exception):
-    """The target has rows or tables that a move would mix with those of the source."""
-
-
-class UnusableValueError(Exception):
-    """A value in the source is not of the kind that its column is for, so the target could not store it."""
 
 
 @dataclass
@@ -50,10 +44,10 @@ class Summary:
         self.digest = (self.digest + int.from_bytes(blake2b(text, digest_size=8).digest())) % _DIGESTS
 
 
-def moved_models(computed: type[Model]) -> list[type[Model]]:
-    """Return the models of all tables. The rows of `computed` are left out, because triggers write them."""
+def moved_models() -> list[type[Model]]:
+    """Return the models of all tables except the counters of the inventory, which triggers write."""
     models = apps.get_models(include_auto_created=True)
-    return [model for model in models if model._meta.managed and not model._meta.proxy and model is not computed]
+    return [one for one in models if one._meta.managed and not one._meta.proxy and one is not InventoryCounter]
 
 
 def count(alias: str, models: list[type[Model]]) -> int:
@@ -62,13 +56,13 @@ def count(alias: str, models: list[type[Model]]) -> int:
 
 
 def prepare(alias: str, models: list[type[Model]]) -> None:
-    """Create the tables in an empty database. Raises NotEmptyError if it has rows or other tables."""
+    """Create the tables in an empty database. Raises CommandError if it has rows or other tables."""
     database = connections[alias]
     ours = ("django_", *(f"{app.label}_" for app in apps.get_app_configs()))
     with database.cursor() as cursor:
         tables = database.introspection.table_names(cursor)
     if others := [table for table in tables if not table.startswith(ours)]:
-        raise NotEmptyError(f"tables of another program, such as {others[0]}")
+        raise _not_empty(f"tables of another program, such as {others[0]}")
     _require_no_rows(alias, [model for model in models if model._meta.db_table in tables])
     with backend(alias).migration_lock():
         call_command("migrate", database=alias, verbosity=0)
@@ -85,7 +79,7 @@ def writers_locked_out(alias: str, models: list[type[Model]]) -> Iterator[None]:
 def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[[int], object]) -> list[Summary]:
     """Copy all rows in the current transactions, and return a summary of each table of the source.
 
-    Raises NotEmptyError if the target has received rows in the meantime, and UnusableValueError.
+    Raises CommandError if the target has received rows in the meantime, or if it cannot store a value.
     """
     _require_no_rows(target, models)
     for model in _MODELS_OF_MIGRATIONS:
@@ -99,7 +93,10 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
             backend(target).copy_rows(summary.table, columns, _stored(source, target, model, summary, on_rows))
         except (TypeError, ValidationError, ValueError) as error:
             reason = " ".join(error.messages) if isinstance(error, ValidationError) else error
-            raise UnusableValueError(f"a value in the table {summary.table} that it cannot move: {reason}") from error
+            raise CommandError(
+                f"The database has a value in the table {summary.table} that it cannot move: {reason}. "
+                "Nothing was moved: correct it."
+            ) from None
         key = model._meta.pk
         if isinstance(key, AutoField):  # new rows get numbers after the source's, also if its latest rows were deleted
             number = backend(source).last_number(summary.table, str(key.column))
@@ -124,7 +121,11 @@ def summarise(alias: str, models: list[type[Model]], on_rows: Callable[[int], ob
 def _require_no_rows(alias: str, models: list[type[Model]]) -> None:
     for model in models:
         if model not in _MODELS_OF_MIGRATIONS and _rows(alias, model).exists():
-            raise NotEmptyError(f"records in the table {model._meta.db_table}")
+            raise _not_empty(f"records in the table {model._meta.db_table}")
+
+
+def _not_empty(found: str) -> CommandError:
+    return CommandError(f"The target has {found}. Nothing was moved: name an empty database.")
 
 
 def _rows(alias: str, model: type[Model]) -> Any:

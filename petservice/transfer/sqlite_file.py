@@ -1,4 +1,4 @@
-"""The files of the commands: a SQLite database that appears when it is complete, and one whose data has moved."""
+"""The files of the commands: a SQLite database that appears when it is complete, and the account that owns it."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from petservice.db.sqlite.files import MOVED, create_for_owner, exclude_services
+from petservice.db.sqlite.files import create_for_owner, exclude_services
 
 # SQLite's files next to a database that it has not closed.
 LOGS = ("-wal", "-shm", "-journal")
@@ -29,9 +29,7 @@ def filled_at_once(database: Any) -> Iterator[None]:
         try:
             create_for_owner(part)
             yield
-            with database.cursor() as cursor:
-                cursor.execute("PRAGMA journal_mode = DELETE")  # puts what the log has into the file
-            database.close()
+            close_log(database)
             _require_missing(target)
             os.link(part, target)  # unlike a rename, this replaces no existing file
             _synchronize(target.parent)
@@ -40,13 +38,11 @@ def filled_at_once(database: Any) -> Iterator[None]:
             _remove(part)
 
 
-def retire(database: Any) -> str:
-    """Add `.moved` to the name of the database's file, and return the new name. Replaces an older such file."""
+def close_log(database: Any) -> None:
+    """Put what the log of a database has into its file, and close the connection."""
     with database.cursor() as cursor:
         cursor.execute("PRAGMA journal_mode = DELETE")
     database.close()
-    path = Path(database.settings_dict["NAME"]).resolve()
-    return str(path.rename(f"{path}{MOVED}"))
 
 
 def _require_missing(target: Path) -> None:

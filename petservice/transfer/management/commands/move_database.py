@@ -14,6 +14,7 @@ from tqdm import tqdm
 from pets.models import Pet
 from petservice.db.backend import backend
 from petservice.db.commands import DatabaseCommand
+from petservice.db.sqlite.files import MOVED
 from petservice.db.url import database_settings
 from petservice.transfer import copying, sqlite_file
 from store.models import InventoryCounter
@@ -49,11 +50,7 @@ class Command(DatabaseCommand):
                 signal.signal(number, signal.default_int_handler)
         with ExitStack() as services:
             try:
-                self._move(copying.moved_models(computed=InventoryCounter), services)
-            except copying.NotEmptyError as error:
-                raise CommandError(f"The target has {error}. Nothing was moved: name an empty database.") from None
-            except copying.UnusableValueError as error:
-                raise CommandError(f"The database has {error}. Nothing was moved: correct it.") from None
+                self._move(copying.moved_models(), services)
             except FileExistsError as error:
                 raise CommandError(f"{error.filename} exists. Nothing was moved: name a file that does not.") from None
             except BlockingIOError:
@@ -84,11 +81,14 @@ class Command(DatabaseCommand):
         """Rename the file of the old database. If this fails, the data has moved all the same."""
         if not backend(_SOURCE).is_embedded:
             return
+        database = connections[_SOURCE]
+        path = Path(database.settings_dict["NAME"]).resolve()
         try:
-            retired = sqlite_file.retire(connections[_SOURCE])
+            sqlite_file.close_log(database)
+            retired = path.rename(f"{path}{MOVED}")  # replaces an older such file
             self.stderr.write(f"The old database is now {retired}, so that no service starts on it by mistake.")
         except (DatabaseError, OSError) as error:
-            name = connections[_SOURCE].settings_dict["NAME"]
+            name = database.settings_dict["NAME"]
             self.stderr.write(f"{name} cannot be renamed ({error}). Start no service on it: its data has moved.")
 
     def _move(self, models: list[type[Model]], services: ExitStack) -> None:
