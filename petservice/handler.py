@@ -16,6 +16,7 @@ from django.utils.http import parse_header_parameters
 
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.client_address import forwarded_scheme, parse_address
+from petservice.monitoring.telemetry import span
 from petservice.paths import API
 
 # Maximum length in characters of the cookies that are read. A browser sends one header, and gunicorn refuses headers
@@ -91,7 +92,8 @@ class Handler(WSGIHandler):
     def response_and_body(self, request: HttpRequest) -> tuple[HttpResponseBase, bytes]:
         """Return the response to any request and its complete body, so that a slow client occupies no thread."""
         signals.request_started.send(sender=type(self))
-        response = self.get_response(request)
+        with span("django"):
+            response = self.get_response(request)
         try:
             return response, response.getvalue()
         finally:

@@ -24,6 +24,8 @@ from petservice.api.errors import error_response, standard_error_response
 from petservice.apikeys import keys, usage
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.monitoring.logs import request_id as logged_request_id
+from petservice.monitoring.logs import trace_id
+from petservice.monitoring.telemetry import trace_id_of
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +89,7 @@ class EnvelopeMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         request_id = request_id_of(request.META)
         token = logged_request_id.set(request_id)
+        trace_id.set(trace_id_of(request.META.get("HTTP_TRACEPARENT", "")))
         try:
             response = self.get_response(request)
         finally:

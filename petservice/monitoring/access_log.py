@@ -3,6 +3,8 @@
 import os
 import re
 import time
+from collections.abc import Iterable
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -13,7 +15,9 @@ from django.http import HttpRequest
 
 from petservice.client_address import client_address
 from petservice.monitoring.line_writer import LineWriter
+from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
+from petservice.monitoring.telemetry import RequestSpan, begin_request, trace_id_of
 from petservice.paths import PROBES, STATIC
 
 if TYPE_CHECKING:
@@ -37,7 +41,20 @@ class AccessRecord:
     The only field that a client writes is the request id, which has a safe set of characters.
     """
 
-    __slots__ = ("forwarded_for", "key_prefix", "method", "peer", "request_id", "route", "started", "status")
+    __slots__ = (
+        "database_seconds",
+        "forwarded_for",
+        "key_prefix",
+        "method",
+        "peer",
+        "queue_seconds",
+        "request_id",
+        "route",
+        "span",
+        "started",
+        "status",
+        "trace_id",
+    )
 
     def __init__(self, method: str) -> None:
         self.started = time.monotonic()
@@ -50,6 +67,11 @@ class AccessRecord:
         self.key_prefix: str | None = None
         self.peer: str | None = ""
         self.forwarded_for = ""
+        # Where the time went: into calls of the database, and into waiting for a thread.
+        self.database_seconds = self.queue_seconds = 0.0
+        # The trace of which the client says that the request is a part, and the span of the request there.
+        self.trace_id: str | None = None
+        self.span: RequestSpan | None = None
 
     def client_is(self, request_id: str, peer: str | None, forwarded_for: str) -> None:
         """Record the request's id and its sender."""
@@ -68,6 +90,10 @@ class AccessRecord:
             self.key_prefix = key.prefix
 
 
+# The record of the request that the current task or thread works for, if it is recorded.
+current_record: ContextVar[AccessRecord | None] = ContextVar("current_record", default=None)
+
+
 class AccessLog:
     """A recorder of one worker's requests, in log lines or in metrics or in both."""
 
@@ -77,15 +103,24 @@ class AccessLog:
         self.metrics = metrics
         self.in_flight = 0
 
-    def begin(self, method: str) -> AccessRecord:
-        """Return the record of a request that has arrived."""
+    def begin(self, method: str, headers: Iterable[tuple[bytes, bytes]]) -> AccessRecord:
+        """Return the record of a request that has arrived, which becomes the current record."""
         self.in_flight += 1
-        return AccessRecord(method)
+        record = AccessRecord(method)
+        for name, value in headers:
+            if name == b"traceparent":
+                record.trace_id = trace_id_of(value.decode("latin-1"))
+        trace_id.set(record.trace_id)
+        record.span = begin_request(headers)
+        current_record.set(record)
+        return record
 
     def end(self, record: AccessRecord) -> None:
         """Write the record of a request that has ended, or whose client has disconnected."""
         self.in_flight -= 1
         self._write(record)
+        if record.span is not None:
+            record.span.end(record.method, record.route, record.status or CLIENT_LEFT)
 
     def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
         """Write a record of invalid input that the server refused; `started` is on the monotonic clock."""
@@ -106,10 +141,13 @@ class AccessLog:
                 "logger": "petservice.requests",
                 "process": self._process,
                 "request_id": without_keys(record.request_id),
+                **({"trace_id": record.trace_id} if record.trace_id else {}),
                 "method": record.method,
                 "route": record.route,
                 "status": status,
                 "milliseconds": round(seconds * 1000, 3),
+                "database_milliseconds": round(record.database_seconds * 1000, 3),
+                "queue_milliseconds": round(record.queue_seconds * 1000, 3),
                 "key_prefix": record.key_prefix,
                 "address": _client_address(record.peer, record.forwarded_for),
             }

@@ -8,7 +8,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 
+from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
+from petservice.monitoring.telemetry import span
 
 # Kinds of errors by SQLSTATE (PostgreSQL, appendix A) and by the name of SQLite's result code.
 _KINDS = {
@@ -28,16 +30,22 @@ _KINDS_OF_CLASS = {"08": "connection", "57": "connection", "23": "constraint"}
 class DatabaseCall:
     """A context that counts one call of the database on a path: `fast_path` or `django`."""
 
-    __slots__ = ("_path", "_started")
+    __slots__ = ("_path", "_span", "_started")
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def __enter__(self) -> None:
+        self._span = span("database")
+        self._span.__enter__()
         self._started = perf_counter()
 
-    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
-        count("database_seconds", self._path, perf_counter() - self._started)
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        self._span.__exit__(kind, error, traceback)
+        seconds = perf_counter() - self._started
+        if (record := current_record.get()) is not None:
+            record.database_seconds += seconds
+        count("database_seconds", self._path, seconds)
         count("database_calls", self._path)
         if isinstance(error, Exception):
             count("database_errors", kind_of_error(error))

@@ -10,6 +10,8 @@ from petservice.monitoring.redaction import KeylessFormatter, echo, without_keys
 
 # The id of the current request, which every line that is logged during the request contains.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
+# The id of the trace that the client says the current request is a part of, which lines in JSON contain.
+trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 
 # A line for people.
 LINE_FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d [%(request_id)s] %(message)s"
@@ -49,6 +51,7 @@ class JSONFormatter(logging.Formatter):
             "logger": record.name,
             "process": record.process,
             "request_id": without_keys(request_id.get()),
+            **({"trace_id": trace_id.get()} if trace_id.get() else {}),
             "message": without_keys(record.getMessage()),
         }
         if traceback:

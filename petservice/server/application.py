@@ -87,7 +87,7 @@ class Application:
         if self.access_log is None:
             await self._respond(scope, receive, send, None)
             return
-        record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"])
+        record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"], scope["headers"])
 
         async def recorded(response: Response) -> None:
             record.status = response[0]

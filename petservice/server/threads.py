@@ -4,9 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import get_ident
 from typing import TypeVar
 
+from petservice.monitoring.access_log import current_record
 from petservice.monitoring.counters import count
 
 T = TypeVar("T")
@@ -28,7 +30,7 @@ class ThreadPool:
 
         If the caller is cancelled, a function that has not begun never does, and one that has begun runs to its end.
         """
-        future = self._executor.submit(self._run, function, time.monotonic())
+        future = self._executor.submit(copy_context().run, self._run, function, time.monotonic())
         self._pending += 1
         future.add_done_callback(self._done)
         return await asyncio.wrap_future(future)
@@ -52,6 +54,8 @@ class ThreadPool:
         now = self._started[get_ident()] = time.monotonic()
         count("queued", self._name)
         count("queue_seconds", self._name, now - submitted)
+        if (record := current_record.get()) is not None:
+            record.queue_seconds += now - submitted
         try:
             return function()
         finally:

@@ -23,6 +23,7 @@ import uuid_utils
 import uvloop
 from gunicorn.workers.base import Worker
 
+from petservice.monitoring import telemetry
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
 from petservice.monitoring.line_writer import LineWriter
@@ -58,13 +59,14 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.connections: set[Connection] = set()
         self.tls = self.app.certificate.context if self.app.certificate else None
         self.application = self.wsgi
+        telemetry.start()
         self.application.access_log = self._access_log()
         self.application.fast_path = _fast_path()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._run())
 
     def _access_log(self) -> AccessLog | None:
-        """Return the access log, or None if neither request lines nor metrics are configured."""
+        """Return the access log, or None if neither request lines nor metrics nor spans are configured."""
         from django.conf import settings
 
         lines = metrics = None
@@ -76,7 +78,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                     handler.setStream(lines)
         if settings.METRICS_ADDRESS is not None:
             metrics = self._metrics()
-        return AccessLog(lines, metrics) if lines or metrics else None
+        return AccessLog(lines, metrics) if lines or metrics or telemetry.sends_spans() else None
 
     def _metrics(self) -> "Metrics | None":
         try:

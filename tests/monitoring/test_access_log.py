@@ -19,7 +19,8 @@ def test_line_of_a_request_has_its_route_status_key_prefix_and_client_address(ob
     line = line_of(observed, post(observed.key, PET, b"X-Request-ID: order-7"))
 
     assert line.pop("time") > "2026-"  # type: ignore[operator]
-    assert 0 < line.pop("milliseconds") < 60_000  # type: ignore[operator]
+    assert 0 < line.pop("database_milliseconds") < line.pop("milliseconds") < 60_000  # type: ignore[operator]
+    assert line.pop("queue_milliseconds") >= 0  # type: ignore[operator]
     assert line.pop("process") in booted_workers(observed.service)
     assert line == {
         "level": "INFO",

@@ -54,7 +54,8 @@ def test_clients_cannot_create_time_series(observed: Observed) -> None:
             response_to(observed.service, get(path, method=method))
         response_to(observed.service, get("/v1/pets", f"X-API-Key: {observed.key}".encode(), method=f"BREW{number}"))
 
-    assert len(series() - before) <= 20 + 3  # the buckets of a route that had no request before
+    # The buckets of a route that had no request before, and causes that are written for the first time.
+    assert len(series() - before) <= 23 + 20
 
 
 def test_metrics_show_the_version_the_pools_and_their_use(observed: Observed) -> None:

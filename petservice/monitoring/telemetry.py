@@ -1,0 +1,88 @@
+"""What collectors of others are told: spans of requests by OpenTelemetry, and errors in Sentry's protocol.
+
+Each needs its packages (`pip install petservice[otel]`) and its own variables. Without them, nothing is loaded.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from typing import Any
+
+from petservice.monitoring.redaction import without_keys
+
+# The variables of OpenTelemetry that say where spans go, one of which turns them on.
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+# The header `traceparent` with the id of a trace (W3C Trace Context, 3.2). Later versions may add further parts.
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+
+# OpenTelemetry's tracer, if spans are sent.
+_tracer: Any = None
+
+
+def start() -> None:
+    """Begin to send spans and errors from this worker process, if the packages are there and configured."""
+    global _tracer
+    if find_spec("opentelemetry") and any(map(os.environ.get, _ENDPOINTS)):
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        os.environ.setdefault("OTEL_SERVICE_NAME", "petservice")
+        provider = TracerProvider()
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        _tracer = provider.get_tracer("petservice")
+    if find_spec("sentry_sdk") and os.environ.get("SENTRY_DSN"):
+        import sentry_sdk
+        from sentry_sdk.integrations.logging import LoggingIntegration
+
+        # Only what the service logs as an error, without the values of variables, which may be personal or secret.
+        sentry_sdk.init(
+            integrations=[LoggingIntegration()],
+            auto_enabling_integrations=False,
+            include_local_variables=False,
+            before_send=lambda event, hint: json.loads(without_keys(json.dumps(event, default=str))),
+        )
+
+
+def sends_spans() -> bool:
+    """Return whether this process sends spans."""
+    return _tracer is not None
+
+
+def trace_id_of(traceparent: str) -> str | None:
+    """Return the id of the trace that a `traceparent` header names, or None if the header is malformed."""
+    found = _TRACEPARENT.fullmatch(traceparent)
+    return found[1] if found else None
+
+
+def span(name: str) -> AbstractContextManager[Any]:
+    """Return a context that is a span within the current one, if spans are sent."""
+    return nullcontext() if _tracer is None else _tracer.start_as_current_span(name)
+
+
+class RequestSpan:
+    """The span of a request, which is the current one of its task and of threads that work for it."""
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        from opentelemetry import context, propagate, trace
+
+        sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        parent = propagate.extract(sent)
+        self._span = _tracer.start_span("request", parent, trace.SpanKind.SERVER)
+        context.attach(trace.set_span_in_context(self._span, parent))
+
+    def end(self, method: str, route: str, status: int) -> None:
+        """End the span, with attributes by OpenTelemetry's names for HTTP."""
+        self._span.update_name(f"{method} {route}")
+        self._span.set_attributes(
+            {"http.request.method": method, "http.route": route, "http.response.status_code": status}
+        )
+        self._span.end()
+
+
+def begin_request(headers: Iterable[tuple[bytes, bytes]]) -> RequestSpan | None:
+    """Return the span of a request whose headers were received, or None if spans are not sent."""
+    return None if _tracer is None else RequestSpan(headers)

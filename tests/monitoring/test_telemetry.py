@@ -1,0 +1,179 @@
+"""A request can be followed: its trace in log lines and in OpenTelemetry's spans, its errors in Sentry's protocol."""
+
+import gzip
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from petservice.monitoring.telemetry import trace_id_of
+from tests.monitoring.observed import Observed, observed_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.once
+
+# Paths that the fast path answers, that Django answers on a thread, and a page.
+FAST, SLOW, PAGE = "/v1/pets", "/v1/pets?limit=1&limit=1", "/admin/login/"
+
+
+@contextmanager
+def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """The address of a server that accepts everything, and the paths and bodies that it has received."""
+    received: list[tuple[str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append((self.path, gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}", received
+        server.shutdown()
+
+
+def spans(received: list[tuple[str, bytes]]) -> list[Any]:
+    requests = [ExportTraceServiceRequest.FromString(body) for path, body in received if path == "/v1/traces"]
+    scopes = [scope for one in requests for resource in one.resource_spans for scope in resource.scope_spans]
+    return [span for scope in scopes for span in scope.spans]
+
+
+def follow(observed: Observed, path: str) -> tuple[str, str]:
+    """Send a request as a part of a new trace, and return the ids of the trace and of the client's span."""
+    trace, parent = secrets.token_hex(16), secrets.token_hex(8)
+    with observed.service.client(observed.key) as client:
+        client.get(path, headers={"traceparent": f"00-{trace}-{parent}-01"})
+    return trace, parent
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observed, list[tuple[str, bytes]]]]:
+    with collector() as (address, received):
+        variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
+        variables |= {"SENTRY_DSN": f"http://public@{address}/1", "SENTRY_ENVIRONMENT": "shop", "NO_PROXY": "*"}
+        with observed_service(tmp_path_factory.mktemp("followed"), **variables, WEB_CONCURRENCY="1") as observed:
+            follow(observed, FAST)  # a worker hands its first request to Django
+            yield observed, received
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "expected"),
+    [
+        (FAST, "GET /v1/pets", {("database", "GET /v1/pets")}),
+        (SLOW, "GET /v1/pets", {("django", "GET /v1/pets"), ("database", "django")}),
+        (PAGE, "GET /admin/login/", {("django", "GET /admin/login/")}),
+    ],
+)
+def test_spans_of_a_request_belong_to_the_trace_of_the_client(
+    followed: tuple[Observed, list[tuple[str, bytes]]], path: str, name: str, expected: set[tuple[str, str]]
+) -> None:
+    observed, received = followed
+
+    trace, parent = follow(observed, path)
+
+    def of_trace() -> dict[str, Any]:
+        return {span.span_id.hex(): span for span in spans(received) if span.trace_id.hex() == trace}
+
+    wait_until(lambda: any(span.name == name for span in of_trace().values()))
+    found = of_trace()
+    (request,) = [span for span in found.values() if span.name == name]
+    assert request.parent_span_id.hex() == parent
+    status = {attribute.key: attribute.value.int_value for attribute in request.attributes}["http.response.status_code"]
+    assert status == observed.requests()[-1]["status"]
+    others = {(span.name, found[span.parent_span_id.hex()].name) for span in found.values() if span is not request}
+    assert others >= expected
+    assert others <= expected | {("database", "django")}
+
+
+def test_lines_of_a_request_have_its_trace(followed: tuple[Observed, list[tuple[str, bytes]]]) -> None:
+    observed, _ = followed
+    for path in (FAST, SLOW, PAGE):
+        trace, _ = follow(observed, path)
+        wait_until(lambda trace=trace: trace in [line.get("trace_id") for line in observed.requests()])
+    with observed.service.client(observed.key) as client:
+        client.get(FAST, headers={"traceparent": "00-x", "X-Request-ID": "without-trace"})
+    wait_until(lambda: "without-trace" in [line["request_id"] for line in observed.requests()])
+    (line,) = [line for line in observed.requests() if line["request_id"] == "without-trace"]
+    assert "trace_id" not in line
+
+
+@pytest.mark.parametrize("path", [FAST, SLOW])
+def test_lines_say_where_the_time_went(followed: tuple[Observed, list[tuple[str, bytes]]], path: str) -> None:
+    observed, _ = followed
+    trace, _ = follow(observed, path)
+
+    wait_until(lambda: trace in [line.get("trace_id") for line in observed.requests()])
+    (line,) = [line for line in observed.requests() if line.get("trace_id") == trace]
+    assert 0 < line["database_milliseconds"] < line["milliseconds"]
+    assert (line["queue_milliseconds"] > 0) == (path == SLOW)
+
+
+@pytest.mark.parametrize("path", [FAST, SLOW, "/v1/store/inventory?x"])
+def test_errors_are_sent_without_keys_and_variables(
+    followed: tuple[Observed, list[tuple[str, bytes]]], path: str
+) -> None:
+    observed, received = followed
+    received.clear()
+    observed.service.execute("ALTER TABLE apikeys_apikey RENAME TO hidden")
+    try:
+        trace, _ = follow(observed, path)
+    finally:
+        observed.service.execute("ALTER TABLE hidden RENAME TO apikeys_apikey")
+
+    def events() -> list[dict[str, Any]]:
+        bodies = [body for name, body in received if name == "/api/1/envelope/"]
+        return [json.loads(line) for body in bodies for line in body.splitlines() if b'"exception"' in line]
+
+    wait_until(lambda: len(events()) == 1)
+    (event,) = events()
+    assert event["environment"] == "shop"
+    assert "no such table" in json.dumps(event["exception"])
+    text = json.dumps(event)
+    assert observed.key not in text
+    assert '"vars"' not in text
+    wait_until(lambda: trace in [line.get("trace_id") for line in observed.lines() if line["level"] == "ERROR"])
+
+
+@pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
+def test_nothing_is_loaded_unless_it_is_configured(endpoint: str) -> None:
+    code = "import sys; from petservice.monitoring import telemetry; telemetry.start(); print(*sys.modules)"
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "SENTRY_DSN": endpoint and "http://public@127.0.0.1:9/1"}
+    loaded = subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, check=True)
+
+    assert {name in loaded.stdout.split() for name in (b"opentelemetry", b"sentry_sdk")} == {bool(endpoint)}
+
+
+@pytest.mark.parametrize(
+    "traceparent",
+    [
+        "",
+        "00",
+        f"00-{'a' * 32}-{'b' * 16}",
+        f"ff-{'a' * 32}-{'b' * 16}-01",
+        f"00-{'0' * 32}-{'b' * 16}-01",
+        f"00-{'a' * 32}-{'0' * 16}-01",
+        f"00-{'A' * 32}-{'b' * 16}-01",
+        f"00-{'a' * 32}-{'b' * 16}-01x",
+        f"00-{'a' * 32}-{'b' * 16}-01\n",
+    ],
+)
+def test_malformed_traceparent_names_no_trace(traceparent: str) -> None:
+    assert trace_id_of(traceparent) is None
+
+
+def test_traceparent_of_a_later_version_may_be_longer() -> None:
+    assert trace_id_of(f"01-{'a' * 32}-{'b' * 16}-01-what-comes") == "a" * 32
