@@ -1,5 +1,5 @@
 from django.contrib import admin
-from django.urls import path
+from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 import pets.urls
@@ -8,6 +8,8 @@ import store.urls
 from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice.installation import installation_page
 from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
+
+_PETS = "/admin/pets/pet/%(page)s"
 
 urlpatterns = [
     # Without include(), which resolves each URL twice.
@@ -20,8 +22,12 @@ urlpatterns = [
     path("docs", docs, name="docs"),
     path("docs/api", api_guide, name="api-guide"),
     path("docs/changelog", changelog, name="changelog"),
-    # The only redirect, because staff type this URL.
+    # The only redirects: staff type the first URL, and have bookmarks of the list that the list of pets has replaced.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    re_path(
+        r"^admin/store/inventoryitem/(?P<page>.*)\Z",
+        RedirectView.as_view(url="/admin/pets/pet/%(page)s", query_string=True),
+    ),
     *petservice.accounts.urls.urlpatterns,
     path("admin/installation/", admin.site.admin_view(installation_page), name="installation"),
     path("admin/", admin.site.urls),

@@ -1,4 +1,4 @@
-"""The pages of pets in the admin, and the base class of the pages of the inventory."""
+"""The pages of pets in the admin."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -28,6 +28,7 @@ from pets.admin.lists.print_page import print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.permissions import EDIT, may_change_status, may_see_inventory, may_see_pets
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -45,25 +46,37 @@ def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return JsonResponse({"suggestions": tags_starting_with(text)})
 
 
-class PetPages(FactsBeside, JournalPages):
-    """The base class of the pages of pets and of the inventory, which show and change the same rows.
+@admin.register(Pet)
+class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
+    """The pages that list, add, edit, delete, import and export pets.
 
-    Each list reads only a part of one index; see pets.admin.lists.changelist.
+    Accounts with the permissions for the inventory alone see the same list, and change only statuses. Each list reads
+    only a part of one index; see pets.admin.lists.changelist.
     """
 
-    form = PetForm
+    introduction = "Press a status to change it. To change many together, select their rows."
+    empty_list = "There are no pets yet. Clients add them through the API."
+    already_created = "This form was sent already, and has added “{created}”."
     # A form that strips white space would change a client's text when staff edit another field.
     formfield_overrides: ClassVar[Any] = {CharField: {"strip": False}}
-    readonly_fields: ClassVar[Any] = ("id", "created_at", "sold_at", created_by_api, "created_by_key")
     list_display: Any = (*EDITABLE, created, sold, created_by_api, "history")
     search_help_text = "A full ID, or the start of any words."
-    sortable_by: ClassVar[Any] = ("name", "status", status_badge, status_menu, created, sold)
+    sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, created, sold)
     list_per_page = 50
     paginator = BoundedPaginator
     show_full_result_count = False
-    actions: Any = STATUS_ACTIONS
+    actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
     # Views by the last part of their URLs; each gets this object and the request.
-    views: ClassVar[Any] = {"tags": tags_view, "save_filter": save_filter_view, "remove_filter": remove_filter_view}
+    views: ClassVar[Any] = {
+        "tags": tags_view,
+        "save_filter": save_filter_view,
+        "remove_filter": remove_filter_view,
+        "import": upload_view,
+        "import_columns": columns_view,
+        "process_import": confirmation_view,
+        "export": export_view,
+        "print": print_view,
+    }
 
     class Media:
         css = {"all": ["pets/admin.css"]}
@@ -80,12 +93,28 @@ class PetPages(FactsBeside, JournalPages):
         return (search(queryset, search_term) if search_term else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
-        prefix = f"{self.opts.app_label}_{self.opts.model_name}"
         own = [
-            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"{prefix}_{name}")
+            path(f"{name}/", self.admin_site.admin_view(partial(view, self)), name=f"pets_pet_{name}")
             for name, view in self.views.items()
         ]
         return [*own, *super().get_urls()]
+
+    # Permissions.
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Leave the decision to the permissions below, which are not all of this app."""
+        return True
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may_see_pets(request.user) or may_see_inventory(request.user)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change the statuses of pets."""
+        return may_change_status(request.user)
+
+    def has_edit_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may change the texts of pets as well."""
+        return bool(request.user.has_perm(EDIT))
 
     # Columns and fields.
 
@@ -95,20 +124,27 @@ class PetPages(FactsBeside, JournalPages):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Show the API key that created a pet only to users with the permission to view keys.
 
-        A status is a field of the row, a menu, or a badge if the user may not change it.
+        A status is a menu, or a badge if the user may not change it.
         """
-        columns: dict[Any, Any] = {}
+        columns: dict[Any, Any] = {"status": status_menu if self.has_change_permission(request) else status_badge}
         if request.user.has_perm("apikeys.view_apikey"):
             columns[created_by_api] = "created_by_key"
-        if not self.has_change_permission(request):
-            columns["status"] = status_badge
-        elif "status" not in self.list_editable:
-            columns["status"] = status_menu
         return tuple(columns.get(name, name) for name in self.list_display)
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **{"form": PetForm if change else NewPetForm} | kwargs)
+
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return (*EDITABLE, "form_token")
         key = "created_by_key" if request.user.has_perm("apikeys.view_apikey") else created_by_api
         return (*EDITABLE, "id", "created_at", "sold_at", key)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return ()
+        editable = EDITABLE if self.has_edit_permission(request) else ("status",)
+        return [field for field in self.get_fields(request, obj) if field not in editable]
 
     @admin.display(description="created by")
     def created_by_key(self, pet: Pet) -> str:
@@ -120,10 +156,17 @@ class PetPages(FactsBeside, JournalPages):
 
     @admin.display(description="history")
     def history(self, pet: Pet) -> str:
-        url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_history", args=[pet.pk])
+        url = reverse("admin:pets_pet_history", args=[pet.pk])
         return format_html('<a href="{}" aria-label="History of {}">History</a>', url, pet.name)
 
-    # Changes.
+    # Additions and changes.
+
+    @transaction.atomic  # in which a form that is sent again waits for the first one
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        return super().add_view(request, form_url, extra_context)
+
+    def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
+        return added_by_form(request, form_token)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         if request.method == "POST" and is_id(object_id) and connection.in_atomic_block:
@@ -142,13 +185,23 @@ class PetPages(FactsBeside, JournalPages):
         return super().change_view(request, object_id, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_by = creator.of_staff(request.user.get_username())
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
         if change:
             record_edit(self, request, obj, form)
+        else:
+            add_all(self, request, obj, form)
+
+    def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
+        """Do nothing, because add_all has recorded the addition."""
 
     def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
         """Do nothing, because record_edit has recorded the change."""
+
+    def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
+        return page_after_addition(self, request, obj)
 
     def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
         """Return the next page. The message about the change is that of record_edit."""
@@ -157,49 +210,6 @@ class PetPages(FactsBeside, JournalPages):
         if "_addanother" in request.POST:
             return HttpResponseRedirect(reverse("admin:pets_pet_add"))
         return self.response_post_save_change(request, obj)
-
-
-@admin.register(Pet)
-class PetAdmin(CreatedOnce, PetPages):
-    """The pages that list, add, edit, delete, import and export pets."""
-
-    introduction = "Press a status to change it. To change many together, select their rows, or use Inventory."
-    empty_list = "There are no pets yet. Clients add them through the API."
-    actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
-    views = PetPages.views | {
-        "import": upload_view,
-        "import_columns": columns_view,
-        "process_import": confirmation_view,
-        "export": export_view,
-        "print": print_view,
-    }
-    already_created = "This form was sent already, and has added “{created}”."
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change, **{"form": PetForm if change else NewPetForm} | kwargs)
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*EDITABLE, "form_token") if obj is None else super().get_fields(request, obj)
-
-    @transaction.atomic  # in which a form that is sent again waits for the first one
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        return super().add_view(request, form_url, extra_context)
-
-    def created_by_form(self, request: HttpRequest, form_token: UUID) -> Pet | None:
-        return added_by_form(request, form_token)
-
-    def save_model(self, request: HttpRequest, obj: Pet, form: Any, change: bool) -> None:
-        if not change:
-            obj.created_by = creator.of_staff(request.user.get_username())
-        super().save_model(request, obj, form, change)
-        if not change:
-            add_all(self, request, obj, form)
-
-    def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because add_all has recorded the addition."""
-
-    def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
-        return page_after_addition(self, request, obj)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent."""

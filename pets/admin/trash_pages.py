@@ -18,6 +18,7 @@ from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.admin.undoable import MAX_UNCONFIRMED
 from pets.models import Pet, TrashedPet
+from pets.permissions import may_see_pets
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.restricted_pages import ReadOnlyPages
@@ -104,7 +105,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     # Permissions.
 
     def has_view_permission(self, request: HttpRequest, obj: TrashedPet | None = None) -> bool:
-        return request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
+        return may_see_pets(request.user)
 
     def has_put_back_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may put pets back, which needs the permission to delete pets."""

@@ -14,6 +14,7 @@ from pets import undo
 from pets.admin.changes.selection import named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.models import RecentChange
+from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.restricted_pages import ReadOnlyPages
 from petservice.db.lookups import is_key
 
@@ -28,7 +29,6 @@ _DONE = (
     "{} that it added moved to the trash.",
     "{} came back from the trash.",
 )
-_PERMISSIONS = ("pets.view_pet", "pets.change_pet", "store.view_inventoryitem", "store.change_inventoryitem")
 
 
 @admin.register(RecentChange)
@@ -61,7 +61,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         return format_html('<a href="{}" aria-label="Undo: {}">Undo</a>', url, change.message)
 
     def has_view_permission(self, request: HttpRequest, obj: RecentChange | None = None) -> bool:
-        return any(map(request.user.has_perm, _PERMISSIONS))
+        return may_see_pets(request.user) or may_see_inventory(request.user)
 
     # The page that undoes a change.
 
@@ -103,7 +103,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             self.message_user(request, " ".join(["Undone.", *_results(undoing, _DONE)]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
-        return HttpResponseRedirect(_list_of(change) + (f"?{filters}" if filters else ""))
+        return HttpResponseRedirect(reverse("admin:pets_pet_changelist") + (f"?{filters}" if filters else ""))
 
 
 def _undoable(object_id: str) -> RecentChange | None:
@@ -126,8 +126,3 @@ def _left_alone(undoing: undo.Undoing, verb: str) -> list[str]:
         else f"{count_of_pets(len(names))} {verb.format('they are')}, because each {reason}: {named(names)}."
         for reason, names in by_reason.items()
     ]
-
-
-def _list_of(change: RecentChange) -> str:
-    is_inventory = change.permissions == "store.change_inventoryitem"
-    return reverse("admin:store_inventoryitem_changelist" if is_inventory else "admin:pets_pet_changelist")

@@ -15,12 +15,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
+from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.charts import bar_length, percentage
 from petservice.apikeys.models import SOON, APIKey, KeyDay
 from petservice.backoffice import sales
 from petservice.journal.models import Event
 from petservice.journal.recording import type_of
-from store.models import InventoryItem
 from store.services import inventory_counts
 
 # The number of entries in the list of last changes.
@@ -38,8 +38,8 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
     visible = [model["model"] for model in listed if model["perms"]["view"]]  # true for users who may change, too
     add_urls = {model["model"]: model["add_url"] for model in listed}
     return {
-        "inventory": _inventory(add_urls.get(Pet)) if InventoryItem in visible else None,
-        "sales": sales.read(timezone.localdate(now)) if Pet in visible else None,
+        "inventory": _inventory(add_urls.get(Pet)) if may_see_inventory(request.user) else None,
+        "sales": sales.read(timezone.localdate(now)) if may_see_pets(request.user) else None,
         "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,
     }
@@ -60,11 +60,11 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
             "count": counts[status],
             "percentage": percentage(counts[status], total),
             "width": bar_length(counts[status], total),
-            "url": _list_url(InventoryItem, status__exact=status),
+            "url": _list_url(Pet, status__exact=status),
         }
         for status in Pet.Status
     ]
-    return {"total": total, "url": _list_url(InventoryItem), "bars": bars, "add_url": add_url}
+    return {"total": total, "url": _list_url(Pet), "bars": bars, "add_url": add_url}
 
 
 def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:

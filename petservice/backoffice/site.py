@@ -17,7 +17,7 @@ from petservice.sign_in import login_limits, second_factor_view
 from petservice.sign_in.login_view import TwoStepLoginView, page_before
 
 # The apps of the menu in the order of their use. All others follow in the order of their names.
-_MENU = ("pets", "store", "apikeys")
+_MENU = ("pets", "apikeys")
 
 
 class PetServiceAdminSite(admin.AdminSite):

@@ -27,7 +27,6 @@ def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
     pages = {
         "Dashboard": ["admin:index"],
         "Pets": ["admin:pets_pet_changelist", "admin:pets_pet_add", "admin:pets_pet_change", "admin:pets_pet_history"],
-        "Inventory": ["admin:store_inventoryitem_changelist"],
         "API keys": ["admin:apikeys_apikey_changelist"],
     }
 
@@ -42,7 +41,7 @@ def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
 
 
 def test_the_pages_of_apps_lead_to_the_dashboard(admin_client: Client) -> None:
-    for app in ("pets", "store", "apikeys", "auth"):
+    for app in ("pets", "apikeys", "auth"):
         response = admin_client.get(reverse("admin:app_list", args=[app]))
         assert response.headers["Location"] == reverse("admin:index")
 

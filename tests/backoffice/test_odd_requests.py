@@ -29,7 +29,7 @@ def client() -> Client:
     [
         f"{reverse('admin:pets_pet_changelist')}?o={DIGITS}",
         f"{reverse('admin:pets_pet_changelist')}?o=-0001",
-        f"{reverse('admin:store_inventoryitem_changelist')}?o=%00",
+        f"{reverse('admin:pets_pet_changelist')}?o=%00",
     ],
 )
 def test_an_unknown_order_shows_the_usual_one(client: Client, url: str) -> None:

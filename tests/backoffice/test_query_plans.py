@@ -20,7 +20,6 @@ from tests.query_plans import plan_of
 
 PETS = reverse("admin:pets_pet_changelist")
 TRASH = reverse("admin:pets_trashedpet_changelist")
-INVENTORY = reverse("admin:store_inventoryitem_changelist")
 # A list with one condition, or a period beside it. The database chooses among the indexes if there are several.
 QUERIES = [
     "",
@@ -44,7 +43,7 @@ KNOWN_IDS = r"json_each|= ANY\("
 def make_pages() -> list[str]:
     """Create records of each kind, and return the addresses of the pages that show them."""
     pet = create_pet(name="Rex", tag="dog")
-    lists = [url + query.format(id=pet.pk) for url in (PETS, INVENTORY) for query in QUERIES]
+    lists = [PETS + query.format(id=pet.pk) for query in QUERIES]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
     delete(User.objects.get(), Pet.objects.create(name="Max"))
     change = mark(User.objects.get(), [pet], "available")

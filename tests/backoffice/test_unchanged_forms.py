@@ -14,7 +14,6 @@ from tests.backoffice.pages import messages, read, send
 
 RECORDS: dict[str, Callable[[], object]] = {
     "pets_pet": lambda: create_pet(name="Rex", tag="dog"),
-    "store_inventoryitem": lambda: create_pet(name="Rex"),
     "apikeys_apikey": lambda: APIKey.objects.create_key(name="Acme")[0],
     "auth_user": lambda: User.objects.create_user("ada", is_staff=True),
     "auth_group": lambda: Group.objects.create(name="Vets"),

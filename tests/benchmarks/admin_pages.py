@@ -70,8 +70,6 @@ PAGES = {
     "suggest tags": "/admin/pets/pet/tags/?q=tag+4",
     "a pet's page": "/admin/pets/pet/{pet}/change/",
     "a pet's history": "/admin/pets/pet/{pet}/history/",
-    "inventory": "/admin/store/inventoryitem/",
-    "inventory by status": "/admin/store/inventoryitem/?status__exact=sold",
     "audit": "/admin/journal/event/",
     "audit, page 100": "/admin/journal/event/?p=100",
     "audit by person": "/admin/journal/event/?person=ada&p=100",

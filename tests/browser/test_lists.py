@@ -1,4 +1,4 @@
-"""The lists of the admin in a real browser: rows, selection, statuses, unsaved rows and paper."""
+"""The lists of the admin in a real browser: rows, selection, statuses and paper."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import log_in_as_staff
 from tests.browser.test_pets import make
 from tests.service import Service
 
-PETS, INVENTORY = "/admin/pets/pet/", "/admin/store/inventoryitem/"
+PETS = "/admin/pets/pet/"
 PHONE = {"width": 390, "height": 844}
 # Minimum size of a target for a finger, in pixels.
 FINGER = 40
@@ -43,7 +43,7 @@ def test_a_long_name_without_blanks_makes_no_list_and_no_history_wider(
     staff_page.goto(f"{PETS}{deleted}/delete/")
     staff_page.get_by_role("button", name="Yes, delete this pet").click()
 
-    models = ("pets/pet", "store/inventoryitem", "journal/event", "pets/recentchange", "pets/trashedpet")
+    models = ("pets/pet", "journal/event", "pets/recentchange", "pets/trashedpet")
     for page in ("", *(f"{model}/" for model in models), f"pets/pet/{kept}/history/", "pets/pet/print/"):
         staff_page.goto(f"/admin/{page}")
         assert staff_page.evaluate("document.documentElement.scrollWidth") == width, page
@@ -141,7 +141,7 @@ def test_the_status_of_a_pet_that_a_colleague_changed_meanwhile_stays(staff_page
     expect(staff_page.locator(".status-menu summary")).to_have_text("Pending")
 
 
-@pytest.mark.parametrize("model", ["pets/pet", "store/inventoryitem", "apikeys/apikey"])
+@pytest.mark.parametrize("model", ["pets/pet", "apikeys/apikey"])
 def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Page, site: Service, model: str) -> None:
     make(site, {"name": "Finger", "tag": "dog"})
     site.create_key()
@@ -150,7 +150,7 @@ def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Pa
     header, row = staff_page.locator("#header"), staff_page.locator("#result_list tbody tr").first
     assert box(header)["height"] < 60
     assert box(row)["y"] < PHONE["height"] / 2
-    state = row.locator(".status-menu summary, td.field-status select, .badge").first
+    state = row.locator(".status-menu summary, .badge").first
     targets = [row, row.locator(".action-select")] + ([state] if model != "apikeys/apikey" else [])
     assert all(box(target)["height"] >= FINGER and box(target)["width"] >= FINGER for target in targets)
     for cell in (*row.locator("th").all(), state):
@@ -171,44 +171,17 @@ def test_a_phone_has_the_links_of_the_account_in_the_menu(staff_page: Page) -> N
     expect(staff_page.get_by_role("link", name="Change password")).to_have_count(0)
 
 
-def test_the_inventory_marks_and_counts_edited_rows_until_they_are_saved_or_discarded(
-    staff_page: Page, site: Service
-) -> None:
-    make(site, *({"name": "Edited"} for _ in range(3)))
-    staff_page.goto(f"{INVENTORY}?q=edited")
-    save, discard = staff_page.locator("input[name=_save]"), staff_page.get_by_role("button", name="Discard")
-    status, marked = staff_page.locator("#result_list select"), staff_page.locator("#result_list tr.edited")
-    expect(save).to_have_value("Save")
-    expect(discard).to_be_hidden()
-
-    status.nth(0).select_option("sold")
-    expect(save).to_have_value("Save 1 change")
-    status.nth(2).select_option("pending")
-    expect(save).to_have_value("Save 2 changes")
-    expect(marked).to_have_count(2)
-    discard.click()
-    expect(save).to_have_value("Save")
-    expect(marked).to_have_count(0)
-    assert [one.input_value() for one in status.all()] == ["available"] * 3
-
-    status.nth(1).select_option("sold")
-    save.click()
-    expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
-    expect(save).to_have_value("Save")
-
-
 def test_the_link_to_a_history_is_large_enough_beside_a_long_name(staff_page: Page, site: Service) -> None:
     make(site, {"name": f"Historic {'long ' * 20}"})
-    staff_page.goto(f"{INVENTORY}?q=historic")
+    staff_page.goto(f"{PETS}?q=historic")
 
     assert box(staff_page.get_by_role("link", name=re.compile("History of Historic")))["height"] >= 24
 
 
 def test_a_name_keeps_the_direction_of_its_script(staff_page: Page, site: Service) -> None:
     make(site, {"name": "سيمبا Junior"})
-    for model in ("pets/pet", "store/inventoryitem"):
-        staff_page.goto(f"/admin/{model}/?q=junior")
-        expect(staff_page.locator("#result_list tbody th a")).to_have_css("unicode-bidi", "plaintext")
+    staff_page.goto(f"{PETS}?q=junior")
+    expect(staff_page.locator("#result_list tbody th a")).to_have_css("unicode-bidi", "plaintext")
 
 
 def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_page: Page, site: Service) -> None:

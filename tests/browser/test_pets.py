@@ -1,9 +1,9 @@
-"""The pages of pets and of the inventory in a real browser."""
+"""The pages of pets in a real browser."""
 
 import csv
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.service import Service
 
@@ -47,33 +47,6 @@ def test_the_browser_saves_the_export_of_a_list(staff_page: Page, site: Service)
 
     with download.value.path().open(encoding="utf-8-sig", newline="") as file:
         assert {pet["name"]: pet["tag"] for pet in csv.DictReader(file)} == {"Export 狗": "dog", "'=Export": ""}
-
-
-def test_leaving_the_inventory_with_an_unsaved_status_asks_first(staff_page: Page, site: Service) -> None:
-    make(site, {"name": "Unsaved"})
-    asked: list[str] = []
-
-    def stay(dialog: Dialog) -> None:
-        asked.append(dialog.type)
-        dialog.dismiss()
-
-    staff_page.on("dialog", stay)
-    staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
-    status = staff_page.locator("select[name=form-0-status]")
-    status.select_option("sold")
-    staff_page.locator(".breadcrumbs").get_by_role("link", name="Dashboard").click()
-    expect(status).to_have_value("sold")
-    assert asked == ["beforeunload"]
-
-    status.select_option("available")
-    staff_page.locator(".breadcrumbs").get_by_role("link", name="Dashboard").click()
-    expect(staff_page).to_have_url(f"{site.url}/admin/")
-
-    staff_page.goto("/admin/store/inventoryitem/?q=unsaved")
-    status.select_option("sold")
-    staff_page.get_by_role("button", name="Save 1 change").click()
-    expect(staff_page.get_by_text("1 pet changed.")).to_be_visible()
-    assert asked == ["beforeunload"]
 
 
 def test_the_filter_by_tag_suggests_tags_and_a_key_leads_to_the_search(staff_page: Page, site: Service) -> None:

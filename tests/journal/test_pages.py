@@ -167,9 +167,8 @@ def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Cli
     pet = Pet.objects.create(name="Rex")
     link = f"{AUDIT}?record_type=pets.pet&amp;record_id={pet.pk}"
 
-    for page in ("pets_pet", "store_inventoryitem"):
-        url = reverse(f"admin:{page}_history", args=[pet.pk])
-        assert link in admin_client.get(url).content.decode()
+    url = reverse("admin:pets_pet_history", args=[pet.pk])
+    assert link in admin_client.get(url).content.decode()
     assert link not in staff(PETS_AND_INVENTORY).get(url).content.decode()
 
 

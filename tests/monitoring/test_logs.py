@@ -47,7 +47,7 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
 
 
 def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(tmp_path: Path) -> None:
-    lists = ["/admin/pets/pet/", "/admin/store/inventoryitem/", "/admin/auth/user/", "/admin/pets/trashedpet/"]
+    lists = ["/admin/pets/pet/", "/admin/auth/user/", "/admin/pets/trashedpet/"]
     urls = [f"{url}?{query}=1" for url in lists for query in ("first%0Asecond__regex", "_to_field")]
     fields = {f"field{number}": "x" for number in range(1100)}
     with (

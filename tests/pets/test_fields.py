@@ -15,6 +15,7 @@ from pets.models.journal import values_of
 from pets.schema import REX
 from pets.serializers import CreatePetRequestSerializer, PetSerializer
 from tests.backoffice.pages import submit
+from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import JSON, confirm, exported, upload
 from tests.pets.changes import delete
 
@@ -62,11 +63,11 @@ def test_the_api_stores_and_compares_an_optional_text(api: Client, field: str) -
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
-def test_staff_edit_an_optional_text_and_the_inventory_shows_it(admin_client: Client, field: str) -> None:
+def test_staff_edit_an_optional_text_and_an_account_for_the_inventory_sees_it(admin_client: Client, field: str) -> None:
     pet = Pet.objects.create(**TEXTS)
 
     submit(admin_client, reverse("admin:pets_pet_change", args=[pet.pk]), "pet_form", {field: "another"})
-    page = admin_client.get(reverse("admin:store_inventoryitem_change", args=[pet.pk]))
+    page = granted("change_inventoryitem").get(reverse("admin:pets_pet_change", args=[pet.pk]))
 
     assert getattr(Pet.objects.get(), field) == "another"
     assert list(page.context["adminform"].form.fields) == ["status"]

@@ -14,13 +14,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from pets.admin.changes.forms import TagInput, change_permission
+from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import MAX_NAMED, Selection, compare, confirmation, of_queryset, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words, has_tag
 from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, with_undo
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
+from pets.permissions import permission_to_change
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.db.folding import fold
 from petservice.db.lookups import Among
@@ -54,7 +55,7 @@ def change_field(
             Pet.objects.filter(Among("pk", ids)).update(**{field: value})
         done = summary(count_of_pets(len(changes)))
         if changes:
-            event = record_change(request, Kind.CHANGED, done, changes, change_permission(pages))
+            event = record_change(request, Kind.CHANGED, done, changes, permission_to_change(request.user))
     comparison.warn(request, "changed")
     others = len(pets) - len(changes)
     had = f"{count_of_pets(others)} had {value_in_words} already."
@@ -162,7 +163,7 @@ class RenameTagForm(forms.Form):
             self.add_error("old_tag", "None of these pets has this tag.")
 
 
-@admin.action(description="Set tag…", permissions=["change"])
+@admin.action(description="Set tag…", permissions=["edit"])
 def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     """Ask for a tag, and give it to the selected pets."""
     if (selection := selected(request, queryset)) is None:
@@ -175,7 +176,7 @@ def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) ->
     return _ask(pages, request, selection, "set_tag", "Set tag", **page)
 
 
-@admin.action(description="Rename tag…", permissions=["change"])
+@admin.action(description="Rename tag…", permissions=["edit"])
 def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
     if (selection := selected(request, queryset)) is None:
@@ -198,7 +199,7 @@ def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
     return _give(pages, request, concerned, dict.fromkeys(form.having, new))
 
 
-@admin.action(description="Remove tag", permissions=["change"])
+@admin.action(description="Remove tag", permissions=["edit"])
 def remove_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     """Remove the tags of the selected pets, after a confirmation if there are many."""
     if (selection := selected(request, queryset)) is None:

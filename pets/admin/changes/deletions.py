@@ -14,6 +14,7 @@ from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import delete, with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
+from pets.permissions import may_see_pets
 from petservice.configuration.time_zone import moment
 from petservice.journal.sentences import quoted
 
@@ -85,6 +86,6 @@ def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
         if name in post and post[name] != post.get(f"initial-{name}")
     ]
     messages.error(request, f"{text} Nothing was saved of what you typed: {', '.join(typed)}." if typed else text)
-    if request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"):
+    if may_see_pets(request.user):
         return redirect("admin:pets_trashedpet_change", gone.pk)
     return redirect("admin:index")

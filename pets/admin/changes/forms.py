@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.widgets import AdminTextInputWidget
-from django.contrib.auth import get_permission_codename, get_user_model
+from django.contrib.auth import get_user_model
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
@@ -24,6 +24,7 @@ from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
+from pets.permissions import permission_to_change
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 
@@ -55,11 +56,6 @@ class PetForm(MergingForm):
         labels = {"id": "ID"}
 
 
-def change_permission(pages: ModelAdmin) -> str:
-    """Return the full name of the permission to change the pets of these pages, which may be those of the inventory."""
-    return f"{pages.opts.app_label}.{get_permission_codename('change', pages.opts)}"
-
-
 def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
     """Record what the form has changed, and tell the user."""
     if form.changed_data:
@@ -68,25 +64,12 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         )
         edit = Change(Pet(pk=pet.pk, name=pet.name, sold_at=pet.sold_at), before, after)
         summary = f"“{pet}”: {edit.sentences}"
-        event = record_change(request, Kind.CHANGED, summary, [edit], change_permission(pages))
+        event = record_change(request, Kind.CHANGED, summary, [edit], permission_to_change(request.user))
         messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
     if form.kept:
         messages.warning(request, form.kept_changes)
-
-
-class StatusForm(forms.ModelForm):
-    """A form of the status of a row in a list, with the status that the list showed in a hidden field."""
-
-    class Meta:
-        model = Pet
-        fields = ("status",)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["status"].show_hidden_initial = True
-        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance}"  # table cells have no labels
 
 
 class NewPetForm(FormOnce, PetForm):

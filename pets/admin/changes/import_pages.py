@@ -32,6 +32,7 @@ from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import read
 from pets.files.rows import IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
 from pets.models import ImportedFile, Upload
+from pets.permissions import EDIT
 from petservice.api.validators import is_id
 
 # An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
@@ -75,7 +76,7 @@ class UploadForm(forms.Form):
 
 def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the form for a file, and then the questions about the file, its preview or its errors."""
-    _require_permission(pages, request)
+    _require_permission(request)
     form = UploadForm(request.POST or None, request.FILES or None)
     if not form.is_valid():
         return _page(pages, request, form=form)
@@ -95,7 +96,7 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the questions about the table that the user has uploaded last, and then its preview."""
-    _require_permission(pages, request)
+    _require_permission(request)
     upload = _uploads(request).exclude(kind="jsonl").order_by("created_at").last()
     if upload is None or request.POST.get("file", upload.content_digest) != upload.content_digest:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
@@ -183,7 +184,7 @@ def _cell(change: RowChange, field: str) -> str:
 
 def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Import the previewed file once, or show a new preview if the pets have changed since."""
-    _require_permission(pages, request)
+    _require_permission(request)
     if request.method != "POST":  # the login page redirects here without the form
         messages.warning(request, "Nothing was imported. Upload the file again.")
         return redirect("admin:pets_pet_import")
@@ -230,14 +231,13 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     text = f"{count_of_pets(added)} added, {changed:,} changed"
     message = f"Imported: {text}, {unchanged:,} unchanged."
     if changes:
-        permissions = ("pets.add_pet", "pets.change_pet")
-        event = record_change(request, Kind.IMPORTED, f"Import: {text}.", changes, *permissions)
+        event = record_change(request, Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
         message = with_undo(pages, request, message, event)
     messages.success(request, message)
 
 
-def _require_permission(pages: ModelAdmin, request: HttpRequest) -> None:
-    if not (pages.has_add_permission(request) and pages.has_change_permission(request)):
+def _require_permission(request: HttpRequest) -> None:
+    if not request.user.has_perms(["pets.add_pet", EDIT]):
         raise PermissionDenied
 
 

@@ -16,6 +16,7 @@ from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_
 from pets.admin.lists.saved_filters import filters_for, kept, order_in_words
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
+from pets.permissions import EDIT
 from pets.search.words import found_among
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 from petservice.db.backend import backend
@@ -156,8 +157,9 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def tag_spellings(self) -> list[str]:
-        """Return the spellings of the tag that the pets of the page have, if the list has one tag in several."""
-        spellings = {pet.tag for pet in self.result_list} if self.params.get("tag") else set()
+        """Return the spellings of the tag that the pets of the page have, if the user may merge them."""
+        may_merge = self.params.get("tag") and self.user.has_perm(EDIT)
+        spellings = {pet.tag for pet in self.result_list} if may_merge else set()
         return sorted(spellings) if len(spellings) > 1 else []
 
     @property

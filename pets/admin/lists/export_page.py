@@ -17,6 +17,7 @@ from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import record_export
 from pets.files.rows import COLUMNS, Row
 from pets.files.writing import XLSX, workbook, write
+from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.exports.csv_files import BYTE_ORDER_MARK
 
@@ -40,7 +41,7 @@ class FormatForm(forms.Form):
 
 def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the form, and then send the file of the listed pets, without their creators."""
-    if not pages.has_view_permission(request):
+    if not may_see_pets(request.user):
         raise PermissionDenied
     changelist: Any = pages.get_changelist_instance(request)
     form = FormatForm(request.POST or None)

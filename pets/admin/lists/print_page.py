@@ -9,6 +9,7 @@ from django.template.response import TemplateResponse
 
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
+from pets.permissions import may_see_pets
 
 # Maximum number of pets on the page: about 20 sheets of paper.
 MAX_PRINTED = 1000
@@ -16,7 +17,7 @@ MAX_PRINTED = 1000
 
 def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the pets of a list on one page, without the parts that only a screen needs."""
-    if not pages.has_view_permission(request):
+    if not may_see_pets(request.user):
         raise PermissionDenied
     changelist: Any = pages.get_changelist_instance(request)
     context = pages.admin_site.each_context(request) | {

@@ -114,7 +114,7 @@ def _error(request: HttpRequest, text: str) -> None:
 
 
 def _back(pages: ModelAdmin, query: str) -> HttpResponse:
-    url = reverse(f"admin:{pages.opts.app_label}_{pages.opts.model_name}_changelist")
+    url = reverse("admin:pets_pet_changelist")
     return HttpResponseRedirect(f"{url}?{query}" if query else url)
 
 

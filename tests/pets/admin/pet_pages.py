@@ -12,7 +12,6 @@ from tests.backoffice.pages import fields_of, submit, undo_url
 from tests.backoffice.staff import logged_in
 
 LIST = reverse("admin:pets_pet_changelist")
-INVENTORY = reverse("admin:store_inventoryitem_changelist")
 
 
 def page_of(pet: Pet) -> str:
@@ -43,7 +42,7 @@ def number_of(client: Client, field: str, url: str = LIST) -> str:
     return f"{'-' if field.startswith('-') else ''}{columns[field.removeprefix('-')]}"
 
 
-def histories(client: Client, pet: Pet, model: str = "pets_pet") -> list[tuple[str, str]]:
+def histories(client: Client, pet: Pet) -> list[tuple[str, str]]:
     """Return the users and sentences of the page of the pet's history, newest first."""
-    items = client.get(reverse(f"admin:{model}_history", args=[pet.pk])).context["page"]
+    items = client.get(reverse("admin:pets_pet_history", args=[pet.pk])).context["page"]
     return [(item.event.account_name, sentence(item)) for item in items]

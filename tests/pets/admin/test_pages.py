@@ -16,7 +16,7 @@ from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.backoffice.pages import submit
 from tests.backoffice.staff import staff as staff_of
-from tests.pets.admin.pet_pages import INVENTORY, LIST, names, page_of
+from tests.pets.admin.pet_pages import LIST, names, page_of
 
 
 def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
@@ -24,21 +24,10 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
     submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
 
-    for url in (LIST, INVENTORY, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
+    for url in (LIST, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
         page = staff.get(url).content.decode()
         assert "<script>alert(1)" not in page
         assert "&lt;script&gt;alert(1)" in page
-
-
-def test_the_status_of_a_pet_is_a_badge_unless_it_can_be_changed_in_the_list(staff: Client) -> None:
-    for status in Pet.Status:
-        Pet.objects.create(name=f"A pet that is {status}", status=status)
-    badges = {f'<span class="badge badge-{status}">{status.label}</span>' for status in Pet.Status}
-
-    shown = {url: staff.get(url).content.decode() for url in (LIST, INVENTORY)}
-
-    assert {badge for badge in badges if badge in shown[LIST]} == badges
-    assert not any(badge in shown[INVENTORY] for badge in badges)
 
 
 def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
@@ -47,7 +36,7 @@ def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
     Event.objects.update(at=pet.created_at)
 
     history = reverse("admin:pets_pet_history", args=[pet.pk])
-    for url in (LIST, INVENTORY, page_of(pet), history, reverse("admin:index")):
+    for url in (LIST, page_of(pet), history, reverse("admin:index")):
         assert "2026-03-10 12:05 UTC" in staff.get(url).content.decode(), url
 
 
@@ -90,7 +79,7 @@ def test_staff_without_permission_for_keys_see_only_that_the_api_created_a_pet(p
 
     assert creators(client) == {"By client": "API", "By retry": "API", "By staff": "admin", "By SQL": "unknown"}
     for pet in Pet.objects.all():
-        for url in (LIST, INVENTORY, page_of(pet)):
+        for url in (LIST, page_of(pet)):
             page = client.get(url).content.decode()
             assert "Acme" not in page
             without_chance = re.sub(r'value="\w{64}"', "", page)  # the CSRF token is random

@@ -1,0 +1,26 @@
+"""Who may see and change what of pets in the admin, where some accounts have permissions for the inventory alone."""
+
+from typing import Any
+
+EDIT = "pets.change_pet"
+_CHANGE_STATUS = "store.change_inventoryitem"
+
+
+def may_see_pets(user: Any) -> bool:
+    """Return whether an account may see all about pets, and also export, print and find them in the trash."""
+    return bool(user.has_perm("pets.view_pet") or user.has_perm(EDIT))
+
+
+def may_see_inventory(user: Any) -> bool:
+    """Return whether an account may see the numbers of pets by status, and the list of pets."""
+    return bool(user.has_perm("store.view_inventoryitem") or user.has_perm(_CHANGE_STATUS))
+
+
+def may_change_status(user: Any) -> bool:
+    """Return whether an account may change the statuses of pets."""
+    return bool(user.has_perm(EDIT) or user.has_perm(_CHANGE_STATUS))
+
+
+def permission_to_change(user: Any) -> str:
+    """Return the permission with which an account changes a status, which others need to undo that."""
+    return EDIT if user.has_perm(EDIT) else _CHANGE_STATUS
