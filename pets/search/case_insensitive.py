@@ -3,7 +3,6 @@
 Django's own conditions scan all pets at each search, and on SQLite ignore the case of ASCII letters only.
 """
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,8 +12,6 @@ from django.db.models.lookups import In, IsNull
 
 # The last code point. It sorts after every character of a text, because Unicode assigns no character to it.
 LAST = chr(0x10FFFF)
-# Maximum number of non-ASCII letters that are looked up in both cases. Each letter doubles the number of ranges.
-_MAX_LETTERS = 3
 _SQL = {
     "sqlite": "{} COLLATE NOCASE",
     # With the collation "C", a range of code points is a range of the index in a database of any language.
@@ -36,7 +33,7 @@ def case_insensitive_sql(expression: str) -> str:
 class CaseInsensitive(Func):
     """A text in a form in which "Rex" equals "rEX" and texts with a common prefix are neighbours in the index.
 
-    SQLite ignores the case of ASCII letters only. `beginnings` returns other letters in both cases.
+    SQLite ignores the case of ASCII letters only; pets.search.tags finds the spellings with others.
     """
 
     arity = 1
@@ -62,28 +59,3 @@ def has_one_spelling(text: str) -> bool:
 def is_absent(field: str) -> Q:
     """Return the condition that `field` is null, for the same index as the other conditions."""
     return Q(IsNull(CaseInsensitive(F(field)), True))
-
-
-def beginnings(text: str) -> list[str]:
-    """Return beginnings, in all their spellings, that include all texts that begin with `text`.
-
-    On SQLite, those of a text with many non-ASCII letters include other texts as well.
-    """
-    return list(map("".join, itertools.product(*map(_cases, text[: _indexed(text)]))))
-
-
-def _cases(character: str) -> list[str]:
-    """Return a letter in both cases if the database respects its case, and any other character unchanged."""
-    if has_one_spelling(character):
-        return [character]
-    return sorted(case for case in {character, character.lower(), character.upper()} if len(case) == 1)
-
-
-def _indexed(text: str) -> int:
-    """Return the length of the prefix of `text` that is looked up in all its spellings."""
-    letters = 0
-    for position, character in enumerate(text):
-        letters += len(_cases(character)) > 1
-        if letters > _MAX_LETTERS:
-            return position
-    return len(text)

@@ -1,14 +1,27 @@
 """The tags in use. Each takes one step in the index of tags."""
 
-from collections.abc import Iterator
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+from unicodedata import normalize
 
 from django.db import connection
 
-from pets.search.case_insensitive import LAST, beginnings, case_insensitive_sql, full_width, has_one_spelling
-from petservice.db.folding import fold
+from pets.search.case_insensitive import LAST, case_insensitive_sql, has_one_spelling
+from petservice.db.folding import fold, without_accents
 
 # Maximum number of tags that a page suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20
+# Number of the newest pets whose tags are counted, which takes some 20 ms.
+_NEWEST = 10_000
+# The blanks, and the letters, digits and signs of the scripts that have other forms of them than cases.
+_LETTERS = (range(0x09, 0x600), range(0x1E00, 0x2500), [0x3000], range(0xFB00, 0xFB07), range(0xFF01, 0xFFE0))
+# Maximum number of letters that are another form of one character.
+_MAX_LIGATURE = 4
+_BLANK = " "
+
 _TAGS = """
     WITH RECURSIVE tags (tag) AS (
         SELECT (SELECT tag FROM pets_pet WHERE {tag} >= {text} AND {tag} < {text} ORDER BY {tag} LIMIT 1)
@@ -18,39 +31,118 @@ _TAGS = """
     )
     SELECT tag FROM tags WHERE tag IS NOT NULL
 """
+_FIRST_TAGS = """
+    SELECT value, (SELECT tag FROM pets_pet WHERE {tag} >= {value} AND {tag} < {end} ORDER BY {tag} LIMIT 1)
+    FROM {values}
+"""
+
+
+def same_tag(text: str) -> str:
+    """Return a form of a tag that is equal for tags that differ only in case, blanks or forms of their characters."""
+    return _BLANK.join(fold(text).split())
+
+
+def found_tag(text: str) -> str:
+    """Return a form of a tag that is equal for all tags that the filter finds together; they may differ in accents."""
+    return _BLANK.join(without_accents(text).split())
 
 
 def tags_starting_with(text: str) -> list[str]:
-    """Return some tags in use with the prefix `text`, in any case, in order."""
-    tags: dict[str, str] = {}  # by their case-insensitive form
-    for tag in _tags(_beginnings(text)):
-        if len(tags) < _MAX_SUGGESTIONS and fold(tag).startswith(fold(text)):
-            tags.setdefault(fold(tag), tag)
-    return list(tags.values())
+    """Return some tags in use with the prefix `text`, in any spelling: most used first, then in order."""
+    start = found_tag(text)
+    tags: dict[str, str] = {}  # by the form in which all their spellings are equal
+    counts: Counter[str] = Counter()
+    for tag, count in tags_of_newest_pets().most_common():
+        if (found := found_tag(tag)).startswith(start):
+            tags.setdefault(found, tag)
+            counts[found] += count
+    tags = {found: tags[found] for found in sorted(tags, key=lambda found: (-counts[found], found))}
+    for beginning in _beginnings_in_use(start):
+        for tag in _tags(beginning):
+            if len(tags) >= _MAX_SUGGESTIONS:
+                break
+            tags.setdefault(found_tag(tag), tag)
+    return list(tags.values())[:_MAX_SUGGESTIONS]
 
 
 def spellings_in_use(text: str) -> list[str]:
-    """Return the tags in use that equal `text`, in any case and form of its characters, and maybe `text` itself.
-
-    Those that the database takes as equal are one.
-    """
-    folded = fold(text)
-    is_exact = has_one_spelling(text) and text.casefold() == folded and "ss" not in folded
-    # The database finds all tags like `text` itself, unless a character has another form.
-    others = _tags(beginnings(full_width(folded)) if is_exact else _beginnings(text))
-    return [*([text] if is_exact else []), *(tag for tag in others if fold(tag) == folded)]
+    """Return the tags in use that the filter finds for `text`. Those that the database takes as equal are one."""
+    wanted = found_tag(text)
+    return [*dict.fromkeys(tag for tag in _beginnings_in_use(wanted).values() if found_tag(tag) == wanted)]
 
 
-def _beginnings(text: str) -> list[str]:
-    """Return beginnings that include all texts that begin with `text` in any form of its characters."""
-    prefix = fold(text).partition("ss")[0]  # which may be ß
-    return [*dict.fromkeys(beginnings(prefix) + beginnings(full_width(prefix)))]
-
-
-def _tags(texts: list[str]) -> Iterator[str]:
-    """Yield the tags that begin with one of several texts, once for all that the database takes as equal."""
-    tag, text, last = map(case_insensitive_sql, ("tag", "%s", "previous.tag"))
+def tags_of_newest_pets() -> Counter[str]:
+    """Return the tags of the newest pets, exactly as they are written, with the number of these pets."""
     with connection.cursor() as cursor:
-        for first in texts:
-            cursor.execute(_TAGS.format(tag=tag, text=text, last=last), [first, first + LAST, first + LAST])
-            yield from (found for (found,) in cursor.fetchall())
+        cursor.execute("SELECT tag FROM pets_pet ORDER BY created_at DESC, id DESC LIMIT %s", [_NEWEST])
+        return Counter(tag for (tag,) in cursor.fetchall() if tag is not None)
+
+
+def several_spellings(counts: Counter[str]) -> list[list[str]]:
+    """Return the tags that are written in several ways, each with its ways, the most frequent one first."""
+    found = defaultdict(list)
+    for tag, _ in counts.most_common():
+        found[same_tag(tag)].append(tag)
+    return [spellings for spellings in found.values() if len(spellings) > 1]
+
+
+def _tags(text: str) -> Iterator[str]:
+    """Yield the tags that begin with a text, once for all that the database takes as equal."""
+    tag, value, last = map(case_insensitive_sql, ("tag", "%s", "previous.tag"))
+    with connection.cursor() as cursor:
+        cursor.execute(_TAGS.format(tag=tag, text=value, last=last), [text, text + LAST, text + LAST])
+        yield from (found for (found,) in cursor.fetchall())
+
+
+def _beginnings_in_use(wanted: str) -> dict[str, str]:
+    """Return the spellings of a text with which tags in use begin, each with the first of its tags, in order.
+
+    One query for each character finds which spellings of this character follow those of the characters before it.
+    """
+    forms = _forms()
+    reached: list[dict[str, str]] = [{} for _ in range(len(wanted) + _MAX_LIGATURE)]
+    reached[0] = {"": ""}
+    for position in range(len(wanted) + 1):
+        # More blanks than one count as one, and those at the beginning and at the end as none.
+        if position in (0, len(wanted)) or wanted[position - 1] == _BLANK:
+            more = reached[position]
+            while more := _first_tags(beginning + blank for beginning in more for blank in forms[_BLANK]):
+                reached[position] |= more
+        following: dict[str, int] = {}
+        for end in range(position + 1, min(position + _MAX_LIGATURE, len(wanted)) + 1):
+            part = wanted[position:end]
+            spellings = forms.get(part) or ({part, part.upper(), normalize("NFD", part)} if end == position + 1 else ())
+            following |= {beginning + form: end for beginning in reached[position] for form in spellings}
+        for beginning, tag in _first_tags(following).items():
+            reached[following[beginning]][beginning] = tag
+    return dict(sorted(reached[len(wanted)].items()))
+
+
+def _first_tags(beginnings: Any) -> Mapping[str, str]:
+    """Return those of the beginnings that tags in use have, each with the first of its tags in the index."""
+    if not (texts := [*beginnings]):
+        return {}
+    is_sqlite = connection.vendor == "sqlite"
+    tag, value, end = map(case_insensitive_sql, ("tag", "value", "(value || %s)"))
+    values = "json_each(%s)" if is_sqlite else "unnest(%s::text[]) AS value"
+    with connection.cursor() as cursor:
+        statement = _FIRST_TAGS.format(tag=tag, value=value, end=end, values=values)
+        cursor.execute(statement, [LAST, json.dumps(texts) if is_sqlite else texts])
+        found: dict[tuple[str, int], str] = {}
+        for text, first in cursor.fetchall():
+            if first is not None:
+                # The database takes texts of one length with the same first tag as equal.
+                found.setdefault((first, len(text)), text)
+        return {text: first for (first, _), text in found.items()}
+
+
+@cache
+def _forms() -> dict[str, list[str]]:
+    """Return the characters that count as one or few others, composed and decomposed, by those others."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for character in (chr(code) for codes in _LETTERS for code in codes):
+        if character == character.lower() or not has_one_spelling(character):
+            text = _BLANK if character.isspace() else without_accents(character)
+            if len(text) <= _MAX_LIGATURE:
+                found[text] |= {character: None, normalize("NFD", character): None}
+    return {text: [*forms] for text, forms in found.items()}

@@ -15,7 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
-from pets.permissions import may_see_inventory, may_see_pets
+from pets.permissions import EDIT, may_see_inventory, may_see_pets
+from pets.search.tags import several_spellings, tags_of_newest_pets
 from petservice.admin_pages.charts import bar_length, percentage
 from petservice.apikeys.models import SOON, APIKey, KeyDay
 from petservice.backoffice import sales
@@ -29,6 +30,8 @@ CHANGES = 10
 _NO_CHANGES = [Event.Kind.EXPORTED, Event.Kind.SECOND_FACTOR]
 # Maximum number of keys with failed or rejected requests that are named.
 FAILING_KEYS = 5
+# Maximum number of tags with several spellings that are named.
+TAGS_TO_MERGE = 5
 
 
 def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> dict[str, Any]:
@@ -40,6 +43,7 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
     return {
         "inventory": _inventory(add_urls.get(Pet)) if may_see_inventory(request.user) else None,
         "sales": sales.read(timezone.localdate(now)) if may_see_pets(request.user) else None,
+        "tags": several_spellings(tags_of_newest_pets())[:TAGS_TO_MERGE] if request.user.has_perm(EDIT) else [],
         "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,
     }

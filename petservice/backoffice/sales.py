@@ -15,10 +15,9 @@ from django.urls import reverse
 
 from pets.models import Pet
 from pets.search.case_insensitive import CaseInsensitive, is_absent
-from pets.search.tags import spellings_in_use
+from pets.search.tags import found_tag, spellings_in_use
 from petservice.admin_pages.charts import Series, day_chart
 from petservice.configuration.time_zone import in_days
-from petservice.db.folding import fold
 
 # The number of days, including today.
 DAYS = 30
@@ -85,9 +84,9 @@ def _tags(days: list[date]) -> dict[str, Any]:
     rows: list[Any] = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
     stocks: dict[str | None, list[float]] = defaultdict(list)  # the days in stock of each sold pet, by its tag
     names: dict[str | None, str | None] = {}
-    folded = cached(fold)  # few tags are different
+    form = cached(found_tag)  # few tags are different
     for tag, created_at, sold_at in rows[:MAX_SALES]:
-        key = tag and folded(tag)
+        key = tag and form(tag)
         names.setdefault(key, tag)
         stocks[key].append((sold_at - created_at) / _DAY)
     best = sorted(stocks, key=lambda key: (-len(stocks[key]), key or ""))[:TAGS]

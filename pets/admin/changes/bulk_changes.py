@@ -12,18 +12,19 @@ from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import MAX_NAMED, Selection, compare, confirmation, of_queryset, selected
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.lists.filters import filters_in_words, has_tag
+from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, with_undo
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.permissions import permission_to_change
+from pets.search.case_insensitive import equals_any
+from pets.search.tags import same_tag, spellings_in_use
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.db.folding import fold
 from petservice.db.lookups import Among
 from petservice.journal.sentences import quoted
 
@@ -134,14 +135,16 @@ class SetTagForm(forms.Form):
 class RenameTagForm(forms.Form):
     """A form for a tag and the tag that replaces it."""
 
-    old_tag = TagField(label="Tag now", help_text="Upper and lower case do not matter.")
+    old_tag = TagField(label="Tag now", help_text="Upper and lower case and blanks do not matter.")
     new_tag = TagField()
     all_pets = forms.BooleanField(label="Rename it on all pets, not only on the selected ones", required=False)
 
-    def __init__(self, selection: Selection, data: Any) -> None:
+    def __init__(self, selection: Selection, post: QueryDict) -> None:
+        """Create a form for these pets. Before it is sent itself, other pages may fill it in by their own."""
         tags = [*filter(None, set(_tags(selection).values()))]
-        is_one = len({fold(tag) for tag in tags}) == 1
-        super().__init__(data, initial={"old_tag": tags[0]} if is_one else {})
+        initial = {"old_tag": tags[0]} if len({same_tag(tag) for tag in tags}) == 1 else {}
+        initial |= {name: value for name, value in post.items() if name in self.base_fields}
+        super().__init__(post if "post" in post else None, initial=initial)
         self.chosen = selection
 
     def clean(self) -> None:
@@ -150,7 +153,8 @@ class RenameTagForm(forms.Form):
         if self.errors or old is None:
             return
         if self.cleaned_data["all_pets"]:
-            self.chosen = of_queryset(Pet.objects.filter(has_tag(old)))
+            spellings = [tag for tag in spellings_in_use(old) if same_tag(tag) == same_tag(old)]
+            self.chosen = of_queryset(Pet.objects.filter(equals_any("tag", spellings)))
             if len(self.chosen) > MAX_COUNTED:
                 self.add_error(
                     "all_pets",
@@ -158,7 +162,7 @@ class RenameTagForm(forms.Form):
                     "rename the tag on selected pets.",
                 )
                 return
-        self.having = [pk for pk, tag in _tags(self.chosen).items() if tag and fold(tag) == fold(old)]
+        self.having = [pk for pk, tag in _tags(self.chosen).items() if tag and same_tag(tag) == same_tag(old)]
         if not self.having:
             self.add_error("old_tag", "None of these pets has this tag.")
 
@@ -181,10 +185,10 @@ def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
     """Ask for an old and a new tag, and give the new tag to the pets that have the old one."""
     if (selection := selected(request, queryset)) is None:
         return None
-    form = RenameTagForm(selection, request.POST if "post" in request.POST else None)
+    form = RenameTagForm(selection, request.POST)
     if not form.is_valid():
-        question = f"You selected {count_of_pets(len(selection))}. Those with the tag below get the new tag."
-        page = {"question": question, "button": "Rename tag", "form": form}
+        pets = "All pets" if form.initial.get("all_pets") else f"You selected {count_of_pets(len(selection))}. Those"
+        page = {"question": f"{pets} with the tag below get the new tag.", "button": "Rename tag", "form": form}
         return _ask(pages, request, selection, "rename_tag", "Rename tag", **page)
     old, new, chosen = form.cleaned_data["old_tag"], form.cleaned_data["new_tag"], form.chosen
     if form.cleaned_data["all_pets"] and len(chosen) > MAX_UNCONFIRMED:
@@ -194,7 +198,7 @@ def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
         return _ask(pages, request, chosen, "rename_tag", "Rename tag", **page)
     # Pets that never had the tag are not compared.
     changed = compare(chosen, ["tag"]).changed
-    had = {pet.pk for pet, then in changed.items() if not then or fold(then["tag"] or "") == fold(old)}
+    had = {pet.pk for pet, then in changed.items() if not then or same_tag(then["tag"] or "") == same_tag(old)}
     concerned = {pk: version for pk, version in chosen.items() if pk in had or pk in form.having}
     return _give(pages, request, concerned, dict.fromkeys(form.having, new))
 
@@ -235,7 +239,7 @@ def _ask(
         "Filter of the list": filters_in_words(request.GET) or "none",
         "Tags now": ", ".join(tags[:MAX_NAMED] + more),
     }
-    return confirmation(pages, request, selection, action=action, title=title, facts=facts, **page)
+    return confirmation(pages, request, selection, action=action, title=title, facts=facts if tags else {}, **page)
 
 
 def _tags(selection: Selection) -> dict[str, str | None]:

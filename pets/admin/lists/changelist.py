@@ -1,5 +1,6 @@
 """The lists of pets: one query with the search, the filters and the order."""
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from pets.admin.lists.saved_filters import filters_for, kept, order_in_words
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.permissions import EDIT
+from pets.search.tags import several_spellings
 from pets.search.words import found_among
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 from petservice.db.backend import backend
@@ -157,10 +159,10 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def tag_spellings(self) -> list[str]:
-        """Return the spellings of the tag that the pets of the page have, if the user may merge them."""
+        """Return the spellings of a tag that the pets of the page have, if the user may merge several."""
         may_merge = self.params.get("tag") and self.user.has_perm(EDIT)
-        spellings = {pet.tag for pet in self.result_list} if may_merge else set()
-        return sorted(spellings) if len(spellings) > 1 else []
+        several = several_spellings(Counter(pet.tag for pet in self.result_list)) if may_merge else []
+        return several[0] if several else []
 
     @property
     def filters_title(self) -> str:

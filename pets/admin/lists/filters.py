@@ -70,7 +70,7 @@ def _has_status(status: str) -> Q:
 
 
 def has_tag(tag: str, no_tag: bool = False) -> Q:
-    """Return the condition that a pet has this tag, in any case and form of its letters, or that it has no tag."""
+    """Return the condition that a pet has this tag, in any spelling that the filter finds, or that it has no tag."""
     if no_tag:
         return is_absent("tag")
     return equals_any("tag", spellings_in_use(tag))

@@ -45,9 +45,8 @@ def kept(query: Mapping[str, Any]) -> str:
     The parameters have a fixed order. An order alone is no filter. An order by the number of a column is dropped,
     because the number depends on the permissions of the user.
     """
-    values = {name: query.get(name, "").replace("\0", "") for name in (SEARCH_VAR, *PARAMETERS)}
-    # The blanks around a tag are part of it.
-    found = {name: value if name == "tag" else value.strip() for name, value in values.items() if value.strip()}
+    values = {name: query.get(name, "").replace("\0", "").strip() for name in (SEARCH_VAR, *PARAMETERS)}
+    found = {name: value for name, value in values.items() if value}
     order = order_of(query.get(ORDER_VAR, ""))
     return urlencode(found | {ORDER_VAR: order.parameter} if found and order else found)
 

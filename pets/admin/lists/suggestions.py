@@ -11,9 +11,8 @@ from pets.admin.lists.filters import SOLD_DAYS
 from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST
 from pets.admin.lists.slips import nearest_words
 from pets.models import Pet
-from pets.search.tags import tags_starting_with
+from pets.search.tags import spellings_in_use
 from pets.search.words import search
-from petservice.db.folding import fold
 
 # Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
 _MAX_WORDS = 3
@@ -51,9 +50,8 @@ def _without_slips(query: str) -> list[Suggestion]:
 
 
 def _tags(query: str) -> list[Suggestion]:
-    words = query.split()[:_MAX_WORDS]
-    tags = {tag: None for word in words for tag in tags_starting_with(word) if fold(tag) == fold(word)}
-    return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
+    tags = [tag for word in query.split()[:_MAX_WORDS] for tag in spellings_in_use(word)[:1]]
+    return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in dict.fromkeys(tags)]
 
 
 def _words(query: str) -> list[Suggestion]:

@@ -31,13 +31,20 @@ def folded(text: str) -> str:
 
 
 @cache
+def plain(text: str) -> str:
+    """Return a text without cases, without the accents of Latin letters and without blanks beside others."""
+    separate = unicodedata.normalize("NFD", folded(text))
+    return " ".join(
+        unicodedata.normalize(
+            "NFC", re.sub("([a-z])[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]+", r"\1", separate)
+        ).split()
+    )
+
+
+@cache
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text without cases and without the accents of Latin letters."""
-    separate = unicodedata.normalize("NFD", folded(text))
-    plain = unicodedata.normalize(
-        "NFC", re.sub("([a-z])[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]+", r"\1", separate)
-    )
-    return tuple("".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in plain).split())
+    return tuple("".join(one if unicodedata.category(one)[0] in "LMN" else " " for one in plain(text)).split())
 
 
 class ListModel:
@@ -74,7 +81,7 @@ class ListModel:
         fits: dict[str, Callable[[Pet], bool]] = {
             "q": lambda pet: self._is_found(pet, value),
             "status__exact": lambda pet: pet.status == value,
-            "tag": lambda pet: pet.tag is not None and folded(pet.tag) == folded(value),
+            "tag": lambda pet: pet.tag is not None and plain(pet.tag) == plain(value),
             "no_tag": lambda pet: pet.tag is None,
             "creator": lambda pet: (
                 pet.created_by is None if value == "unknown" else (pet.created_by or "").startswith(_KINDS[value])

@@ -64,7 +64,19 @@ TAGS: tuple[dict[str, str], ...] = (
     *({}, {"no_tag": "1"}),
     *(
         {"tag": tag}
-        for tag in ("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair")
+        for tag in (
+            "dog",
+            "Guinea Pig",
+            "Собака",
+            "собака 77",
+            "pair",
+            "STRASSE",
+            "cat",
+            " cat ",
+            "éclair",
+            "ECLAIR",
+            "犬",
+        )
     ),
 )
 DAYS: tuple[dict[str, str], ...] = (

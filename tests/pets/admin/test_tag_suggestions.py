@@ -10,17 +10,27 @@ from tests.pets.admin.pet_pages import LIST
 
 
 def test_tags_are_suggested_from_those_in_use(staff: Client) -> None:
-    for tag in ("dog", "Dog", "dingo", "cat", "DRAGON", "Żuk", "żuk", None):
+    for tag in ("dog", "Dog", "dingo", "cat", "DRAGON", "Żuk", "żuk ", None):
         Pet.objects.create(name="Rex", tag=tag)
 
     def suggestions(text: str) -> list[str]:
         return [tag.lower() for tag in staff.get(f"{LIST}tags/", {"q": text}).json()["suggestions"]]
 
-    assert suggestions("d") == ["dingo", "dog", "dragon"]
-    assert suggestions("D") == ["dingo", "dog", "dragon"]
-    assert suggestions("ż") == ["żuk"]
-    assert suggestions("") == ["cat", "dingo", "dog", "dragon", "żuk"]
+    for text in ("d", "D", " d"):
+        assert suggestions(text) == ["dog", "dingo", "dragon"]
+    assert [tag.strip() for tag in suggestions("z")] == ["żuk"]
+    assert [tag.strip() for tag in suggestions("")] == ["dog", "żuk", "cat", "dingo", "dragon"]
     assert suggestions("x\0") == []
+
+
+def test_the_tags_of_most_new_pets_are_suggested_first_and_older_ones_after_them(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tag_suggestions, "_NEWEST", 5)
+    for tag in ("old b", "OLD A", "old b", "o", "Often", "often", "once", None):
+        Pet.objects.create(name="Rex", tag=tag)
+
+    assert staff.get(f"{LIST}tags/", {"q": "o"}).json()["suggestions"] == ["often", "o", "once", "OLD A", "old b"]
 
 
 def test_the_number_of_suggested_tags_is_limited(staff: Client) -> None:

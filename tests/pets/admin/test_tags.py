@@ -1,5 +1,8 @@
 """The actions that set, rename and remove tags in bulk, and the suggestions in the form of a pet."""
 
+import re
+from unicodedata import normalize
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -9,8 +12,11 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Event
 from tests.backoffice.pages import fields_of, messages, read
+from tests.backoffice.staff import granted
 from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo
 from tests.pets.admin.test_bulk_actions import act, confirm
+
+pytestmark = pytest.mark.django_db
 
 
 def tags() -> dict[str, str | None]:
@@ -148,3 +154,38 @@ def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:
         assert 'list="suggestions-tag"' in page
         assert '<datalist id="suggestions-tag">' in page
         assert "pets/suggestions.js" in page
+
+
+@pytest.mark.parametrize("url", [reverse("admin:index"), f"{LIST}?tag=dog"])
+def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merge_is_undone(
+    staff: Client, url: str
+) -> None:
+    decomposed = normalize("NFD", "Süß")
+    for tag in ("Dog ", "dog", "dog", "DOG", "dóg", "dogs", "Süß", decomposed, "old", None):
+        create_pet(name=f"Pet {tag!r}", tag=tag)
+    before = tags()
+
+    fields = fields_of(staff.get(url), "merge-1")
+    page = staff.post(LIST, fields)
+
+    assert fields["old_tag"] == fields["new_tag"] == "dog"
+    assert "All pets with the tag below get the new tag." in page.content.decode()
+    response = confirm(staff, page)
+    assert messages(response) == ["Tag “dog” given to 2 pets. 2 pets had this tag already."]
+    assert sorted(filter(None, tags().values())) == sorted(
+        ["dog", "dog", "dog", "dóg", "dogs", "Süß", decomposed, "old"]
+    )
+    offered = re.findall(r'name="new_tag" value="([^"]*)"', staff.get(reverse("admin:index")).content.decode())
+    assert [normalize("NFC", tag) for tag in offered] == ["Süß"]
+    undo(staff, response)
+    assert tags() == before
+
+
+def test_only_an_account_that_may_change_tags_is_offered_to_merge_them() -> None:
+    for tag in ("Dog", "dog"):
+        create_pet(name="Rex", tag=tag)
+
+    for number, permission in enumerate(("view_pet", "change_inventoryitem")):
+        client = granted(permission, name=f"{number}")
+        for url in (reverse("admin:index"), f"{LIST}?tag=dog"):
+            assert "rename_tag" not in client.get(url).content.decode()

@@ -37,7 +37,7 @@ NAMES = (
 )
 TAGS = (
     *(None, "dog", "Dog", "r", "unknown", "cat", " cat ", "cat!", "«cat»", "ｃａｔ", "Éclair", "собака", "СОБАКА"),
-    *("Straße", "STRASSE", "strasse", "犬", "_"),
+    *("Straße", "STRASSE", "strasse", "犬", "_", "eclair ", "E\N{COMBINING ACUTE ACCENT}clair"),
 )
 CREATORS = (
     creator.of_key("pets_test_Ab12Cd34", "Acme"),
