@@ -17,6 +17,7 @@ from pets.models import RecentChange
 from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.restricted_pages import ReadOnlyPages
 from petservice.db.lookups import is_key
+from petservice.journal.templatetags.journal import isolated
 
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
@@ -35,7 +36,7 @@ _DONE = (
 class UndoAdmin(OrderedList, ReadOnlyPages):
     """The pages of the changes of the last hour. Staff with the permissions that a change needed may undo it."""
 
-    list_display = ("at", "account_name", "message", "count", "undo_link")
+    list_display = ("at", "account_name", "change", "count", "undo_link")
     list_display_links = None
     list_select_related = ("undone_by",)
     ordering = ("-at", "-pk")
@@ -52,6 +53,10 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             if request.user.has_perms(permissions.split())
         ]
         return changes.filter(permissions__in=allowed)
+
+    @admin.display(description="change")
+    def change(self, change: RecentChange) -> str:
+        return isolated(change.message)
 
     @admin.display(description="undo")
     def undo_link(self, change: RecentChange) -> str:

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from django.conf import settings
 
-from pets.files.rows import COLUMNS, VISIBLE, BrokenFileError, Rows, Values, column_of, unknown_columns
+from pets.files.rows import COLUMNS, KNOWN_COLUMNS, VISIBLE, BrokenFileError, Rows, Values, column_of, unknown_columns
 from petservice.monitoring.redaction import echo
 
 # Maximum number of lines within which the header is, so that titles may stand above it.
@@ -44,7 +44,7 @@ _COLUMN_OF, _STATUS_OF = _by_word(_WORDS["columns"]), _by_word(_WORDS["statuses"
 
 def known_column(name: str) -> str:
     """Return the column that a name in a file probably stands for, or an empty text."""
-    return own if (own := column_of(name)) in COLUMNS else _COLUMN_OF.get(_plain(name), "")
+    return own if (own := column_of(name)) in KNOWN_COLUMNS else _COLUMN_OF.get(_plain(name), "")
 
 
 def known_status(word: str) -> str:
@@ -102,7 +102,7 @@ class ColumnMapping:
                 raise BrokenFileError(number, f"two columns are {twice}: leave one of them out.")
             return [names.get(name, "") for name in found]
         named = [column for column in found if column]
-        if not set(named) <= set(COLUMNS):
+        if not set(named) <= KNOWN_COLUMNS:
             problem = f"not {unknown_columns(header)}. --columns says what others mean."
         elif "name" not in named or len(set(named)) < len(named):
             problem = "each once, and name always."

@@ -10,14 +10,13 @@ from typing import Any
 
 import orjson
 
-from pets.files.rows import COLUMNS, BrokenFileError, File, Values, column_of, is_utf_16, unknown_columns
+from pets.files.rows import COLUMNS, KNOWN_COLUMNS, BrokenFileError, File, Values, column_of, is_utf_16, unknown_columns
 from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
 # Number of bytes of an array that are read in one step.
 _PART_BYTES = 1 << 16
-_COLUMNS = frozenset(COLUMNS)
 _SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 # Maximum number of characters of an element, which is kept in memory until it is complete.
 MAX_ELEMENT_LENGTH = 1 << 20
@@ -65,12 +64,12 @@ def _read_array(parts: Iterable[bytes], start: int) -> Values:
 def _object(values: Any) -> dict[str, Any] | str:
     if not isinstance(values, dict):
         return f"not a pet: {_SHAPE}"
-    if values.keys() <= _COLUMNS:
+    if values.keys() <= KNOWN_COLUMNS:
         return values
     columns = {column_of(name): value for name, value in values.items()}
-    if not columns.keys() & _COLUMNS:
+    if not columns.keys() & KNOWN_COLUMNS:
         return f"unknown {unknown_columns(values)}, and no field of a pet: {_SHAPE}"
-    if not columns.keys() <= _COLUMNS:
+    if not columns.keys() <= KNOWN_COLUMNS:
         return f"unknown {unknown_columns(values)}: there are only {', '.join(COLUMNS)}."
     if len(columns) < len(values):
         return "a field is named twice: upper and lower case are the same."

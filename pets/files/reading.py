@@ -8,7 +8,7 @@ from itertools import islice
 from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
 from pets.files.json_pets import read_json
-from pets.files.rows import COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
+from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
 from pets.files.workbook import workbook_rows
 
 # Maximum number of columns, because each row takes time and memory for every column of the header.
@@ -24,7 +24,7 @@ def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
         yield header
         for number, first in islice(found, 1):
             # A pet of an export may have any name.
-            if known_columns(first) > 1 and not {*map(column_of, header[1])} <= {"", *COLUMNS}:
+            if known_columns(first) > 1 and not {*map(column_of, header[1])} <= {"", *KNOWN_COLUMNS}:
                 raise BrokenFileError(
                     number, "names columns as well as the line above it: delete one of the two lines."
                 )

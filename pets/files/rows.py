@@ -55,6 +55,8 @@ Rows = Generator[tuple[int, list[str] | str]]
 Values = Iterator[tuple[int, dict[str, Any] | str]]
 
 COLUMNS = Row._fields
+# Also the column of exports that imports ignore, because the database keeps the time of a sale.
+KNOWN_COLUMNS = frozenset([*COLUMNS, "sold_at"])
 # The formats that are written. A file of JSON that is read may be an array as well, because the admin exports arrays.
 FORMATS = ("csv", "jsonl")
 FORMATS_BY_SUFFIX = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -149,5 +151,5 @@ def column_of(name: str) -> str:
 
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
-    unknown = [echo(name) for name in names if column_of(name) not in {"", *COLUMNS}]
+    unknown = [echo(name) for name in names if column_of(name) not in {"", *KNOWN_COLUMNS}]
     return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 
-from pets.files.rows import COLUMNS, FREE_TEXT, Row
+from pets.files.rows import COLUMNS, FREE_TEXT
 from petservice.exports import csv_files
 
 # The media type of workbooks.
@@ -20,21 +20,24 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def write(rows: Iterable[Row], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
-    """Yield the parts of a file of one of FORMATS with these columns."""
+def write(rows: Iterable[Any], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
+    """Yield the parts of a file of one of FORMATS. Each row is a named tuple of these columns."""
     if file_format == "csv":
-        return csv_files.parts(columns, (_cells(row)[: len(columns)] for row in rows))
-    return (orjson.dumps(dict(zip(columns, row, strict=False)), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+        return csv_files.parts(columns, map(_cells, rows))
+    return (orjson.dumps(row._asdict(), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
-def _cells(row: Row) -> list[str | None]:
-    cells = row._asdict() | {"created_at": row.created_at.isoformat()}
-    for column in FREE_TEXT:
-        cells[column] = cells[column] and csv_files.escape(cells[column])
+def _cells(row: Any) -> list[str | None]:
+    cells = row._asdict()
+    for column, value in cells.items():
+        if isinstance(value, datetime):
+            cells[column] = value.isoformat()
+        elif value and column in FREE_TEXT:
+            cells[column] = csv_files.escape(value)
     return list(cells.values())
 
 
-def workbook(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
+def workbook(rows: Iterable[Any], columns: Sequence[str]) -> bytes:
     """Return a workbook (.xlsx) for people, with these columns and the times of the store's time zone.
 
     Characters that a workbook cannot have are replaced.

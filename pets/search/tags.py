@@ -2,9 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 from unicodedata import normalize
 
 from django.db import connection
@@ -118,7 +117,7 @@ def _beginnings_in_use(wanted: str) -> dict[str, str]:
     return dict(sorted(reached[len(wanted)].items()))
 
 
-def _first_tags(beginnings: Any) -> Mapping[str, str]:
+def _first_tags(beginnings: Iterable[str]) -> dict[str, str]:
     """Return those of the beginnings that tags in use have, each with the first of its tags in the index."""
     if not (texts := [*beginnings]):
         return {}

@@ -1,4 +1,4 @@
-"""A paginator for the lists of the admin, whose cost does not grow with the number of rows."""
+"""Paginators for the lists of the admin, one of which has a cost that does not grow with the number of rows."""
 
 from typing import Any
 
@@ -10,7 +10,14 @@ from django.utils.functional import cached_property
 MAX_COUNTED = 10_000
 
 
-class MoreThan(int):
+class RowCount(int):
+    """A number of rows, which pages show with separators."""
+
+    def __str__(self) -> str:
+        return f"{int(self):,}"
+
+
+class MoreThan(RowCount):
     """A count that was stopped at a maximum; the real number is greater."""
 
     def __str__(self) -> str:
@@ -20,14 +27,22 @@ class MoreThan(int):
         return str(self)
 
 
-class BoundedPaginator(Paginator):
+class CountingPaginator(Paginator):
+    """A paginator whose count has separators on pages."""
+
+    @cached_property
+    def count(self) -> int:
+        return RowCount(super().count)
+
+
+class BoundedPaginator(CountingPaginator):
     """A paginator that counts at most MAX_COUNTED rows, and shows the nearest page to one that does not exist."""
 
     @cached_property
     def count(self) -> int:
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin's lists are querysets
         count = rows.order_by()[: MAX_COUNTED + 1].values("pk").count()
-        return count if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
+        return RowCount(count) if count <= MAX_COUNTED else MoreThan(MAX_COUNTED)
 
     def validate_number(self, number: Any) -> int:
         # The rows of a page can be deleted while staff look at it. Django's admin would then show the list without its

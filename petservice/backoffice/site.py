@@ -16,8 +16,8 @@ from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import login_limits, second_factor_view
 from petservice.sign_in.login_view import TwoStepLoginView, page_before
 
-# The apps of the menu in the order of their use. All others follow in the order of their names.
-_MENU = ("pets", "apikeys")
+# The apps of the menu in the order of their use. All others are under *Advanced*.
+_MENU = ("pets", "apikeys", "accounts", "journal")
 
 
 class PetServiceAdminSite(admin.AdminSite):

@@ -18,12 +18,11 @@ from petservice.journal.recording import type_of
 
 
 def record_types() -> dict[str, str]:
-    """Return the names of the models with pages in the admin, by their names in the audit."""
+    """Return the names of the models of which the audit has records, by their names in the audit."""
     models = sorted(filter(admin.site.is_registered, apps.get_models()), key=lambda model: model._meta.proxy)
-    types: dict[str, str] = {}
-    for model in models:
-        types.setdefault(type_of(model), str(model._meta.verbose_name))
-    return types
+    types = {type_of(model): str(model._meta.verbose_name) for model in models}
+    types.pop(type_of(Item))  # the trash shows items; its records are those of pets
+    return types | {type_of(Event): "audit"}
 
 
 def _record_type_choices() -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
-from petservice.admin_pages.bounded_paginator import BoundedPaginator
+from petservice.admin_pages.bounded_paginator import BoundedPaginator, CountingPaginator
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, record, type_of
@@ -31,6 +31,7 @@ class JournalPages(admin.ModelAdmin):
     a message record them by themselves, for example a change of many pets.
     """
 
+    paginator = CountingPaginator
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
@@ -76,6 +77,7 @@ def history_page(request: HttpRequest, opts: Any, record_id: str, obj: Model | N
         "original": obj,
         "page": page,
         "page_range": paginator.get_elided_page_range(page.number),
+        "record_name": obj or last,
         "record_type": record_type,
         "record_id": record_id,
     }

@@ -40,6 +40,15 @@ def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
                 assert [link for link, is_current in menu if is_current] == [current], url
 
 
+def test_the_pages_of_django_are_at_the_end_of_the_menu_under_advanced(admin_client: Client) -> None:
+    page = admin_client.get(reverse("admin:index")).content.decode()
+
+    for menu in re.findall(r'<ul class="menu">(.*?)</ul>', page, re.DOTALL):
+        first, _, advanced = menu.partition(">Advanced<")
+        assert re.findall("<a [^>]*>([^<]*)</a>", advanced) == ["Groups", "Users", "Installation"]
+        assert re.findall("<a [^>]*>([^<]*)</a>", first)[-2:] == ["Staff accounts", "Audit"]
+
+
 def test_the_pages_of_apps_lead_to_the_dashboard(admin_client: Client) -> None:
     for app in ("pets", "apikeys", "auth"):
         response = admin_client.get(reverse("admin:app_list", args=[app]))

@@ -8,7 +8,10 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
+from pets.models import Pet
 from petservice.guides.rendering import ADMIN_GUIDE, guide
+from petservice.journal.models import Event
+from tests.backoffice.pages import submit
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +41,7 @@ def test_the_question_before_a_deletion_names_the_record_and_no_rows_of_tables(a
     url = reverse("admin:auth_group_delete", args=[group.pk])
 
     page = admin_client.get(url).content.decode()
-    assert "Delete the group “Cleaners”? This cannot be undone." in page
+    assert "Delete the group “<bdi>Cleaners</bdi>”? This cannot be undone." in page
     assert "relationship" not in page
     admin_client.post(url, {"post": "yes"})
     assert not Group.objects.filter(pk=group.pk).exists()
@@ -51,6 +54,36 @@ def test_lists_write_numbers_with_separators(admin_client: Client) -> None:
 
     assert "1,200 groups" in page
     assert "1,200 results" in page
+    Pet.objects.bulk_create(Pet(name="Rex") for _ in range(1200))
+    page = admin_client.get(reverse("admin:pets_pet_changelist")).content.decode()
+    assert "Select all 1,200 pets" in page
+    assert "All 1,200 selected" in page
+
+
+def test_names_in_sentences_have_the_direction_of_their_script(admin_client: Client) -> None:
+    name = "سيمبا Junior"
+    for tag in (name, "other"):
+        pet = Pet.objects.create(name=name, tag=tag)
+        submit(admin_client, reverse("admin:pets_pet_change", args=[pet.pk]), "pet_form", {"tag": f"{name} 2"})
+    pets = reverse("admin:pets_pet_changelist")
+    event = Event.objects.filter(record_type="pets.pet").latest("pk").pk
+    urls = (
+        *(reverse("admin:index"), reverse("admin:journal_event_changelist")),
+        *(reverse("admin:journal_event_change", args=[event]), reverse("admin:pets_pet_history", args=[pet.pk])),
+        *(reverse("admin:pets_recentchange_change", args=[event]), reverse("admin:pets_recentchange_changelist")),
+        *(f"{pets}?q=nothing&tag={name}", f"{pets}{pet.pk}/change/", f"{pets}{pet.pk}/delete/"),
+        *(f"{pets}{page}/?tag={name}" for page in ("export", "print")),
+    )
+    action = {"action": "delete_selected", "index": "0", "_selected_action": pet.pk}
+    pages = {url: admin_client.get(url) for url in urls} | {"action": admin_client.post(f"{pets}?tag={name}", action)}
+
+    for url, response in pages.items():
+        page = response.content.decode()
+        # The style sheet isolates these.
+        page = re.sub(r'<div class="breadcrumbs">.*?</div>|<h2>.*?</h2>', "", page, flags=re.DOTALL)
+        texts = re.sub(r'<title>.*?</title>|(?<==)"[^"]*"', "", page, flags=re.DOTALL)
+        assert f"<bdi>{name}" in texts, url
+        assert re.findall(rf".*(?<!<bdi>)(?<!<b>){name}.*", texts.replace(f">{name}</a></th>", "")) == [], url
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,17 @@ def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Cli
     assert link not in staff(PETS_AND_INVENTORY).get(url).content.decode()
 
 
+def test_the_kinds_of_records_have_the_words_of_the_shop(admin_client: Client, admin_user: User) -> None:
+    record(request_of(admin_user), Kind.CHANGED, target=admin_user, message="Name.")
+    record(request_of(admin_user), Kind.EXPORTED, target=Event, message="Exported.")
+    page = admin_client.get(AUDIT).content.decode()
+
+    choices = re.findall(r"<option [^>]*>([^<]*)</option>", page.split('name="record_type"')[1].split("</select>")[0])
+    assert choices == ["All", "API key", "audit", "group", "pet", "staff account"]
+    assert re.findall(r">(\w+ ?\w*) <bdi>admin</bdi>", page) == ["staff account"]
+    assert '<span class="model-name">staff account</span>' in admin_client.get(reverse("admin:index")).content.decode()
+
+
 def test_what_a_colleague_sold_yesterday_is_two_clicks_away_and_leads_to_the_pets(
     admin_client: Client, admin_user: User
 ) -> None:

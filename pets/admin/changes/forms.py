@@ -54,6 +54,8 @@ class PetForm(MergingForm):
         fields = EDITABLE
         widgets = {"tag": TagInput}
         labels = {"id": "ID"}
+        # Without the word of the model that the field is optional, because its label says so.
+        help_texts = {"tag": "A category, for example the kind of animal."}
 
 
 def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:

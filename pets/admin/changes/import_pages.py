@@ -23,17 +23,18 @@ from django.utils.html import format_html
 from pets import creator
 from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
+from pets.admin.lists.export_page import MAX_ROWS
 from pets.admin.undoable import Change, Kind, record_change, with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping
 from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import read
-from pets.files.rows import IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
+from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
 from pets.models import ImportedFile, Upload
 from pets.permissions import EDIT
 from petservice.api.validators import is_id
+from petservice.configuration.time_zone import moment
 
 # An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
 MAX_BYTES = MAX_ROWS * 4 * 1024
@@ -145,6 +146,8 @@ def _preview(
         upload.keep(digest=found.digest)
     if found.errors:
         return _errors_page(pages, request, found.errors, upload=upload)
+    has_times = any(line.values.get("created_at") for line in lines)
+    fields = [*EDITABLE, "created_at"] if has_times else EDITABLE
     changes = [change for change in found.changes if change.kind != "skip"]
     unchanged = [change for change in found.changes if change.kind == "skip"]
     return _page(
@@ -153,9 +156,9 @@ def _preview(
         upload=upload,
         imported=ImportedFile.last(upload.content_digest),
         totals=found.totals,
-        fields=EDITABLE,
+        fields=[field.removesuffix("_at") for field in fields],
         tables=[
-            (len(part), [(change, [_cell(change, field) for field in EDITABLE]) for change in part[:MAX_SHOWN]])
+            (len(part), [(change, [_cell(change, field) for field in fields]) for change in part[:MAX_SHOWN]])
             for part in (changes, unchanged)
         ],
         max_shown=MAX_SHOWN,
@@ -176,6 +179,8 @@ def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> 
 
 def _cell(change: RowChange, field: str) -> str:
     """Return the value of a field for the preview, after its old value if it changes."""
+    if field == "created_at":
+        return moment((change.before or change.after).created_at)
     before, after = getattr(change.before, field, None) or "", getattr(change.after, field) or ""
     if change.before is None or before == after:
         return after
@@ -247,7 +252,7 @@ def _uploads(request: HttpRequest) -> QuerySet[Upload]:
 
 
 def _page(pages: ModelAdmin, request: HttpRequest, name: str = "import", **context: Any) -> HttpResponse:
-    context |= pages.admin_site.each_context(request) | {"opts": pages.opts, "columns": ", ".join(EXPORTED)}
+    context |= pages.admin_site.each_context(request) | {"opts": pages.opts, "columns": ", ".join(COLUMNS[:-1])}
     return TemplateResponse(request, f"admin/pets/pet/{name}.html", {"title": "Import pets"} | context)
 
 

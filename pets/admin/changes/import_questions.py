@@ -160,7 +160,8 @@ class ColumnForm(forms.Form):
     def _ask_column(self, position: int, column: str) -> dict[str, Any]:
         name = self._table.header[position].strip() or f"Column {position + 1}"
         own, has_foreign_ids = column_of(name), self._table.has_foreign_ids(position)
-        choices = [*_COLUMNS, (own, own)] if own in ("id", "created_by") and not has_foreign_ids else _COLUMNS
+        is_other = own in ("id", "created_by", "sold_at") and not has_foreign_ids
+        choices = [*_COLUMNS, (own, own)] if is_other else _COLUMNS
         field = forms.ChoiceField(choices=choices, required=False, label=name)
         return {
             "name": name,

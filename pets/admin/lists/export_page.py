@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import record_export
-from pets.files.rows import COLUMNS, Row
+from pets.files.rows import COLUMNS
 from pets.files.writing import XLSX, workbook, write
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
@@ -23,8 +23,8 @@ from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
-# All columns except the creator, which may contain the prefix of an API key.
-EXPORTED = COLUMNS[:-1]
+# All columns of an import except the creator, which may contain the prefix of an API key, and the time of the sale.
+EXPORTED = (*COLUMNS[:-1], "sold_at")
 # Maximum number of characters of a file's name that come from the filters.
 _MAX_NAME = 60
 
@@ -48,7 +48,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     filters = filters_in_words(request.GET)
     if form.is_valid():
         # One row more than the limit detects too many pets.
-        rows = [Row(*row) for row in changelist.queryset.values_list(*COLUMNS)[: MAX_ROWS + 1]]
+        rows = [*changelist.queryset.values_list(*EXPORTED, named=True)[: MAX_ROWS + 1]]
         file_format = form.cleaned_data["format"]
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
@@ -72,7 +72,7 @@ def _name(query: QueryDict) -> str:
     return f"{slugify(words[:_MAX_NAME], allow_unicode=True) or 'pets'}-{timezone.localdate()}"
 
 
-def _file(rows: list[Row], file_format: str, name: str) -> HttpResponse:
+def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
         content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED)), "text/csv"
     elif file_format == "xlsx":

@@ -9,6 +9,7 @@ from django.template.response import TemplateResponse
 
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
+from pets.admin.undoable import record_export
 from pets.permissions import may_see_pets
 
 # Maximum number of pets on the page: about 20 sheets of paper.
@@ -20,14 +21,16 @@ def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if not may_see_pets(request.user):
         raise PermissionDenied
     changelist: Any = pages.get_changelist_instance(request)
+    pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
+    record_export(request, f"Printed. Filter: {filters or 'none'}.", len(pets))
     context = pages.admin_site.each_context(request) | {
         "title": "Pets",
         "opts": pages.opts,
-        "pets": changelist.queryset[:MAX_PRINTED],
+        "pets": pets,
         "count": count_of_pets(changelist.result_count),
         "is_cut": changelist.result_count > MAX_PRINTED,
         "max_printed": MAX_PRINTED,
-        "filters": filters_in_words(request.GET),
+        "filters": filters,
         "list_query": changelist.get_query_string(),
     }
     return TemplateResponse(request, "admin/pets/pet/print.html", context)

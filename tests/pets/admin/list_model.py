@@ -72,7 +72,7 @@ class ListModel:
     def shown(self, query: Mapping[str, str]) -> tuple[str, list[str]]:
         """Return the count and the ids that a page of the list shows."""
         ids = self.ids(query)
-        count = str(len(ids)) if len(ids) <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"
+        count = f"{len(ids):,}" if len(ids) <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"
         pages = [ids[start : start + PAGE] for start in range(0, min(len(ids), MAX_COUNTED), PAGE)] or [[]]
         return count, pages[min(int(query.get("p") or 1), len(pages)) - 1]
 

@@ -58,6 +58,13 @@ def test_a_deletion_that_is_sent_twice_deletes_once_and_one_of_nothing_says_so(s
     assert TrashedPet.objects.count() == 1
 
 
+def test_the_help_with_the_tag_does_not_repeat_its_label(staff: Client) -> None:
+    page = staff.get(reverse("admin:pets_pet_add")).content.decode()
+
+    assert "A category, for example the kind of animal.<" in page
+    assert "Optional." not in page
+
+
 @pytest.mark.parametrize("name", [" Rex ", "Rex\nthe second", "Rex\r\n", "a\rb"])
 def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> None:
     pet = create_pet(name=name, tag="dog")

@@ -148,7 +148,7 @@ def read(page: Any) -> tuple[str, list[str]]:
     html = page.content.decode()
     (count,) = re.findall(r"<span>(more than 10,000|[\d,]+) results?</span>", html)
     ids = re.findall(r'<input type="checkbox" name="_selected_action" value="([^"]+)"', html)
-    return count if "more" in count else count.replace(",", ""), ids
+    return count, ids
 
 
 def difference(query: Mapping[str, str], found: tuple[str, list[str]], expected: tuple[str, list[str]]) -> list[str]:

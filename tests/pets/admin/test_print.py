@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from pets.admin.lists import print_page
 from pets.models import Pet
+from petservice.journal.models import Event
 from tests.backoffice.staff import granted
 
 URL = "/admin/pets/pet/print/"
@@ -27,7 +28,9 @@ def test_the_page_has_all_pets_of_the_list_in_its_order(staff: Client) -> None:
     page = staff.get(URL, {"tag": "DOG", "o": "name"}).content.decode()
 
     assert names(page) == [f"Rex {number:02}" for number in range(70)]
-    assert "70 pets: tag “DOG”." in page
+    assert "70 pets: tag “<bdi>DOG</bdi>”." in page
+    event = Event.objects.latest("pk")
+    assert (event.kind, event.message, event.count) == ("exported", "Printed. Filter: tag “DOG”.", 70)
     assert f'href="{reverse("admin:pets_pet_changelist")}?o=name&amp;tag=DOG"' in page
     assert f'href="{URL}?tag=DOG"' in staff.get(reverse("admin:pets_pet_changelist"), {"tag": "DOG"}).content.decode()
 

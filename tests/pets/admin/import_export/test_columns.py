@@ -68,7 +68,8 @@ def test_a_file_of_other_columns_is_previewed_and_imported(staff: Client, settin
 
     preview = send(staff, page, column_2="tag")
 
-    assert cells(preview) == [["2", "New", "Rex", "Pudel", "sold"], ["3", "New", "Mia", "", "available"]]
+    rows = [row[:5] for row in cells(preview)]
+    assert rows == [["2", "New", "Rex", "Pudel", "sold"], ["3", "New", "Mia", "", "available"]]
     assert stored() == []
     confirm(staff, preview)
     assert [row[1:] for row in stored()] == [("Rex", "Pudel", "sold"), ("Mia", None, "available")]

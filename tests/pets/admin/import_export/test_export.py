@@ -39,6 +39,7 @@ def test_the_list_is_exported_as_csv_for_spreadsheets(staff: Client) -> None:
         "tag": "'=1+1",
         "status": "available",
         "created_at": pet.created_at.isoformat(),
+        "sold_at": "",
     }
 
 
@@ -55,6 +56,7 @@ def test_the_list_is_exported_as_json(staff: Client) -> None:
             "tag": None,
             "status": "available",
             "created_at": pet.created_at.isoformat(),
+            "sold_at": None,
         }
     ]
 
@@ -64,15 +66,15 @@ def test_the_list_is_exported_as_a_workbook_with_local_times_and_without_formula
     at = datetime(2026, 11, 25, 20, 30, 5, 77, tzinfo=UTC)
     local = datetime(2026, 11, 26, 2, 0, 5, tzinfo=UTC).replace(tzinfo=None)  # workbooks have no time zones
     Pet.objects.create(name="=1+1", created_at=at)
-    Pet.objects.create(name="Re\x0bx\uffff", tag="'@1", status="sold", created_at=at)
+    Pet.objects.create(name="Re\x0bx\uffff", tag="'@1", status="sold", created_at=at, sold_at=at)
 
     response = exported(staff, "xlsx")
 
     sheet = load_workbook(io.BytesIO(response.content)).active
     assert [*sheet.values] == [
-        ("Name", "Tag", "Status", "Created at"),
-        ("Re�x�", "'@1", "sold", local),
-        ("=1+1", None, "available", local),
+        ("Name", "Tag", "Status", "Created at", "Sold at"),
+        ("Re�x�", "'@1", "sold", local, local),
+        ("=1+1", None, "available", local, None),
     ]
     assert {cell.data_type for cell in sheet["A"]} == {"s"}
 
@@ -96,10 +98,13 @@ def test_the_name_of_the_file_says_what_it_has(staff: Client, query: str, name: 
 def test_importing_an_export_changes_nothing(staff: Client, file_format: str, name: str) -> None:
     for text in ("=1", "'=1", 'Rex "the\r\ndog", first', " a ", "狗", "Rex;=1", "Rex,'\t\"=1"):
         create_pet(name=text, tag=text)
+    Pet.objects.create(name="Rex", status="sold", sold_at=datetime(2026, 11, 1, tzinfo=UTC))
+    content = exported(staff, file_format).content
 
-    page = upload(staff, exported(staff, file_format).content, name)
+    page = upload(staff, content, name)
 
-    assert "This file changes nothing: its 7 pets are like that already." in page.content.decode()
+    assert "This file changes nothing: its 8 pets are like that already." in page.content.decode()
+    assert b"2026-11-01T00:00:00+00:00" in content
 
 
 @pytest.mark.parametrize("file_format", [CSV, JSON])
@@ -136,7 +141,7 @@ def test_the_export_page_shows_the_number_of_pets_and_the_filter(
     Pet.objects.bulk_create(Pet(name="Rex", tag="rabbit", status="pending") for _ in range(3))
 
     page = staff.get(f"{EXPORT}?tag=rabbit&status__exact=pending").content.decode()
-    assert "Download 3 pets (status pending, tag “rabbit”)." in page
+    assert "Download 3 pets (status pending, tag “<bdi>rabbit</bdi>”)." in page
     assert "Download 3 pets." in staff.get(EXPORT).content.decode()
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 2)
     page = staff.get(EXPORT).content.decode()

@@ -35,6 +35,18 @@ def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
     assert not Upload.objects.exists()
 
 
+def test_the_preview_shows_the_time_of_creation_if_the_file_has_one(staff: Client) -> None:
+    pet = Pet.objects.create(name="Rex", created_at=datetime(2026, 3, 10, 12, tzinfo=UTC))
+
+    page = upload(
+        staff, f"id,name,created_at\n,Tom,2026-02-01T12:00:00+00:00\n{pet.pk},Max,2026-02-01T12:00:00+00:00\n"
+    )
+
+    assert "<th>Created</th>" in page.content.decode()
+    assert [row[-1] for row in cells(page)] == ["2026-02-01 12:00 UTC", "2026-03-10 12:00 UTC"]
+    assert "<th>Created</th>" not in upload(staff, "name\nTom\n").content.decode()
+
+
 def test_a_preview_writes_only_the_upload_and_begins_no_transaction(staff: Client) -> None:
     """On SQLite a transaction would block the API's writers."""
     pet = create_pet(name="Rex")
