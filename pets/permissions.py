@@ -16,11 +16,6 @@ def may_see_inventory(user: Any) -> bool:
     return bool(user.has_perm("store.view_inventoryitem") or user.has_perm(_CHANGE_STATUS))
 
 
-def may_change_status(user: Any) -> bool:
-    """Return whether an account may change the statuses of pets."""
-    return bool(user.has_perm(EDIT) or user.has_perm(_CHANGE_STATUS))
-
-
 def permission_to_change(user: Any) -> str:
-    """Return the permission with which an account changes a status, which others need to undo that."""
+    """Return the permission that an account needs to change a status, which others need to undo that."""
     return EDIT if user.has_perm(EDIT) else _CHANGE_STATUS

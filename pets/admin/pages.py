@@ -23,12 +23,11 @@ from pets.admin.changes.import_pages import columns_view, confirmation_view, upl
 from pets.admin.changes.selection import hidden_version
 from pets.admin.lists.changelist import PetChangeList
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
-from pets.admin.lists.export_page import export_view
-from pets.admin.lists.print_page import print_view
+from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
 from pets.fields import EDITABLE
 from pets.models import Pet
-from pets.permissions import EDIT, may_change_status, may_see_inventory, may_see_pets
+from pets.permissions import EDIT, may_see_inventory, may_see_pets, permission_to_change
 from pets.search.tags import tags_starting_with
 from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
@@ -110,7 +109,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may change the statuses of pets."""
-        return may_change_status(request.user)
+        return bool(request.user.has_perm(permission_to_change(request.user)))
 
     def has_edit_permission(self, request: HttpRequest) -> bool:
         """Return whether the user may change the texts of pets as well."""

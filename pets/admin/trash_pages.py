@@ -1,6 +1,6 @@
 """The pages of the trash, where staff put deleted pets back."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -38,16 +38,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     """The pages of deleted pets. Staff who may delete pets put them back."""
 
     list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")
-    fields: ClassVar[Any] = (
-        "record_id",
-        "record_name",
-        "tag",
-        "status",
-        "created",
-        "created_by",
-        "deleted",
-        "deleted_by",
-    )
+    fields = ("record_id", "record_name", "tag", "status", "created", "created_by", "deleted", "deleted_by")
     readonly_fields = fields
     search_fields = ("record_name",)  # shows the search box; get_search_results searches
     search_help_text = "Search by full ID or by the start of a name."

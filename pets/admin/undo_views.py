@@ -76,7 +76,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         """Show what an undo would do, and undo the change when the form is sent."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        change = _undoable(object_id)
+        change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
         if change is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
@@ -109,10 +109,6 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist") + (f"?{filters}" if filters else ""))
-
-
-def _undoable(object_id: str) -> RecentChange | None:
-    return RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
 
 
 def _results(undoing: undo.Undoing, sentences: tuple[str, str, str]) -> list[str]:

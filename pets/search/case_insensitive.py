@@ -51,11 +51,6 @@ def equals_any(field: str, texts: Iterable[str]) -> Q:
     return Q(In(CaseInsensitive(F(field)), [CaseInsensitive(Value(text)) for text in texts]))
 
 
-def has_one_spelling(text: str) -> bool:
-    """Return whether the database ignores the case of all letters of `text`."""
-    return text.isascii() or connection.vendor != "sqlite"
-
-
 def is_absent(field: str) -> Q:
     """Return the condition that `field` is null, for the same index as the other conditions."""
     return Q(IsNull(CaseInsensitive(F(field)), True))

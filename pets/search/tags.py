@@ -8,11 +8,13 @@ from unicodedata import normalize
 
 from django.db import connection
 
-from pets.search.case_insensitive import LAST, case_insensitive_sql, has_one_spelling
+from pets.search.case_insensitive import LAST, case_insensitive_sql
 from petservice.db.folding import fold, without_accents
 
 # Maximum number of tags that a page suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20
+# Maximum number of tags with one beginning that are read for this: several of them may be spellings of one.
+_MAX_READ = 100
 # Number of the newest pets whose tags are counted, which takes some 20 ms.
 _NEWEST = 10_000
 # The blanks, and the letters, digits and signs of the scripts that have other forms of them than cases.
@@ -28,7 +30,7 @@ _TAGS = """
         SELECT (SELECT tag FROM pets_pet WHERE {tag} > {last} AND {tag} < {text} ORDER BY {tag} LIMIT 1)
         FROM tags AS previous WHERE previous.tag IS NOT NULL
     )
-    SELECT tag FROM tags WHERE tag IS NOT NULL
+    SELECT tag FROM tags WHERE tag IS NOT NULL LIMIT {most}
 """
 _FIRST_TAGS = """
     SELECT value, (SELECT tag FROM pets_pet WHERE {tag} >= {value} AND {tag} < {end} ORDER BY {tag} LIMIT 1)
@@ -56,11 +58,10 @@ def tags_starting_with(text: str) -> list[str]:
             tags.setdefault(found, tag)
             counts[found] += count
     tags = {found: tags[found] for found in sorted(tags, key=lambda found: (-counts[found], found))}
-    for beginning in _beginnings_in_use(start):
-        for tag in _tags(beginning):
-            if len(tags) >= _MAX_SUGGESTIONS:
-                break
-            tags.setdefault(found_tag(tag), tag)
+    if len(tags) < _MAX_SUGGESTIONS:
+        for beginning in _beginnings_in_use(start):
+            for tag in _tags(beginning):
+                tags.setdefault(found_tag(tag), tag)
     return list(tags.values())[:_MAX_SUGGESTIONS]
 
 
@@ -86,10 +87,10 @@ def several_spellings(counts: Counter[str]) -> list[list[str]]:
 
 
 def _tags(text: str) -> Iterator[str]:
-    """Yield the tags that begin with a text, once for all that the database takes as equal."""
+    """Yield the first tags that begin with a text, once for all that the database takes as equal."""
     tag, value, last = map(case_insensitive_sql, ("tag", "%s", "previous.tag"))
     with connection.cursor() as cursor:
-        cursor.execute(_TAGS.format(tag=tag, text=value, last=last), [text, text + LAST, text + LAST])
+        cursor.execute(_TAGS.format(tag=tag, text=value, last=last, most=_MAX_READ), [text, text + LAST, text + LAST])
         yield from (found for (found,) in cursor.fetchall())
 
 
@@ -140,7 +141,8 @@ def _forms() -> dict[str, list[str]]:
     """Return the characters that count as one or few others, composed and decomposed, by those others."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for character in (chr(code) for codes in _LETTERS for code in codes):
-        if character == character.lower() or not has_one_spelling(character):
+        # SQLite ignores the case of ASCII letters only.
+        if character == character.lower() or (connection.vendor == "sqlite" and not character.isascii()):
             text = _BLANK if character.isspace() else without_accents(character)
             if len(text) <= _MAX_LIGATURE:
                 found[text] |= {character: None, normalize("NFD", character): None}

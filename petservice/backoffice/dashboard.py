@@ -3,7 +3,7 @@
 The number of queries is fixed, and each reads a part of an index or a small table.
 """
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -90,7 +90,8 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         {"label": label, "count": count, "url": _list_url(APIKey, **filters)}
         for (label, filters, _), count in zip(lines, counts, strict=True)
     ]
-    failing = KeyDay.objects.filter(Q(client_errors__gt=0) | Q(server_errors__gt=0), day=_yesterday(now))
+    yesterday = now.astimezone(UTC).date() - timedelta(days=1)  # the use of keys is counted by the days of UTC
+    failing = KeyDay.objects.filter(Q(client_errors__gt=0) | Q(server_errors__gt=0), day=yesterday)
     worst = [*failing.select_related("api_key").order_by("-server_errors", "-client_errors", "pk")[:FAILING_KEYS]]
     return {
         "total": total,
@@ -101,11 +102,6 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         "number_of_failing": failing.count(),
         "need_attention": any(counts) or bool(worst),
     }
-
-
-def _yesterday(now: datetime) -> date:
-    """Return the day before in UTC, by which the use of keys is counted."""
-    return now.astimezone(UTC).date() - timedelta(days=1)
 
 
 def _changes(request: HttpRequest, visible: list[type[Model]]) -> list[dict[str, Any]]:

@@ -8,17 +8,19 @@ from petservice.api.errors import standard_error_response
 from petservice.monitoring.logs import request_id
 
 
-def _is_admin_page(request: HttpRequest) -> bool:
-    return request.path.startswith(reverse("admin:index"))
+def _page_or_json(request: HttpRequest, status: int, *texts: str, has_menu: bool = False) -> HttpResponse:
+    """Return an error as a page with a title and sentences in the admin, and as JSON elsewhere."""
+    if not request.path.startswith(reverse("admin:index")):
+        return standard_error_response(status)
+    return failure_page(status, *texts, request=request if has_menu else None)
 
 
 # Django's error views, configured by handler400 and others in petservice.urls and CSRF_FAILURE_VIEW in the settings.
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not _is_admin_page(request):
-        return standard_error_response(400)
-    return failure_page(
+    return _page_or_json(
+        request,
         400,
         "The request could not be processed",
         "The form was incomplete or too large. Nothing was changed.",
@@ -38,20 +40,18 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not _is_admin_page(request):
-        return standard_error_response(404)
-    return failure_page(
+    return _page_or_json(
+        request,
         404,
         "Page not found",
         "There is no page at this address. The address may be mistyped, or the record may have been deleted.",
-        request=request,
+        has_menu=True,
     )
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    if not _is_admin_page(request):
-        return standard_error_response(500)
-    return failure_page(
+    return _page_or_json(
+        request,
         500,
         "Something went wrong",
         "An error occurred on our side. Check whether your change was saved before you try again.",
@@ -60,10 +60,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    if not _is_admin_page(request):
-        return standard_error_response(403)
     if reason.startswith(("Origin checking", "Referer checking")):  # Django's reasons, also if the browser sent neither
-        return failure_page(
+        return _page_or_json(
+            request,
             403,
             "The origin of this form was refused",
             "The browser did not confirm that this form comes from a page of the pet service. Nothing was changed.",
@@ -72,7 +71,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
             "A proxy replaces the header Referrer-Policy, for example by no-referrer. Or it does not pass the Host "
             "header. Or CSRF_TRUSTED_ORIGINS lacks the address in the browser, with its scheme and its port.",
         )
-    return failure_page(
+    return _page_or_json(
+        request,
         403,
         "This form was not accepted",
         "The form's security token is missing or out of date. Nothing was changed.",

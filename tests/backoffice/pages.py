@@ -39,6 +39,11 @@ def messages(response: Any) -> list[str]:
     return [_UNDO.sub("", str(message)) for message in response.context["messages"]]
 
 
+def text_of(response: Any) -> str:
+    """Return the HTML of a page without the elements that isolate names."""
+    return re.sub(r"</?bdi\b[^>]*>", "", response.content.decode())
+
+
 def undo_url(response: Any) -> str:
     """Return the URL in a message that undoes the change."""
     (url,) = [found[1] for message in response.context["messages"] if (found := _UNDO.search(str(message)))]

@@ -1,4 +1,4 @@
-"""The page of the admin that exports the listed pets to a file."""
+"""The pages of the admin that hand over a list of pets: as a file, and on one page for paper."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
@@ -23,6 +23,8 @@ from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
+# Maximum number of pets on the page for paper: about 20 sheets.
+MAX_PRINTED = 1000
 # All columns of an import except the creator, which may contain the prefix of an API key, and the time of the sale.
 EXPORTED = (*COLUMNS[:-1], "sold_at")
 # Maximum number of characters of a file's name that come from the filters.
@@ -53,7 +55,10 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
             record_export(request, f"Exported as {file_format.upper()}. Filter: {filters or 'none'}.", len(rows))
-            return _file(rows, file_format, _name(request.GET))
+            # The name of the file is made of the search, the tag and the status of the list.
+            words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
+            name = slugify(words[:_MAX_NAME], allow_unicode=True) or "pets"
+            return _file(rows, file_format, f"{name}-{timezone.localdate()}")
         form.add_error("format", _TOO_MANY)
     context = pages.admin_site.each_context(request) | {
         "title": "Export pets",
@@ -66,12 +71,6 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/pets/pet/export.html", context)
 
 
-def _name(query: QueryDict) -> str:
-    """Return the name of the file without its end, from the search, the tag and the status of the list."""
-    words = " ".join(query.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
-    return f"{slugify(words[:_MAX_NAME], allow_unicode=True) or 'pets'}-{timezone.localdate()}"
-
-
 def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
         content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED)), "text/csv"
@@ -82,3 +81,23 @@ def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
         content, content_type = b"[\n" + lines + b"\n]\n", "application/json"
     disposition = content_disposition_header(True, f"{name}.{file_format}")
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
+
+
+def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show the pets of a list on one page, without the parts that only a screen needs."""
+    if not may_see_pets(request.user):
+        raise PermissionDenied
+    changelist: Any = pages.get_changelist_instance(request)
+    pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
+    record_export(request, f"Printed. Filter: {filters or 'none'}.", len(pets))
+    context = pages.admin_site.each_context(request) | {
+        "title": "Pets",
+        "opts": pages.opts,
+        "pets": pets,
+        "count": count_of_pets(changelist.result_count),
+        "is_cut": changelist.result_count > MAX_PRINTED,
+        "max_printed": MAX_PRINTED,
+        "filters": filters,
+        "list_query": changelist.get_query_string(),
+    }
+    return TemplateResponse(request, "admin/pets/pet/print.html", context)

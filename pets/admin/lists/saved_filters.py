@@ -20,7 +20,7 @@ from pets.models import SavedFilter
 
 
 class SavedFilterForm(forms.ModelForm):
-    """A form for the name and the query string of a filter, which keeps only the parameters of lists."""
+    """A form for the name and the query string of a filter."""
 
     class Meta:
         model = SavedFilter
@@ -32,11 +32,6 @@ class SavedFilterForm(forms.ModelForm):
             },
             "query": {"required": "The list has no search and no filter. Choose one first."},
         }
-
-    def __init__(self, data: Any, *args: Any, **kwargs: Any) -> None:
-        query = kept(QueryDict(data.get("query", "")))
-        values = {"name": data.get("name"), "query": query, "is_shared": data.get("is_shared")}
-        super().__init__(values, *args, **kwargs)
 
 
 def kept(query: Mapping[str, Any]) -> str:
@@ -55,13 +50,14 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Save the search, the filters and the order of a list under a name."""
     if refusal := _refusal(pages, request):
         return refusal
-    form = SavedFilterForm(request.POST)
+    query = kept(QueryDict(request.POST.get("query", "")))
+    form = SavedFilterForm(request.POST.dict() | {"query": query})
     if form.is_valid():
         _save(request, **form.cleaned_data)
     else:
         for errors in form.errors.values():
             _error(request, " ".join(map(str, errors)))
-    return _back(pages, form.data["query"])
+    return _back(query)
 
 
 def _save(request: HttpRequest, name: str, query: str, is_shared: bool) -> None:
@@ -96,7 +92,7 @@ def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     else:
         saved.delete()
         messages.success(request, f"The filter “{saved}” is removed. No pet was changed.")
-    return _back(pages, kept(QueryDict(request.POST.get("query", ""))))
+    return _back(kept(QueryDict(request.POST.get("query", ""))))
 
 
 def _refusal(pages: ModelAdmin, request: HttpRequest) -> HttpResponse | None:
@@ -105,14 +101,14 @@ def _refusal(pages: ModelAdmin, request: HttpRequest) -> HttpResponse | None:
     if request.method == "POST":
         return None
     # The login page redirects here without the form.
-    return _back(pages, "") if request.method == "GET" else HttpResponseNotAllowed(["POST"])
+    return _back("") if request.method == "GET" else HttpResponseNotAllowed(["POST"])
 
 
 def _error(request: HttpRequest, text: str) -> None:
     messages.error(request, f"{text} Nothing was saved.")
 
 
-def _back(pages: ModelAdmin, query: str) -> HttpResponse:
+def _back(query: str) -> HttpResponse:
     url = reverse("admin:pets_pet_changelist")
     return HttpResponseRedirect(f"{url}?{query}" if query else url)
 

@@ -1,7 +1,8 @@
-"""The suggestions of an empty list: other lists that do have pets."""
+"""The suggestions of an empty list: other lists that do have pets, also for a word with a slip."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from urllib.parse import urlencode
 
 from django.contrib.admin.views.main import SEARCH_VAR
@@ -9,16 +10,22 @@ from django.db.models import Q
 
 from pets.admin.lists.filters import SOLD_DAYS
 from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST
-from pets.admin.lists.slips import nearest_words
 from pets.models import Pet
 from pets.search.tags import spellings_in_use
-from pets.search.words import search
+from pets.search.words import search, words_of
+from petservice.db.folding import fold
 
 # Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
 _MAX_WORDS = 3
 _MIN_LENGTH = 2
 # Maximum number of characters of a beginning that is tried.
 _MAX_LENGTH = 20
+# Number of the newest pets whose words are compared, which takes some 50 ms.
+_NEWEST = 10_000
+# Number of words that are enough, because a client can give each pet many words that are like one another.
+_MAX_COMPARED = 20_000
+# The least likeness of two words, by difflib. One wrong letter of three lowers it to two thirds.
+_LIKENESS, _LIKENESS_OF_SHORT, _SHORT = 0.75, 0.65, 4
 
 
 # The text and the URL of a list that has at least one pet.
@@ -33,7 +40,9 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
     if query and filters and _finds(query):
         found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
-        found += [*_without_slips(query), *_tags(query), *_words(query)]
+        tags = dict.fromkeys(tag for word in query.split()[:_MAX_WORDS] for tag in spellings_in_use(word)[:1])
+        with_tag = [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
+        found += [*_without_slips(query), *with_tag, *_words(query)]
     if query or len(filters) > 1:
         present = [(text, parameters) for text, parameters, one in filters if _fits_any(one, parameters)]
         found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
@@ -44,14 +53,25 @@ def _without_slips(query: str) -> list[Suggestion]:
     """Suggest the same search with another word in place of each one that no pet has."""
     words = query.split()[:_MAX_WORDS]
     unknown = [word for word in words if not _finds(word)]
-    nearest = nearest_words(unknown) if unknown else {}
+    nearest = _nearest_words(unknown) if unknown else {}
     text = " ".join(nearest.get(word, word) for word in words)
     return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text})] if text != query and _finds(text) else []
 
 
-def _tags(query: str) -> list[Suggestion]:
-    tags = [tag for word in query.split()[:_MAX_WORDS] for tag in spellings_in_use(word)[:1]]
-    return [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in dict.fromkeys(tags)]
+def _nearest_words(unknown: Iterable[str]) -> dict[str, str]:
+    """Return for each word, if there is one, the word in a name or tag of the newest pets that is most like it."""
+    words: dict[str, str] = {}
+    for texts in Pet.objects.order_by("-created_at", "-pk").values_list("name", "tag")[:_NEWEST]:
+        for one in words_of(" ".join(filter(None, texts))):
+            words.setdefault(fold(one), one)
+        if len(words) >= _MAX_COMPARED:
+            break
+    nearest = {}
+    for word in unknown:
+        likeness = _LIKENESS_OF_SHORT if len(word) <= _SHORT else _LIKENESS
+        for one in get_close_matches(fold(word), words, n=1, cutoff=likeness):
+            nearest[word] = words[one]
+    return nearest
 
 
 def _words(query: str) -> list[Suggestion]:

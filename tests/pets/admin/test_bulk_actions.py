@@ -12,7 +12,7 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from store.services import inventory_counts
-from tests.backoffice.pages import fields_of, messages, read
+from tests.backoffice.pages import fields_of, messages, read, text_of
 from tests.pets.admin.pet_pages import LIST, histories, someone_else_edits, undo
 
 NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
@@ -212,7 +212,7 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
     filtered = f"{LIST}?tag=%3Cfish%3E&created_from=2026-01-01"
     page = act(staff, "mark_as_available", shown, *pets, url=filtered)
 
-    text = page.content.decode()
+    text = text_of(page)
     assert "Mark 21 pets as available?" in text
     assert "<dt>Filter of the list</dt><dd>tag “&lt;fish&gt;”, created from 2026-01-01" in text
     assert "<dt>Status now</dt><dd>1 pending, 20 sold" in text

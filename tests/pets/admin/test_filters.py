@@ -13,7 +13,7 @@ from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from pets.trash import write_with_sales
-from tests.backoffice.pages import fields_of
+from tests.backoffice.pages import fields_of, text_of
 from tests.pets.admin.pet_pages import LIST, names
 
 
@@ -66,7 +66,7 @@ def test_the_form_above_the_list_keeps_the_search_the_filters_and_the_order(staf
 
 def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client) -> None:
     def line(**query: str) -> str:
-        page = unescape(staff.get(LIST, query).content.decode())
+        page = unescape(text_of(staff.get(LIST, query)))
         (shown,) = re.findall(r'<details class="filter-switch"(.*?)</summary>', page)
         return shown
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pets.admin.lists import print_page
+from pets.admin.lists import export_page
 from pets.models import Pet
 from petservice.journal.models import Event
 from tests.backoffice.staff import granted
@@ -36,7 +36,7 @@ def test_the_page_has_all_pets_of_the_list_in_its_order(staff: Client) -> None:
 
 
 def test_the_page_of_a_longer_list_says_that_it_is_cut(staff: Client, monkeypatch: Any) -> None:
-    monkeypatch.setattr(print_page, "MAX_PRINTED", 2)
+    monkeypatch.setattr(export_page, "MAX_PRINTED", 2)
     Pet.objects.bulk_create(Pet(name="Rex") for _ in range(3))
 
     page = staff.get(URL).content.decode()

@@ -10,7 +10,7 @@ from django.test import Client
 from pets.models import SavedFilter
 from pets.services import create_pet
 from petservice.accounts import groups
-from tests.backoffice.pages import fields_of, messages
+from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as staff_client
 from tests.concurrent_write import only_on_postgresql, write_before
@@ -26,14 +26,14 @@ def save(client: Client, name: str, query: str = QUERY, url: str = SAVE) -> list
 
 def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:
     create_pet(name="Rex", tag="guinea pig")
-    page = staff.get(f"{LIST}?{QUERY.replace('p=3', 'p=1')}").content.decode()
+    page = text_of(staff.get(f"{LIST}?{QUERY.replace('p=3', 'p=1')}"))
     assert 'name="query" value="q=rex&amp;status__exact=sold&amp;tag=guinea+pig"' in page
     assert SAVE in page
 
     response = staff.post(SAVE, {"name": " Sold pigs ", "query": QUERY}, follow=True)
     assert messages(response) == ["The filter “Sold pigs” is saved. It is a link above the list."]
     assert response.redirect_chain[-1][0] == f"{LIST}?q=rex&status__exact=sold&tag=guinea+pig"
-    links = re.findall(r'<a href="([^"]*)">Sold pigs</a>\n', staff.get(LIST).content.decode())
+    links = re.findall(r'<a href="([^"]*)">Sold pigs</a>\n', text_of(staff.get(LIST)))
     assert [unescape(link) for link in links] == ["?q=rex&status__exact=sold&tag=guinea+pig"]
 
     fields = {"filter": SavedFilter.objects.get().pk, "query": "tag=dog&x=1"}
@@ -41,7 +41,7 @@ def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:
     assert messages(removed) == ["The filter “Sold pigs” is removed. No pet was changed."]
     assert removed.redirect_chain[-1][0] == f"{LIST}?tag=dog"
     assert messages(staff.post(REMOVE, fields, follow=True)) == ["This filter is removed already."]
-    assert "Sold pigs" not in staff.get(LIST).content.decode()
+    assert "Sold pigs" not in text_of(staff.get(LIST))
 
 
 def test_a_saved_filter_keeps_the_order_which_the_list_shows(staff: Client) -> None:
@@ -55,7 +55,7 @@ def test_a_saved_filter_keeps_the_order_which_the_list_shows(staff: Client) -> N
     (url,) = {url for url, _ in response.redirect_chain}
     assert url == f"{LIST}?tag=dog&o=-name"
     assert [pet.name for pet in response.context["cl"].result_list] == ["Tom", "Rex", "Max"]
-    shown = re.findall(r'<a href="([^"]*)">Dogs</a> <span>([^<]*)</span>', staff.get(LIST).content.decode())
+    shown = re.findall(r'<a href="([^"]*)">Dogs</a> <span>([^<]*)</span>', text_of(staff.get(LIST)))
     assert shown == [("?tag=dog&amp;o=-name", "(by name in reverse)")]
     assert names(staff, f"{LIST}?tag=dog&o=-name") == ["Tom", "Rex", "Max"]
 
@@ -63,14 +63,14 @@ def test_a_saved_filter_keeps_the_order_which_the_list_shows(staff: Client) -> N
 def test_a_saved_search_in_the_order_of_days_says_so(staff: Client) -> None:
     save(staff, "Rexes", "q=rex&o=-created_at")
 
-    assert "Rexes</a> <span>(newest first)</span>" in staff.get(LIST).content.decode()
+    assert "Rexes</a> <span>(newest first)</span>" in text_of(staff.get(LIST))
 
 
 def test_a_filter_in_the_usual_order_is_saved_without_an_order(staff: Client) -> None:
     create_pet(name="Rex", tag="dog")
     for query, order in (("tag=dog", "-created_at"), ("q=rex", "name"), ("tag=dog", "x")):
         page = staff.get(f"{LIST}?{query}&o={order}")
-        assert f'name="query" value="{query}"' in page.content.decode()
+        assert f'name="query" value="{query}"' in text_of(page)
 
 
 def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staff: Client) -> None:
@@ -127,7 +127,7 @@ def test_filters_belong_to_one_account(staff: Client, db: None) -> None:
     save(staff, "Mine")
     pk = SavedFilter.objects.get().pk
 
-    assert "Mine" not in other.get(LIST).content.decode()
+    assert "Mine" not in text_of(other.get(LIST))
     for forged in (str(pk), "x", "9" * 30, ""):
         assert messages(other.post(REMOVE, {"filter": forged}, follow=True)) == ["This filter is removed already."]
     assert SavedFilter.objects.exists()
@@ -156,16 +156,16 @@ def test_a_shared_filter_is_a_link_for_everybody_and_only_its_owner_removes_it(s
 
     assert messages(response) == ["The filter “Pigs” is saved. For everybody, it is a link above the list."]
     save(staff, "Mine", "tag=dog")
-    page = other.get(LIST).content.decode()
+    page = text_of(other.get(LIST))
     assert '<a href="?tag=pig">Pigs</a>' in page
-    assert "shared by <bdi>admin</bdi>" in page
+    assert "shared by admin" in page
     assert "Remove the saved filter Pigs" not in page
     assert "Mine" not in page
     pk = SavedFilter.objects.get(name="Pigs").pk
     assert messages(other.post(REMOVE, {"filter": pk}, follow=True)) == ["This filter is removed already."]
     assert save(other, "Pigs", "tag=cat") == ["The filter “Pigs” is saved. It is a link above the list."]
     assert save(staff, "Pigs", "tag=pig") == ["The filter “Pigs” is saved. It is a link above the list."]
-    assert "?tag=pig" not in other.get(LIST).content.decode()
+    assert "?tag=pig" not in text_of(other.get(LIST))
 
 
 def test_at_most_thirty_filters_are_shared(staff: Client, admin_user: User) -> None:
@@ -185,11 +185,11 @@ def test_a_list_has_its_link_to_copy_and_tells_of_a_tag_in_several_spellings(sta
     for tag in ("Dog", "dog", "cat"):
         create_pet(name="Rex", tag=tag)
 
-    page = staff.get(f"{LIST}?tag=dog&q=rex").content.decode()
+    page = text_of(staff.get(f"{LIST}?tag=dog&q=rex"))
 
     assert 'value="http://testserver/admin/pets/pet/?tag=dog&amp;q=rex"' in page
-    assert "The tag is written in several ways: “<bdi" in page
+    assert re.search("The tag is written in several ways: “[Dd]og”, “[Dd]og”<", page)
     clerk = granted("view_inventoryitem", name="bo")
     for client, url in ((staff, LIST), (staff, f"{LIST}?tag=cat"), (clerk, f"{LIST}?tag=dog")):
-        assert "several ways" not in client.get(url).content.decode()
-    assert "list-link" not in staff.get(LIST).content.decode()
+        assert "several ways" not in text_of(client.get(url))
+    assert "list-link" not in text_of(staff.get(LIST))

@@ -5,8 +5,9 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from pets.admin.lists import slips
+from pets.admin.lists import suggestions
 from pets.models import Pet
+from tests.backoffice.pages import text_of
 from tests.pets.admin.pet_pages import LIST, names
 
 
@@ -16,7 +17,7 @@ def suggested(client: Client, **query: str) -> dict[str, list[str]]:
     assert page.context["cl"].result_count == 0
     found = {}
     for text, url in page.context["cl"].suggestions:
-        assert text in unescape(page.content.decode())
+        assert text in unescape(text_of(page))
         found[text] = [pet.name for pet in client.get(LIST + url).context["cl"].result_list]
     return found
 
@@ -68,7 +69,7 @@ def test_a_word_with_a_slip_suggests_the_nearest_one(staff: Client, slip: str, m
 
 
 def test_only_so_many_of_the_newest_words_are_compared(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slips, "_MAX_WORDS", 3)
+    monkeypatch.setattr(suggestions, "_MAX_COMPARED", 3)
     for name in ("crocodile", "alpha beta gamma delta"):
         Pet.objects.create(name=name)
 
@@ -84,7 +85,7 @@ def test_a_word_that_is_like_none_has_no_suggestion(staff: Client) -> None:
 
 
 def test_a_list_with_pets_and_an_empty_service_suggest_nothing(staff: Client) -> None:
-    assert "No pets fit" not in staff.get(LIST).content.decode()
+    assert "No pets fit" not in text_of(staff.get(LIST))
     Pet.objects.create(name="Rex")
 
     page = staff.get(LIST, {"q": "rex"})

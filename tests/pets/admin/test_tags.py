@@ -11,7 +11,7 @@ from pets.admin.changes import bulk_changes
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read
+from tests.backoffice.pages import fields_of, messages, read, text_of
 from tests.backoffice.staff import granted
 from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo
 from tests.pets.admin.test_bulk_actions import act, confirm
@@ -31,7 +31,7 @@ def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_sh
     someone_else_edits("Tom", status="sold")
 
     page = act(staff, "set_tag", shown, rex, tom, max_, url=url)
-    text = page.content.decode()
+    text = text_of(page)
     response = confirm(staff, page, url, new_tag=" Fish")
 
     assert "Give one tag to 3 pets?" in text
@@ -83,7 +83,7 @@ def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(sta
     few = confirm(staff, page, old_tag="Cat", new_tag="Feline", all_pets="on")
     assert messages(few) == ["Tag “Feline” given to 2 pets."]
     many = confirm(staff, page, old_tag="dOG", new_tag="Canine", all_pets="on")
-    assert "Change the tag of 25 pets from “dOG” to “Canine”?" in many.content.decode()
+    assert "Change the tag of 25 pets from “dOG” to “Canine”?" in text_of(many)
     assert tags()["Pet 01"] == "Dog"
     someone_else_edits("Pet 07", tag="wolf")
     response = confirm(staff, many)
@@ -134,8 +134,8 @@ def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) 
     create_pet(name="Tom", tag="cat")
     page = act(staff, "remove_tag", {}, few[0], select_across="1", url=f"{LIST}?q=")
 
-    assert "Remove the tags of 21 pets?" in page.content.decode()
-    assert "<dt>Tags now</dt><dd>20 “dog”, 1 “cat”" in page.content.decode()
+    assert "Remove the tags of 21 pets?" in text_of(page)
+    assert "<dt>Tags now</dt><dd>20 “dog”, 1 “cat”" in text_of(page)
     assert None not in tags().values()
     assert messages(confirm(staff, page)) == ["Tag removed from 21 pets."]
 

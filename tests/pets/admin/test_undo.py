@@ -14,7 +14,7 @@ from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
-from tests.backoffice.pages import fields_of, messages, read, submit, undo_url
+from tests.backoffice.pages import fields_of, messages, read, submit, text_of, undo_url
 from tests.backoffice.staff import granted, logged_in
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
@@ -40,7 +40,7 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
     Pet.objects.filter(name="Tom").update(tag="hound")
     delete(admin_user, Pet.objects.get(name="Mia"))
 
-    page = staff.get(undo_url(changed)).content.decode()
+    page = text_of(staff.get(undo_url(changed)))
     response = undo(staff, changed)
 
     assert "2 pets will get the old values back." in page
