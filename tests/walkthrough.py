@@ -71,7 +71,8 @@ def try_main_tasks(printed: str, calls: str) -> None:
     rex, *others = results_of(calls)
     expect(others, [[rex], {"available": 1, "pending": 0, "sold": 0}, {"status": "ok"}])
     submit("/admin/login/?next=/admin/", username="admin", password=password)
-    submit(f"/admin/pets/pet/{rex['id']}/change/", status="sold")
+    texts = {"name": rex["name"], "tag": rex.get("tag") or ""}
+    submit(f"/admin/pets/pet/{rex['id']}/change/", status="sold", **texts)
     another, *others = results_of(calls)
     expect(others, [[rex, another], {"available": 1, "pending": 0, "sold": 1}, {"status": "ok"}])
     print("The curl lines create and list pets, and the inventory has the staff's change of a status.")
