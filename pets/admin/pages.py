@@ -194,10 +194,9 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
             add_all(self, request, obj, form)
 
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because add_all has recorded the addition."""
+        """Do nothing, because add_all and record_edit have recorded what save_model did."""
 
-    def log_change(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because record_edit has recorded the change."""
+    log_change = log_addition
 
     def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
         return page_after_addition(self, request, obj)

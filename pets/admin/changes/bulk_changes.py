@@ -142,8 +142,8 @@ class RenameTagForm(forms.Form):
     def __init__(self, selection: Selection, post: QueryDict) -> None:
         """Create a form for these pets. Before it is sent itself, other pages may fill it in by their own."""
         tags = [*filter(None, set(_tags(selection).values()))]
-        initial = {"old_tag": tags[0]} if len({same_tag(tag) for tag in tags}) == 1 else {}
-        initial |= {name: value for name, value in post.items() if name in self.base_fields}
+        initial: dict[str, Any] = {"old_tag": tags[0]} if len({same_tag(tag) for tag in tags}) == 1 else {}
+        initial |= {name: post[name] for name in self.base_fields if name in post}
         super().__init__(post if "post" in post else None, initial=initial)
         self.chosen = selection
 

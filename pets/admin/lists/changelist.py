@@ -8,13 +8,13 @@ from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.functional import cached_property
 
 from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.lists.saved_filters import filters_for, kept, order_in_words
+from pets.admin.lists.saved_filters import filters_for, kept
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.permissions import EDIT
@@ -193,8 +193,9 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def saved_filters(self) -> list[tuple[SavedFilter, str]]:
-        """Return the saved filters that the user sees, and the orders in words."""
-        return [(saved, order_in_words(saved)) for saved in filters_for(self.user)]
+        """Return the saved filters that the user sees, and the orders in words, which are empty for the usual one."""
+        orders = [(saved, order_of(QueryDict(saved.query).get(ORDER_VAR, ""))) for saved in filters_for(self.user)]
+        return [(saved, order.title if order else "") for saved, order in orders]
 
     # The order of the list.
 

@@ -122,9 +122,3 @@ def filters_for(user: Any) -> QuerySet[SavedFilter]:
     """Return the saved filters of an account, and those that others share."""
     found = SavedFilter.objects.filter(Q(owner_id=user.pk) | Q(is_shared=True))
     return found.select_related("owner").order_by("name", "pk")
-
-
-def order_in_words(saved: SavedFilter) -> str:
-    """Return the order of a saved filter as a note on its link, or an empty text for the usual one."""
-    order = order_of(QueryDict(saved.query).get(ORDER_VAR, ""))
-    return order.title if order else ""

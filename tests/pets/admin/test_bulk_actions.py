@@ -140,7 +140,7 @@ def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) ->
     assert Pet.objects.count() == 3
     assert "<dt>Filter of the list</dt><dd>created from 2026-01-01" in page.content.decode()
     assert "Delete 2 pets? Deleted pets stay in the trash for 30 days." in page.content.decode()
-    assert "<li>“<bdi>Rex &lt;b&gt;</bdi>”, dog, sold</li>" in page.content.decode()
+    assert "<li>“<bdi>Rex &lt;b&gt;</bdi>”, <bdi>dog</bdi>, sold</li>" in page.content.decode()
     assert messages(confirm(staff, page)) == ["2 pets deleted."]
     assert [pet.name for pet in Pet.objects.all()] == ["Max"]
 
