@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, PASSWORD, assert_staff_page, fail, log_in
-from tests.concurrent_write import together
+from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
 
@@ -103,13 +103,14 @@ def test_clients_without_an_address_are_counted_together() -> None:
     assert is_logged_in(log_in())
 
 
+@only_on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_failures_are_all_counted() -> None:
-    responses = together(*[lambda: fail(1)] * LIMIT)
+    for statement in ("INSERT INTO", "UPDATE"):
+        with write_before(f'{statement} "axes_accessattempt"', lambda: fail(1)):
+            fail(1)
 
-    assert {200, 429} >= {response.status_code for response in responses}
-    assert AccessAttempt.objects.get().failures_since_start == LIMIT
-    assert log_in().status_code == 429
+    assert AccessAttempt.objects.get().failures_since_start == 4
 
 
 def test_a_command_unlocks_an_account_for_all_addresses() -> None:

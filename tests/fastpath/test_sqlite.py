@@ -43,3 +43,21 @@ def test_a_creation_that_the_database_rejects_fails_alone(create_key: Callable[.
     assert asyncio.run(create_later())[1]
     assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom", "Kim"}
     database.close()
+
+
+def test_of_two_creations_with_one_idempotency_key_in_a_transaction_one_creates_a_pet(
+    create_key: Callable[..., str],
+) -> None:
+    from petservice.fastpath.sqlite import SQLite
+
+    key = create_key()
+    database = SQLite()
+
+    async def create_together() -> list[Any]:
+        pets = [pet("Rex"), pet("Rex")]
+        records = ({"key": "once", "pet_id": one["id"], "name": "Rex", "tag": None} for one in pets)
+        return await asyncio.gather(*map(database.create, [key, key], pets, records))
+
+    assert [is_created for _, is_created in asyncio.run(create_together())] == [True, False]
+    assert Pet.objects.count() == 1
+    database.close()
