@@ -6,9 +6,10 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import CharField, QuerySet
+from django.db.models import CharField
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, path, reverse
@@ -21,7 +22,7 @@ from pets.admin.changes.deletions import delete_one, delete_selected, deleted_me
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, page_after_addition, record_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
-from pets.admin.lists.changelist import PetChangeList
+from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
 from pets.admin.lists.saved_filters import remove_filter_view, save_filter_view
@@ -29,7 +30,6 @@ from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.permissions import EDIT, may_see_inventory, may_see_pets, permission_to_change
 from pets.search.tags import tags_starting_with
-from pets.search.words import search
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.facts_beside import FactsBeside
@@ -62,7 +62,6 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     search_help_text = "A full ID, or the start of any words."
     sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, created, sold)
     list_per_page = 50
-    paginator = BoundedPaginator
     show_full_result_count = False
     actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
     # Views by the last part of their URLs; each gets this object and the request.
@@ -86,10 +85,9 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PetChangeList]:
         return PetChangeList
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return (search(queryset, search_term) if search_term else queryset), False
+    def get_paginator(self, request: HttpRequest, *arguments: Any, **options: Any) -> BoundedPaginator:
+        paginator = SearchPaginator if request.GET.get(SEARCH_VAR) else BoundedPaginator
+        return paginator(*arguments, **options)
 
     def get_urls(self) -> list[URLPattern]:
         own = [

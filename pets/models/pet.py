@@ -48,8 +48,8 @@ class Pet(models.Model):
         indexes = [
             models.Index(fields=["created_at", "id"], name="pets_pet_created"),
             models.Index(fields=["status", "created_at", "id"], name="pets_pet_status"),
-            # On PostgreSQL, pets that are not sold come first as well (pets/migrations/0017_past_sales.py).
-            models.Index(fields=["sold_at", "id"], name="pets_pet_sold"),
+            # On PostgreSQL, unknown times come first as well (pets/migrations/0020_sales_by_status.py).
+            models.Index(fields=["status", "sold_at", "id"], name="pets_pet_sale"),
             models.Index(CaseInsensitive("tag"), "created_at", "id", name="pets_pet_tag"),
             models.Index(CaseInsensitive("name"), "id", name="pets_pet_name"),
             models.Index(KindOfCreator("created_by"), "created_at", "id", name="pets_pet_creator"),

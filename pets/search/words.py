@@ -1,6 +1,7 @@
 """The search of the lists of pets: by id, and by the beginnings of the words of name and tag."""
 
 import json
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from pets.search.case_insensitive import full_width
+from pets.search.tags import spellings_in_use
 from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
@@ -18,15 +20,19 @@ from petservice.db.folding import fold
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
 # The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"
+_ASCII_WORD = re.compile("[0-9A-Za-z]")
+# How the triggers write these characters. A quotation mark belongs to no word, and would end a phrase.
+_AS_INDEXED = str.maketrans({"ß": "ss", "ẞ": "ss", "ς": "\N{GREEK SMALL LETTER SIGMA}", '"': " "})
 # The index and the trigger that fills it.
 _INDEX = "SELECT sql FROM sqlite_master WHERE name IN ('pets_search', 'pets_search_insert') ORDER BY type"
 _FILL = "INSERT INTO pets_pet SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
 
 
-def search(pets: QuerySet[Any], text: str) -> QuerySet[Any]:
+def search(pets: QuerySet[Any], text: str, tag: str = "") -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
-    SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each.
+    SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
+    must have a tag as well, its words leave the others out.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
@@ -34,7 +40,7 @@ def search(pets: QuerySet[Any], text: str) -> QuerySet[Any]:
         return pets.none()
     found: dict[str, Any] = {"where": [_HAS_WORDS], "params": [" ".join(words)]}
     if connection.vendor == "sqlite":
-        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text)]}
+        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text) + _match_of(tag)]}
     return pets.extra(**found)
 
 
@@ -61,9 +67,19 @@ def words_of(text: str) -> list[str]:
     return sorted(set(spaced.split()))
 
 
+def _match_of(tag: str) -> str:
+    """Return what all pets with a tag fit, to add to a condition of FTS5, or nothing."""
+    spellings = spellings_in_use(tag) if tag else []
+    # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
+    if not (spellings and all(_ASCII_WORD.search(one) for one in spellings)):
+        return ""
+    phrases = [f'"{one.translate(_AS_INDEXED)}"' for one in spellings]
+    return f" AND ({' OR '.join(phrases)})"
+
+
 def _match(text: str) -> str:
     """Return the condition of FTS5 for the words of a text."""
     # FTS5 does not know that some characters are forms of others, such as full-width letters.
     usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
     as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
-    return " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)
+    return "(" + " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words) + ")"

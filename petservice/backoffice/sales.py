@@ -71,15 +71,16 @@ def _url(kind: str, first: date, last: date) -> str:
 
 def _counts(days: list[date]) -> dict[str, dict[date, int]]:
     """Count what happened on each day of the store, with one index range per day."""
-    pets = Pet.objects.order_by()
+    pets = {"created": Pet.objects.order_by(), "sold": Pet.objects.filter(status=Pet.Status.SOLD).order_by()}
     return {
-        kind: {day: pets.filter(in_days(field, day, day)).count() for day in days} for kind, field in _FIELDS.items()
+        kind: {day: pets[kind].filter(in_days(field, day, day)).count() for day in days}
+        for kind, field in _FIELDS.items()
     }
 
 
 def _tags(days: list[date]) -> dict[str, Any]:
     """Return the tags with the most sales, each with its numbers, and whether only the last sales were read."""
-    sales = Pet.objects.filter(in_days("sold_at", days[-1], days[0]))
+    sales = Pet.objects.filter(in_days("sold_at", days[-1], days[0]), status=Pet.Status.SOLD)
     sales = sales.order_by(F("sold_at").desc(nulls_last=True), "-pk")  # as the index of PostgreSQL has it
     rows: list[Any] = [*sales.values_list("tag", "created_at", "sold_at")[: MAX_SALES + 1]]
     stocks: dict[str | None, list[float]] = defaultdict(list)  # the days in stock of each sold pet, by its tag

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from django.contrib import admin
@@ -19,13 +20,16 @@ from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.permissions import EDIT
 from pets.search.tags import several_spellings
-from pets.search.words import found_among
+from pets.search.words import found_among, search
+from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
 from petservice.db.backend import backend
-from petservice.db.lookups import Among, Unindexed
+from petservice.db.lookups import Among, IDText, Unindexed
 
-# Minimum number of pets that are tested in the order of a list.
-_MIN_TESTED = 5000
+# Maximum number of pets that are tested in the order of a list, beside two for each pet of its pages, and how many
+# are tested together.
+_MAX_TESTED = 5000
+_TESTED_TOGETHER = 1000
 
 
 def count_of_pets(number: int) -> str:
@@ -48,11 +52,27 @@ class OrderedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.page_num = self.paginator.validate_number(self.page_num)
-        if not self.result_count:
-            self.result_list = self.queryset.none()  # to find no row takes long, and the count has done it
+        if self.result_count <= self.list_per_page:  # to find few rows takes long, and the count has done it
+            self.result_list = self.paginator.object_list if self.result_count else self.queryset.none()
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
+
+
+class SearchPaginator(BoundedPaginator):
+    """A paginator of the rows that a search finds, which can take longer than all the rest of a page.
+
+    If a page shows all of them, they are read by their keys, and not found again.
+    """
+
+    @cached_property
+    def count(self) -> int:
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        maximum = bounded_paginator.MAX_COUNTED
+        found = [*rows.order_by().values_list(IDText("pk"), flat=True)[: maximum + 1]]
+        if len(found) <= self.per_page:
+            self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
+        return len(found) if len(found) <= maximum else MoreThan(maximum)
 
 
 class OrderedList(admin.ModelAdmin):
@@ -81,18 +101,20 @@ class PetChangeList(OrderedChangeList):
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         found = super().get_queryset(request, exclude_parameters)  # reads the filters as well
+        if self.query:
+            found = search(found, self.query, self.filter_form.cleaned_data.get("tag", ""))
         return found.filter(*self._conditions().values())
 
     def _conditions(self) -> dict[tuple[str, ...], Any]:
-        """Return the filters. Beside a tag, SQLite could take the index of a status, which many pets have."""
-        broad = [("status__exact",), ("creator",)] if ("tag", "no_tag") in self.filters else []
+        """Return the filters. Beside a tag or days, SQLite could take the index of a status, which many pets have."""
+        broad = [("status__exact",), ("creator",)] if self.filters.keys() & {("tag", "no_tag"), SOLD_DAYS} else []
         return {names: Unindexed(one) if names in broad else one for names, one in self.filters.items()}
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         end = self.page_num * self.list_per_page
         # If many pets fit, SQLite sorts all of them, unless an index has both the filters and the order.
-        is_slow = not self.can_select_all and (self.query or (self.filters and self.order.field != "created_at"))
+        is_slow = not self.can_select_all and (self.query or self.filters.keys() - self._indexed_filters())
         if is_slow and backend().is_embedded and len(first := self._first(end)) == end:
             shown = self.root_queryset.filter(Among("pk", first[-self.list_per_page :]))
             self.result_list = shown.order_by(*self.order.indexed)
@@ -103,18 +125,23 @@ class PetChangeList(OrderedChangeList):
         SQLite reads pets in the order by an index, which also has the filters that the order allows.
         """
         conditions = self._conditions()
-        field = self.order.field
-        indexed = [
-            one
-            for names, one in conditions.items()
-            if (field == "created_at" and names != SOLD_DAYS) or field.startswith(names[0].partition("_")[0])
-        ]
+        indexed = [conditions[names] for names in self._indexed_filters()]
         pets = self.root_queryset.filter(*indexed).order_by(*self.order.indexed)
         pets = pets.annotate(fits=ExpressionWrapper(Q(*conditions.values()), BooleanField()))
-        rows = pets.values_list("pk", "name", "tag", "fits")[: _MIN_TESTED + 2 * number]
-        fit = [(pk, (name, tag)) for pk, name, tag, fits in rows if fits]
-        found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
-        return [fit[position][0] for position in found[:number]]
+        rows = pets.values_list("pk", "name", "tag", "fits")[: _MAX_TESTED + 2 * number].iterator()
+        first: list[str] = []
+        while len(first) < number and (tested := [*islice(rows, _TESTED_TOGETHER)]):
+            fit = [(pk, (name, tag)) for pk, name, tag, fits in tested if fits]
+            found = found_among([texts for _, texts in fit], self.query) if self.query else range(len(fit))
+            first += [fit[position][0] for position in found]
+        return first[:number]
+
+    def _indexed_filters(self) -> set[tuple[str, ...]]:
+        """Return the filters that an index has together with the order."""
+        names = set(self.filters)
+        status: set[tuple[str, ...]] = {("status__exact",)}
+        having = {"name": set(), "status": status, "sold_at": {*status, SOLD_DAYS}, "created_at": names - {SOLD_DAYS}}
+        return names & having[self.order.field]
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:

@@ -49,7 +49,8 @@ def test_a_search_that_finds_more_pets_than_are_counted_has_each_of_its_pets_in_
 ) -> None:
     monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 100)
     # So that SQLite meets the pets of some of these pages soon enough in the order, and those of others not.
-    monkeypatch.setattr(changelist, "_MIN_TESTED", 0)
+    monkeypatch.setattr(changelist, "_MAX_TESTED", 0)
+    monkeypatch.setattr(changelist, "_TESTED_TOGETHER", 30)
     for number in range(480):
         name = f"{('Rex', 'Max')[number % 2]} {number * 7 % 480:03}"
         Pet.objects.create(name=name, tag=("dog", "cat")[number // 2 % 2], status=("sold", "pending")[number % 8 // 6])

@@ -118,3 +118,33 @@ def test_long_words_with_the_same_beginning_are_distinguished(found: Callable[..
         create_pet(name="x" * 60 + end)
 
     assert found("x" * 60 + "a") == ["x" * 60 + "a"]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "Dog",
+        'the "best" dog\'s',
+        "Große 7",
+        "ΟΔΌΣ x",
+        "\N{LATIN SMALL LIGATURE FI}ß 1",
+        "\N{FULLWIDTH LATIN SMALL LETTER A} b",
+        "e\N{COMBINING ACUTE ACCENT}",
+        "\N{COMBINING ACUTE ACCENT}e",
+        "a\ue000b",
+        "a\N{ADLAM CAPITAL LETTER ALIF}b",
+        "\N{ADLAM CAPITAL LETTER ALIF}",
+        "小明",
+        "*",
+        "x AND NOT y",
+        "-1",
+    ],
+)
+def test_a_search_beside_a_tag_finds_the_pets_that_both_find(staff: Client, tag: str) -> None:
+    for name in ("Rex", "Max"):
+        Pet.objects.create(name=name, tag=tag)
+    Pet.objects.create(name="Rex the other", tag="other")
+
+    assert names(staff, q="re", tag=tag) == ["Rex"]
+    # SQLite finds some forms of characters as typed only.
+    assert names(staff, q="re", tag=tag.upper()) == [name for name in names(staff, tag=tag.upper()) if name == "Rex"]
