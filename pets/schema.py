@@ -27,11 +27,12 @@ _limit = OpenApiParameter(
     {"type": "integer", "minimum": 0, "default": DEFAULT_LIMIT, "example": 20},
     description=f"Maximum number of pets to return. Values above {MAX_LIMIT} are treated as {MAX_LIMIT}.",
 )
-# Programs that import the document send its examples. So the example of `after` is before the ID of every pet. The
-# example of the key is a variable: Postman and Bruno replace it by a new UUID in each request.
+# Programs that import the document send its examples, or its defaults. So those of `after` are before the ID of every
+# pet. The example of the key is a variable: Postman and Bruno replace it by a new UUID in each request.
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
 _after = OpenApiParameter(
     "after",
-    ID_SCHEMA | {"example": "00000000-0000-0000-0000-000000000000"},
+    ID_SCHEMA | {"default": _BEFORE_ALL, "example": _BEFORE_ALL},
     description="Return pets after this ID: that of the last pet seen. The URL in the `Link` header has it already.",
 )
 _pet_id = OpenApiParameter(
