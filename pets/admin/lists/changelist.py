@@ -22,7 +22,7 @@ from pets.permissions import EDIT
 from pets.search.tags import several_spellings
 from pets.search.words import found_among, search
 from petservice.admin_pages import bounded_paginator
-from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan
+from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan, RowCount
 from petservice.db.backend import backend
 from petservice.db.lookups import Among, IDText, Unindexed
 
@@ -72,7 +72,7 @@ class SearchPaginator(BoundedPaginator):
         found = [*rows.order_by().values_list(IDText("pk"), flat=True)[: maximum + 1]]
         if len(found) <= self.per_page:
             self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
-        return len(found) if len(found) <= maximum else MoreThan(maximum)
+        return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
 
 class OrderedList(admin.ModelAdmin):
