@@ -31,3 +31,4 @@ class InventoryCounter(models.Model):
                 name="store_inventorycounter_status_known",
             )
         ]
+        indexes = [models.Index(fields=["status", "id"], name="store_inventorycounter_newest")]

@@ -38,6 +38,7 @@ SQLITE_DROP = [f"DROP TRIGGER store_count_{event}" for event in ("insert", "dele
 # PostgreSQL runs a trigger once per statement, with the rows of the statement as a table. A bulk write therefore
 # updates as few counters as a single write. Each writer updates any unlocked counter row of the status (SKIP LOCKED),
 # and adds a row if all are locked. Writers therefore neither wait for each other nor deadlock.
+# Migration 0005 replaces the first function by one that finds the row by an index.
 POSTGRESQL_CREATE = [
     """
     CREATE FUNCTION store_add_to_counter(of_status varchar, change bigint) RETURNS void
