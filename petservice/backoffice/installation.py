@@ -16,7 +16,7 @@ import django
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import PermissionDenied
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import Count, Sum
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +27,7 @@ from petservice import __version__
 from petservice.admin_pages.staff_page import staff_page
 from petservice.configuration.certificates import end_of_certificate
 from petservice.configuration.effective import effective_settings
+from petservice.db.backend import backend
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
 from petservice.journal.models import Event
 from store.models import InventoryCounter
@@ -43,6 +44,10 @@ _CERTIFICATE_DAYS = 14
 # Settings of PostgreSQL without which a crash can lose what the service has acknowledged.
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _STATE = "SELECT pg_is_in_recovery(), pg_database_size(current_database()), count(*) FROM pg_stat_activity"
+_ARCHIVER = """
+SELECT current_setting('archive_mode'), coalesce(to_char(last_archived_time, 'YYYY-MM-DD HH24:MI TZ'), 'never'),
+coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver
+"""
 
 
 class Finding(NamedTuple):
@@ -65,7 +70,7 @@ def findings() -> list[Finding]:
             Finding("database", "warning", f"There is no database yet: {path}.", "The command serve creates it.")
         )
     else:
-        checks += [database, migrations, counters, clock]
+        checks += [database, pooler, migrations, counters, clock]
     for check in checks:
         try:
             found += check()
@@ -114,6 +119,17 @@ def database() -> Iterator[Finding]:
     if used > 0.8 * most:
         advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
         yield Finding("database", "warning", f"{used} of {most} connections of the server are in use.", advice)
+
+
+def pooler() -> Iterator[Finding]:
+    if connection.vendor == "postgresql":
+        connection.ensure_connection()  # begin_service accepts a server that cannot be reached
+        try:
+            backend().begin_service()
+        except DatabaseError as error:
+            yield Finding("pooler", "error", str(error))
+        else:
+            yield Finding("pooler", "ok", "Connections to PostgreSQL have the timeouts of the service.")
 
 
 def migrations() -> Iterator[Finding]:
@@ -195,8 +211,18 @@ def redis() -> Iterator[Finding]:
 
 
 def backup() -> Iterator[Finding]:
-    if connection.vendor != "sqlite":
-        return  # PostgreSQL's own tools make its backups, and the service does not see them
+    if connection.vendor == "postgresql":  # the service does not see the backups of pg_dump
+        with connection.cursor() as cursor:
+            cursor.execute(_ARCHIVER)
+            mode, archived, fails = cursor.fetchone()
+        text = (
+            f"PostgreSQL {'cannot archive' if fails else 'archives'} its log. The last file was archived: {archived}."
+        )
+        if mode == "off":
+            text = "PostgreSQL does not archive its log, so pg_dump has to make the backups."
+        advice = "See the log of the server for the cause, before its disk is full."
+        yield _graded("backup", text, advice, error=fails and mode != "off")
+        return
     text, is_missing = "No backup was made yet.", True
     if settings.LAST_BACKUP.exists():
         age = timedelta(seconds=max(0, time() - settings.LAST_BACKUP.stat().st_mtime))

@@ -12,7 +12,7 @@ from tests.documents import block
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, all_pets, lost, running_load
 from tests.faults.servers import PROGRAMS, Server, account_folder, new_server, primary
-from tests.service import ROOT, running_service
+from tests.service import ROOT, manage, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -32,6 +32,10 @@ def archive_log(server: Server) -> None:
     """Let the server finish the file of its log that it writes, and wait until it is in the archive."""
     file = server.sql("SELECT pg_walfile_name(pg_switch_wal())")
     wait_until(lambda: server.sql(ARCHIVED.format(file)) == "t")
+
+
+def doctor(server: Server) -> str:
+    return manage("doctor", DATABASE_URL=server.url).stdout
 
 
 def check(folder: Path, url: str) -> str:
@@ -69,6 +73,10 @@ def test_a_database_is_restored_to_a_time_between_two_pets(
             with running_load(Load(service.url, key), 1) as mistaken:
                 mistaken.wait_for(20)
             archive_log(old)
+            assert "PostgreSQL archives its log. The last file was archived: 20" in doctor(old)
+            old.sql("ALTER SYSTEM SET archive_command = 'false'; SELECT pg_reload_conf(); SELECT pg_switch_wal()")
+            wait_until(lambda: old.sql("SELECT failed_count > 0 FROM pg_stat_archiver") == "t")
+            assert "PostgreSQL cannot archive its log. The last file was archived: 20" in doctor(old)
         old.stop()
 
         new.run(recovery.replace(TIME, at))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.servers import Server, pgbouncer, primary
 from tests.running.starts import refusal
-from tests.service import SERVE, free_port, running_service
+from tests.service import SERVE, free_port, manage, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -42,7 +42,9 @@ def test_a_pooler_is_refused_before_anything_is_written(
 ) -> None:
     with pgbouncer(server, ignore_startup_parameters=ignored) as url:
         said = refusal(tmp_path, serve=serve, DATABASE_URL=url)
+        report = manage("doctor", DATABASE_URL=url, PETSERVICE_DATA_DIR=str(tmp_path)).stdout
 
+    assert f"error    pooler       A connection pooler {does}" in report
     assert f"A connection pooler {does}" in said
     assert "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL" in said
     with psycopg.connect(server.empty_url) as database:

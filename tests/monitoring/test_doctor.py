@@ -124,7 +124,8 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
         assert line in ended.stdout
     assert re.search(r"^PETSERVICE_AUDIT_DAYS +730  \(default\)$", ended.stdout, re.MULTILINE)
     found = [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("error")]
-    assert found == ["clock", "counters", "database", "migrations", "petservice.E001", "redis"]
+    of_database = ["backup", "clock", "counters", "database", "migrations"]
+    assert found == [*of_database, "petservice.E001", "pooler", "redis"]
     assert "DEBUG='perhaps' cannot be read" in ended.stdout
 
 
