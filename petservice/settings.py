@@ -125,7 +125,7 @@ SESSION_COOKIE_AGE = 12 * 3600
 # Seconds for which a link works that sets a password.
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
 
-# The scheme comes from the server, or from the trusted proxies (petservice.handler).
+# The scheme comes from the server, or from the trusted proxies (petservice.wsgi).
 # TransportMiddleware refuses plain HTTP where HTTPS is required, and never redirects.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 CSRF_COOKIE_HTTPONLY = True

@@ -23,7 +23,7 @@ from petservice.api import health
 from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
-from petservice.handler import Handler
+from petservice.wsgi import Handler
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described

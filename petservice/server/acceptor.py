@@ -94,8 +94,8 @@ class Acceptor:
             await self._worker.loop.connect_accepted_socket(
                 partial(Connection, self._worker, client, ended),
                 accepted,
-                ssl=self._worker.tls,
-                ssl_handshake_timeout=REQUEST_TIMEOUT if self._worker.tls else None,
+                ssl=self._worker.app.tls,
+                ssl_handshake_timeout=REQUEST_TIMEOUT if self._worker.app.tls else None,
             )
         except OSError:  # not TLS, or disconnected before the handshake
             accepted.close()

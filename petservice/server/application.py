@@ -1,19 +1,28 @@
 """The application: the fast path answers the usual requests, and plain Django all others, on a few threads.
 
 The event loop receives each request completely before it calls Django, so that a slow client occupies no thread.
+Threads, logins and uploads are limited, so that many of one kind of request delay no other kind.
 """
 
 import asyncio
 import logging
 import random
-from contextlib import ExitStack
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from petservice.wsgi import Handler
 from petservice.wsgi import application as wsgi_application
 
 # The import above sets up Django for the following imports.
 # isort: split
+from django.core import signals
 from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
@@ -21,34 +30,14 @@ from petservice.api.errors import error_response
 from petservice.api.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
-from petservice.handler import Handler
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
-from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord
+from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
+from petservice.monitoring.counters import count
 from petservice.monitoring.logs import request_id
+from petservice.monitoring.telemetry import span
 from petservice.paths import ADMIN, LOGIN, READINESS
-from petservice.server.admission import BusyError, Logins, Places
-from petservice.server.limits import (
-    API_THREADS,
-    MAX_FORM_BYTES,
-    MAX_UPLOAD_BYTES,
-    MAX_UPLOADS,
-    MAX_UPLOADS_OF_ACCOUNT,
-    PAGE_THREADS,
-    READINESS_THREADS,
-    REJECTION_DELAY,
-)
-from petservice.server.messages import (
-    Receive,
-    ReceivedRequest,
-    RefusedBodyError,
-    Response,
-    Send,
-    UnreadableTargetError,
-    encoded,
-    sent_request_id,
-    whole,
-)
-from petservice.server.threads import ThreadPool
+from petservice.server import limits
+from petservice.server.messages import Receive, ReceivedRequest, RefusedBodyError, Response, Send, encoded
 from petservice.sign_in.login_limits import counted_address, staff_account, too_many_logins
 
 if TYPE_CHECKING:
@@ -57,6 +46,82 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
+T = TypeVar("T")
+
+
+class BusyError(Exception):
+    """The error that a client, or all clients together, have reached their limit."""
+
+
+class Places:
+    """A limited number of slots, of which each client may have some."""
+
+    def __init__(self, name: str, number: int, of_a_client: int) -> None:
+        """Create so many slots. `name` is the reason of refusals in the metrics."""
+        self._name = name
+        self._number = number
+        self._of_a_client = of_a_client
+        self._taken: Counter[object] = Counter()
+
+    @contextmanager
+    def take(self, client: object) -> Iterator[None]:
+        """Return a context in which a client has a slot. Raises BusyError if it may not have another one."""
+        if self._taken[client] >= self._of_a_client or self._taken.total() >= self._number:
+            count("refusals", self._name)
+            raise BusyError
+        self._taken[client] += 1
+        try:
+            yield
+        finally:
+            self._taken[client] -= 1
+            self._taken += Counter()  # drops clients without a slot
+
+
+class ThreadPool:
+    """A ThreadPoolExecutor that reports how busy it is."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._name = name
+        self.size = size
+        self._executor = ThreadPoolExecutor(size, thread_name_prefix=name)
+        # The calls that run or wait for a thread, and the start time of each that runs, by its thread.
+        self._calls: set[Future[Any]] = set()
+        self._started: dict[int, float] = {}
+
+    async def call(self, function: Callable[[], T]) -> T:
+        """Run a function on a thread, and return its result or raise its error.
+
+        If the caller is cancelled, a function that has not begun never does, and one that has begun runs to its end.
+        """
+        future = self._executor.submit(copy_context().run, self._run, function, time.monotonic())
+        self._calls.add(future)
+        future.add_done_callback(self._calls.discard)
+        return await asyncio.wrap_future(future)
+
+    def _run(self, function: Callable[[], T], submitted: float) -> T:
+        now = self._started[get_ident()] = time.monotonic()
+        count("queued", self._name)
+        count("queue_seconds", self._name, now - submitted)
+        if (record := current_record.get()) is not None:
+            record.queue_seconds += now - submitted
+        try:
+            return function()
+        finally:
+            del self._started[get_ident()]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs or waits for a thread."""
+        return bool(self._calls)
+
+    @property
+    def in_use(self) -> int:
+        """The number of threads that run a call."""
+        return len(self._started)
+
+    def stalled_for(self) -> float:
+        """Return for how many seconds the oldest running call has been running, or 0."""
+        return max((time.monotonic() - started for started in list(self._started.values())), default=0.0)
 
 
 class Application:
@@ -71,17 +136,13 @@ class Application:
         self._handler = handler
         # Separate pools, so that the API never queues behind pages, nor the readiness check behind either.
         self.threads = {
-            "api": ThreadPool("api", API_THREADS),
-            "pages": ThreadPool("pages", PAGE_THREADS),
-            "readiness": ThreadPool("readiness", READINESS_THREADS),
+            "api": ThreadPool("api", limits.API_THREADS),
+            "pages": ThreadPool("pages", limits.PAGE_THREADS),
+            "readiness": ThreadPool("readiness", limits.READINESS_THREADS),
         }
-        self._uploads = Places("uploads_in_progress", MAX_UPLOADS, MAX_UPLOADS_OF_ACCOUNT)
-        self._logins = Logins()
-
-    def close(self) -> None:
-        """Close the database connections of the event loop. No request may follow."""
-        if self.fast_path is not None:
-            self.fast_path.close()
+        self._uploads = Places("uploads_in_progress", limits.MAX_UPLOADS, limits.MAX_UPLOADS_OF_ACCOUNT)
+        self._logins = Places("logins_in_progress", limits.MAX_LOGINS, limits.MAX_LOGINS_OF_ADDRESS)
+        self._password_checks = asyncio.Semaphore(limits.CONCURRENT_LOGINS)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if self.access_log is None:
@@ -104,14 +165,7 @@ class Application:
             if response is not None:
                 await send(response)
                 return
-        try:
-            request = ReceivedRequest(scope)
-        except UnreadableTargetError:
-            refusal = error_response_for(400, sent_request_id(scope["headers"]))
-            if record is not None:
-                record.client_is(refusal["X-Request-ID"], (scope["client"] or [""])[0], "")
-            await send(whole(refusal))
-            return
+        request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
             peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
@@ -119,9 +173,13 @@ class Application:
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:
-            response = _refused(request, error)
+            is_page = request.path_info.startswith(ADMIN)
+            title = "The request could not be processed"
+            page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
+            response = _without_middleware(request, page or error_response(400, str(error)))
         except Exception as error:
-            response = _failed(request, error)
+            logger.exception("%s %r failed: %s", request.method, request.path_info, error)
+            response = _without_middleware(request, server_error(request))
         finally:
             if record is not None:
                 record.handled(request)
@@ -130,10 +188,15 @@ class Application:
 
     async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
-            return whole(error_response_for(417, request.id))
+            return encoded(error_response_for(417, request.id))
         if request.path_info == READINESS:
-            await request.receive_body(receive, MAX_FORM_BYTES)
-            return await self._readiness_response(request)
+            await request.receive_body(receive, limits.MAX_FORM_BYTES)
+            try:
+                # Without a timeout, a database that does not respond would keep the client waiting.
+                async with asyncio.timeout(CHECK_TIMEOUT):
+                    return await self._on_thread("readiness", request)
+            except TimeoutError:
+                return encoded(with_standard_headers(unavailable(), request.id))
         if request.is_for_api:
             await request.receive_body(receive, MAX_BODY_BYTES)
             return await self._on_thread("api", request)
@@ -143,39 +206,51 @@ class Application:
                 return await self._login_response(request)
             return await self._on_thread("pages", request)
 
-    async def _readiness_response(self, request: ReceivedRequest) -> Response:
-        # Without a timeout, a database that does not respond would keep the client waiting.
-        try:
-            async with asyncio.timeout(CHECK_TIMEOUT):
-                return await self._on_thread("readiness", request)
-        except TimeoutError:
-            return whole(with_standard_headers(unavailable(), request.id))
-
     async def _max_body_bytes(self, request: ReceivedRequest, places: ExitStack) -> int:
         """Return how many bytes the body of a request to a page may have, and take a place for an upload."""
-        if request.declared_bytes <= MAX_FORM_BYTES and not request.is_chunked:
-            return MAX_FORM_BYTES
+        if request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked:
+            return limits.MAX_FORM_BYTES
         account = await self.threads["pages"].call(partial(staff_account, request))
         if account is None:
             if not request.is_chunked:  # no page accepts this from a stranger, so it can refuse immediately
                 request.leave_body()
-            return MAX_FORM_BYTES
+            return limits.MAX_FORM_BYTES
         try:
             places.enter_context(self._uploads.take(account))
         except BusyError:
             raise RefusedBodyError("Other uploads are under way: wait until they have ended.") from None
-        return MAX_UPLOAD_BYTES
+        return limits.MAX_UPLOAD_BYTES
 
     async def _login_response(self, request: ReceivedRequest) -> Response:
+        """Return the response to a login. If it begins no session, the next login has to wait for a pause."""
         try:
-            return await self._logins.check(counted_address(request), partial(self._on_thread, "pages", request))
+            with self._logins.take(counted_address(request)):
+                await self._password_checks.acquire()
+                pause: float = limits.FAILED_LOGIN_PAUSE
+                try:
+                    response = await self._on_thread("pages", request)
+                    if response[0] == 302:
+                        pause = 0
+                finally:
+                    asyncio.get_running_loop().call_later(pause, self._password_checks.release)
+                return response
         except BusyError:
             # Different times, so that few end together.
-            await asyncio.sleep(random.uniform(1, 2) * REJECTION_DELAY)  # noqa: S311 no secret
+            await asyncio.sleep(random.uniform(1, 2) * limits.REJECTION_DELAY)  # noqa: S311 no secret
             return _without_middleware(request, too_many_logins())
 
     async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:
-        return encoded(*await self.threads[name].call(partial(self._handler.response_and_body, request)))
+        return await self.threads[name].call(partial(self._response_of_django, request))
+
+    def _response_of_django(self, request: ReceivedRequest) -> Response:
+        """Return the complete response, so that a slow client occupies no thread."""
+        signals.request_started.send(sender=type(self._handler))
+        with span("django"):
+            response = self._handler.get_response(request)
+        try:
+            return encoded(response)
+        finally:
+            response.close()
 
     def watch_readiness(self) -> bool:
         """Return whether the worker was ready, for the metrics, and start a check if no client has requested one."""
@@ -185,22 +260,9 @@ class Application:
         return readiness.was_ready()
 
 
-def _failed(request: ReceivedRequest, error: Exception) -> Response:
-    """Log an error of the server, and return the error response."""
-    logger.error("%s %r failed: %s", request.method, request.path_info, error, exc_info=error)
-    return _without_middleware(request, server_error(request))
-
-
-def _refused(request: ReceivedRequest, error: RefusedBodyError) -> Response:
-    title = "The request could not be processed"
-    is_page = request.path_info.startswith(ADMIN)
-    page = failure_page(400, title, str(error), "Nothing was changed.") if is_page else None
-    return _without_middleware(request, page or error_response(400, str(error)))
-
-
 def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:
     """Add the headers of the middleware, which has not seen the request, and return the response."""
-    return whole(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
+    return encoded(with_standard_headers(PagePolicyMiddleware(lambda _: response)(request), request.id))
 
 
 application = Application(wsgi_application)

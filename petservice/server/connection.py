@@ -25,7 +25,7 @@ from petservice.server.limits import (
     REQUEST_TIMEOUT,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.messages import Response, head, scope_of, sent_request_id, whole
+from petservice.server.messages import Response, encoded, head, scope_of, sent_request_id
 
 # The reasons of refusals in the metrics, by status.
 _REASONS = {
@@ -252,12 +252,17 @@ class Connection(asyncio.Protocol):
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
             count("refusals", _REASONS[status])
-            response = error_response_for(status, scope.get(REQUEST_ID) or sent_request_id(scope.get("headers", ())))
+            response = error_response_for(status, scope.get(REQUEST_ID) or sent_request_id(self._parser.asgi_headers))
             # The cause can contain what the client has sent.
             request_id = response["X-Request-ID"]
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
-            self._log_refusal(scope, response.status_code, request_id)
-            status, headers, body = whole(response)
+            access_log, record = self._worker.application.access_log, scope.get(ACCESS_RECORD)
+            if record is not None:  # the application will write this record
+                record.status = response.status_code
+            elif access_log is not None:
+                peer = self._client[0] if self._client else ""
+                access_log.refused(response.status_code, request_id, peer, self._began)
+            status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()
 
@@ -266,14 +271,6 @@ class Connection(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
             self._task = None
-
-    def _log_refusal(self, scope: dict[str, Any], status: int, request_id: str) -> None:
-        access_log = self._worker.application.access_log
-        record = scope.get(ACCESS_RECORD)
-        if record is not None:  # the application will write this record
-            record.status = status
-        elif access_log is not None:
-            access_log.refused(status, request_id, self._client[0] if self._client else "", self._began)
 
     def _close(self) -> None:
         """Close the connection, at once if the client has sent nothing that has not been read."""

@@ -1,16 +1,24 @@
-"""The settings of gunicorn. GUNICORN_CMD_ARGS and gunicorn's environment variables override them."""
+"""The settings of gunicorn, and what it does at signals. GUNICORN_CMD_ARGS and gunicorn's variables override them."""
 
 import faulthandler
 import gc
+import logging
 import os
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from django.conf import settings
+from gunicorn.glogging import Logger
+
+from petservice.api.health import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
+from petservice.monitoring.logs import LINE_FORMAT, JSONFormatter, RequestIDFilter
+from petservice.monitoring.redaction import KeylessFormatter
 from petservice.server import limits
-from petservice.server.drain import drain_first, stop_quickly_on_quit
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
 workers = int(os.environ.get("WEB_CONCURRENCY", 0)) or max(2, min(os.cpu_count() or 1, 8))
@@ -35,20 +43,35 @@ limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
 
 errorlog = "-"
-logger_class = "petservice.server.logger.ServiceLogger"
+# Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
+_QUICK_STOP_TIMEOUT = 2
 
 _exporter: Exporter | None = None
 
 
+class ServiceLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn's logger, with the format of all other lines. A line can have a key that the client has sent."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        in_json = settings.LOG_FORMAT == "json"
+        logging.captureWarnings(in_json)  # which Python would print
+        formatter = JSONFormatter() if in_json else KeylessFormatter(LINE_FORMAT)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(formatter)
+            handler.addFilter(RequestIDFilter())
+
+
+logger_class = ServiceLogger
+
+
 def when_ready(server: Any) -> None:
     """Prepare the master process, before it forks the workers."""
-    from django.conf import settings  # set up by the application, which is loaded by now
-
     # At SIGINT (Ctrl-C), running requests finish as at SIGTERM, but without a drain; a second SIGINT cuts them off.
     server.handle_int = server.handle_term
-    stop_quickly_on_quit(server)
+    server.handle_quit = partial(_stop_quickly, server, server.handle_quit)
     if settings.DRAIN_SECONDS:
-        drain_first(server, settings.DRAIN_SECONDS)
+        server.handle_term = partial(_drain, server, settings.DRAIN_SECONDS)
     # A second master would migrate the database and need the address of the metrics while the first one runs.
     server.handle_usr2 = lambda: server.log.warning("SIGUSR2 is ignored: restart the service to run new code.")
     if settings.METRICS_ADDRESS is not None:
@@ -60,22 +83,37 @@ def when_ready(server: Any) -> None:
     gc.freeze()
 
 
-def _serve_metrics(server: Any, host: str, port: int) -> None:
-    from django.conf import settings
+def _stop_quickly(server: Any, stop: Callable[[], None]) -> None:
+    """Cut off running requests, at SIGQUIT. gunicorn's master would wait for them as it does at SIGTERM."""
+    server.cfg.set("graceful_timeout", _QUICK_STOP_TIMEOUT)
+    stop()
 
+
+def _drain(server: Any, seconds: float) -> None:
+    """Announce the stop to load balancers, at SIGTERM: `/ready` returns 503, and all other requests continue."""
+    if is_stopping():  # the drain is over, or a second signal has ended it
+        raise StopIteration  # this is how gunicorn's master stops
+    announce_stop()
+    server.log.info("Draining: /ready returns 503; stopping in %s seconds", seconds)
+    signal.signal(signal.SIGALRM, lambda *_: server.signal(signal.SIGTERM, None))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _serve_metrics(server: Any, host: str, port: int) -> None:
     global _exporter
-    certificate = server.app.certificate
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        days = certificate.days_left if certificate else None
+        days = server.app.days_left if server.app.tls else None
         _exporter = Exporter(host, port, certificate_days=days, last_backup=settings.LAST_BACKUP)
     except OSError as error:
         server.log.error(
-            "Metrics cannot be served at METRICS_BIND=%s:%s (%s): name an address of this machine with a port that is "
+            "Metrics cannot be served at METRICS_BIND=%s (%s): name an address of this machine with a port that is "
             "free, for example METRICS_BIND=127.0.0.1:9100",
-            *(f"[{host}]" if ":" in host else host, port, error.strerror),
+            address,
+            error.strerror,
         )
         sys.exit(1)
-    server.log.info("Metrics at: http://%s:%s/metrics", f"[{host}]" if ":" in host else host, port)
+    server.log.info("Metrics at: http://%s/metrics", address)
 
 
 def pre_fork(server: Any, worker: Any) -> None:

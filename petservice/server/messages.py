@@ -13,16 +13,13 @@ from typing import IO, Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
-from gunicorn_h1c import ParseError
 
 from petservice.client_address import forwarded_scheme
-from petservice.handler import Request
 from petservice.middleware import REQUEST_ID, request_id_of
 from petservice.monitoring.counters import count
 from petservice.paths import API
-from petservice.server.limits import MAX_UPLOAD_BYTES, UPLOAD_MEMORY_BYTES
+from petservice.server.limits import UPLOAD_MEMORY_BYTES
+from petservice.wsgi import UNKNOWN_LENGTH, Request
 
 Headers = list[tuple[bytes, bytes]]
 # The status, headers and body of a response.
@@ -38,22 +35,24 @@ _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
 _NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-class UnreadableTargetError(ValueError):
-    """The error that the target of a request line is neither a path nor a URL."""
-
-
 class RefusedBodyError(Exception):
     """The error that a body cannot be accepted, with a message for the client."""
 
 
 def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> dict[str, Any]:
-    """Return what gunicorn's parser has read of a request up to its body. Raises ParseError if it is ambiguous."""
+    """Return what gunicorn's parser has read of a request up to its body. Raises ValueError if it is ambiguous."""
     if _NOT_IN_TARGETS.search(parser.path):
-        raise ParseError("Invalid request target")
+        raise ValueError("Invalid request target")
     headers = [header for header in parser.asgi_headers if b"_" not in header[0]]  # Django reads `_` like `-`
     if not parser.is_chunked and any(name == b"transfer-encoding" for name, _ in headers):
-        raise ParseError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
-    path, _, query = parser.path.partition(b"?")
+        raise ValueError("Unsupported Transfer-Encoding")  # the parser would take the body for the next request
+    path, _, query = parser.path.partition(b"#")[0].partition(b"?")  # no browser sends a fragment
+    if not path.startswith(b"/"):
+        path = urlsplit(path).path  # an absolute URL, as in a request to a proxy
+    # Whether the client waits for the end of the connection, or says that it sends no other request. The parser takes
+    # the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
+    closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
+    is_old = parser.http_version < (1, 1)
     return {
         "method": parser.method.decode(),
         "scheme": scheme,
@@ -62,22 +61,14 @@ def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | No
         "headers": headers,
         "server": server if client else None,
         "client": client,
-        "is_last": _is_last(parser, headers),
+        "is_last": closes or is_old or not parser.should_keep_alive or parser.method == b"CONNECT",
     }
-
-
-def _is_last(parser: Any, headers: Headers) -> bool:
-    """Return whether the client waits for the end of the connection, or says that it sends no other request."""
-    # The parser takes the last of several `Connection` headers, and a client of HTTP/1.0 knows no other end.
-    closes = any(name == b"connection" and b"close" in value.lower() for name, value in headers)
-    return closes or not parser.should_keep_alive or parser.http_version < (1, 1) or parser.method == b"CONNECT"
 
 
 class ReceivedRequest(Request):
     """A request of Django, as under any WSGI server, which receives its body later."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
-        """Raise UnreadableTargetError if the target of the scope is neither a path nor a URL."""
         environ = _environ(scope)
         self.is_for_api = environ["PATH_INFO"].startswith(API)
         self._received: IO[bytes] = BytesIO() if self.is_for_api else SpooledTemporaryFile(UPLOAD_MEMORY_BYTES)  # noqa: SIM115
@@ -116,30 +107,25 @@ class ReceivedRequest(Request):
         """
         if not (self.is_chunked or self.declared_bytes) or (self.is_for_api and self.declared_bytes > max_bytes):
             return
+        size = 0
         try:
-            await self._receive(receive, max_bytes)
+            while part := await receive():
+                size += len(part)
+                if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
+                    count("refusals", "large_body")
+                    raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
+                if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
+                    await asyncio.to_thread(self._received.write, part)
+                else:
+                    self._received.write(part)
+                if self.is_for_api and size > max_bytes:
+                    break
         except BaseException:
             self._received.close()
             raise
         if self.is_chunked:
-            self.META["CONTENT_LENGTH"] = str(self._received.tell())
+            self.META["CONTENT_LENGTH"] = str(size)
         self._received.seek(0)
-
-    async def _receive(self, receive: Receive, max_bytes: int) -> None:
-        while part := await receive():
-            await self._write(part, max_bytes)
-            if self.is_for_api and self._received.tell() > max_bytes:
-                return
-
-    async def _write(self, part: bytes, max_bytes: int) -> None:
-        size = self._received.tell() + len(part)
-        if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
-            count("refusals", "large_body")
-            raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
-        if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
-            await asyncio.to_thread(self._received.write, part)
-        else:
-            self._received.write(part)
 
 
 def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
@@ -150,15 +136,18 @@ def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
 
 def _environ(scope: dict[str, Any]) -> dict[str, Any]:
     """Return the WSGI environment of a request, without its body."""
-    target, query = scope["raw_path"], scope["query_string"]
-    if b"#" in target:  # a fragment, which browsers never send
-        target, query = target.partition(b"#")[0], b""
+    path = unquote_to_bytes(scope["raw_path"])
+    try:
+        path.decode()
+        path_info = path.decode("latin-1")
+    except UnicodeDecodeError:
+        # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
+        path_info = quote(path)
     environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
-        "PATH_INFO": _path(target),
-        "QUERY_STRING": query.partition(b"#")[0].decode("latin-1"),
-        "wsgi.url_scheme": scope["scheme"],
+        "PATH_INFO": path_info,
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
     }
     if scope["server"]:
         environ |= {"SERVER_NAME": scope["server"][0], "SERVER_PORT": str(scope["server"][1])}
@@ -170,37 +159,14 @@ def _environ(scope: dict[str, Any]) -> dict[str, Any]:
         text = value.decode("latin-1")
         environ[name] = environ[name] + _SEPARATORS.get(name, ",") + text if name in environ else text
     environ["wsgi.url_scheme"] = forwarded_scheme(environ, settings.TRUSTED_PROXIES) or scope["scheme"]
-    if "HTTP_TRANSFER_ENCODING" in environ:  # the length is not known yet, and Django reads only as much as it says
-        environ["CONTENT_LENGTH"] = str(MAX_UPLOAD_BYTES)
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
     return environ
 
 
-def _path(target: bytes) -> str:
-    """Return the path of a request line's target in the encoding of WSGI."""
-    if not target.startswith(b"/"):
-        try:
-            target = urlsplit(target).path  # an absolute URL, as in a request to a proxy
-        except ValueError as error:
-            raise UnreadableTargetError from error
-    path = unquote_to_bytes(target) if b"%" in target else target
-    try:
-        path.decode()
-    except UnicodeDecodeError:
-        # Not Django's function, which takes milliseconds for a long path of a stranger. No path of ours is like this.
-        return quote(path)
-    return path.decode("latin-1")
-
-
-def whole(response: HttpResponse) -> Response:
-    """Return a response of Django in the form that a connection sends."""
-    return encoded(response, response.content)
-
-
-def encoded(response: HttpResponseBase, body: bytes) -> Response:
-    """Return a response of Django, whose body has been read, in the form that a connection sends.
-
-    Raises ValueError if a header is invalid.
-    """
+def encoded(response: Any) -> Response:
+    """Return a response of Django in the form that a connection sends. Raises ValueError if a header is invalid."""
+    body = response.getvalue()
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
     # A 304 has no length, because clients would read it as the length of the cached response.

@@ -1,19 +1,45 @@
-"""The web server as `serve` starts it. Nothing else may be imported from outside this package."""
+"""The web server as `serve` starts it. What of its start can fail is tried before the database is used.
 
+Nothing else may be imported from outside this package.
+"""
+
+import errno
+import logging
 import os
+import resource
+import socket
+import ssl
+import tempfile
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
+from gunicorn import sock
 from gunicorn.app.base import Application
 
-from petservice.server.certificate import Certificate, described
-from petservice.server.start import StartError, allow_open_files, require_temporary_directory, try_addresses
+from petservice.configuration.certificates import end_of_certificate
+from petservice.server.limits import MAX_CONNECTIONS
 
 __all__ = ["StartError", "WebServer"]
 
+logger = logging.getLogger(__name__)
+
+# Number of files that a worker opens in addition to its connections, with a margin: databases, Redis, uploads, logs.
+_OTHER_FILES = 200
+_SECONDS_PER_DAY = 86_400
+
+
+class StartError(Exception):
+    """The error that the service cannot start, with a sentence for the operator."""
+
 
 class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
-    """A gunicorn application that uses the already loaded Django."""
+    """A gunicorn application that uses the already loaded Django, and one TLS certificate for all workers."""
+
+    # What was loaded last of the TLS files; workers inherit it from the master.
+    tls: ssl.SSLContext | None = None
+    _certificate_end = 0
 
     def __init__(self, bind: str | None) -> None:
         """Prepare to listen at `bind`, or at the address of gunicorn's settings.
@@ -23,16 +49,11 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         self._bind = bind
         # Called when all that can fail has been tried, and before the first worker starts.
         self.when_ready: Callable[[], object] = lambda: None
-        self.certificate: Certificate | None = None
         super().__init__()
-        require_temporary_directory()
-        allow_open_files()
-        try_addresses(self.cfg)
-        if self.cfg.is_ssl:
-            try:
-                self.certificate = Certificate(self.cfg)
-            except OSError as error:
-                raise StartError(f"{described(self.cfg, error)}: name a certificate and its private key") from error
+        _require_temporary_directory()
+        _allow_open_files()
+        _try_addresses(self.cfg)
+        self._load_certificate()
 
     def load_config(self) -> None:
         self.load_config_from_module_name_or_filename("python:petservice.server.gunicorn_conf")
@@ -53,16 +74,100 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         if self._bind:
             self.cfg.set("bind", self._bind)
 
-    def reload(self) -> None:
-        """Load renewed TLS files, at SIGHUP. The other settings come from the environment, which has not changed."""
-        if self.certificate is not None:
-            self.certificate.renew()
-
     def load(self) -> Any:
         from petservice.server.application import application
 
         return application
 
+    def reload(self) -> None:
+        """Load renewed TLS files, at SIGHUP. The other settings come from the environment, which has not changed.
+
+        If the files cannot be used, keep what was loaded, and log an error.
+        """
+        try:
+            self._load_certificate()
+        except StartError as error:
+            message = (
+                "The TLS files cannot be used, so the service keeps the certificate that it has, for %.1f days: %s"
+            )
+            logger.error(message, self.days_left(), error)
+        else:
+            if self.tls is not None:
+                logger.info("The TLS files were loaded. The certificate is valid for %.1f days.", self.days_left())
+
+    def days_left(self) -> float:
+        """Return for how many more days the certificate is valid; below zero if it has expired."""
+        return (self._certificate_end - time.time()) / _SECONDS_PER_DAY
+
+    def _load_certificate(self) -> None:
+        if not self.cfg.is_ssl:
+            return
+        try:
+            self.tls, self._certificate_end = sock.ssl_context(self.cfg), end_of_certificate(self.cfg.certfile)
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            raise StartError(
+                f"TLS_CERTFILE={self.cfg.certfile} and TLS_KEYFILE={self.cfg.keyfile} are no usable pair ({reason}): "
+                "name a certificate and its private key"
+            ) from error
+
 
 def _refuse(message: str) -> NoReturn:
     raise ValueError(message)
+
+
+def _require_temporary_directory() -> None:
+    """Raise StartError if there is no directory for the temporary files of uploads."""
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise StartError(
+            f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
+            "for example TMPDIR=/var/lib/petservice"
+        ) from error
+
+
+def _allow_open_files() -> None:
+    """Let workers open as many files as their connections need, if the operating system allows it.
+
+    Otherwise a worker would accept no more connections at the system's usual 1,024 files, not even a health check.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + _OTHER_FILES
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def _try_addresses(config: Any) -> None:
+    """Raise StartError if the service could not listen at one of its addresses."""
+    if "LISTEN_FDS" in os.environ:  # systemd has made the sockets
+        return
+    where = "at this address"
+    try:
+        for address in config.address:
+            if isinstance(address, int):  # the descriptor of a socket
+                continue
+            where = f"at unix:{address}" if isinstance(address, str) else f"at {':'.join(map(str, address))}"
+            _listen_for_a_moment(address)
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:  # also for a port that is no number
+        # Python adds the address in parentheses.
+        reason = (getattr(error, "strerror", None) or str(error)).partition(" (")[0]
+        raise StartError(
+            f"The service cannot listen {where} ({reason}): try --bind with another address, "
+            "for example --bind 127.0.0.1:9000"
+        ) from error
+
+
+def _listen_for_a_moment(address: Any) -> None:
+    if not isinstance(address, str):
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        socket.create_server(address[:2], family=family).close()
+        return
+    with socket.socket(socket.AF_UNIX) as client:
+        if client.connect_ex(address) == 0:  # gunicorn would take the address away from the program that has it
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    if Path(address).is_socket():
+        Path(address).unlink()  # a killed service has left it
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+    Path(address).unlink()

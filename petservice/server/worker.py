@@ -1,10 +1,10 @@
 """gunicorn's worker process with a connection limit, a heartbeat for blocked requests, and a graceful stop.
 
-The stop at SIGTERM: The master first waits for the drain, if there is one (petservice.server.drain). Then it closes its
-listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests finish, and adds
-`Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits when it has no
-connection and no running request, and has written the use of API keys. After gunicorn's `graceful_timeout`, the master
-kills workers that still run.
+The stop at SIGTERM: The master first waits for the drain, if there is one (petservice.server.gunicorn_conf). Then it
+closes its listeners and sends SIGTERM to the workers. A worker accepts no more connections, lets running requests
+finish, and adds `Connection: close` to each response. It closes idle connections after LAST_REQUEST_TIMEOUT. It exits
+when it has no connection and no running request, and has written the use of API keys. After gunicorn's
+`graceful_timeout`, the master kills workers that still run.
 
 At SIGINT (Ctrl-C) the master does the same without a drain. A second SIGINT, or SIGQUIT, cuts off running requests.
 """
@@ -17,12 +17,13 @@ import sys
 import time
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import uuid_utils
 import uvloop
+from django.conf import settings
 from gunicorn.workers.base import Worker
 
+from petservice.api import health
 from petservice.monitoring import telemetry
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
@@ -30,10 +31,6 @@ from petservice.monitoring.line_writer import LineWriter
 from petservice.server.acceptor import Acceptor
 from petservice.server.connection import Connection
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
-
-if TYPE_CHECKING:
-    from petservice.fastpath.application import FastPath
-    from petservice.monitoring.metrics import Metrics
 
 # Seconds after which Python switches between threads. The event loop waits for this several times during a request.
 # With Python's default of 5 ms, a page on a thread would delay each API request by many times its duration.
@@ -45,9 +42,8 @@ CHECK_INTERVAL = 1.0
 class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """A worker process that serves the application of petservice.server.application on one event loop."""
 
-    # Whether each response is the last one of its connection, and whether even running requests are cut off.
+    # Whether each response is the last one of its connection.
     is_stopping = False
-    _is_cut_off = False
 
     def run(self) -> None:
         """Serve requests until the worker is stopped."""
@@ -57,18 +53,19 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         uuid_utils.reseed_rng()
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.connections: set[Connection] = set()
-        self.tls = self.app.certificate.context if self.app.certificate else None
         self.application = self.wsgi
         telemetry.start()
         self.application.access_log = self._access_log()
-        self.application.fast_path = _fast_path()
+        # With DEBUG, the API has pages for browsers. The folder may be removed.
+        if settings.FAST_PATH and not settings.DEBUG and find_spec("petservice.fastpath"):
+            from petservice.fastpath.application import FastPath
+
+            self.application.fast_path = FastPath()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._run())
 
     def _access_log(self) -> AccessLog | None:
         """Return the access log, or None if neither request lines nor metrics nor spans are configured."""
-        from django.conf import settings
-
         lines = metrics = None
         if settings.LOG_FORMAT == "json":
             lines = LineWriter(sys.stderr.fileno())
@@ -77,31 +74,28 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                 if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                     handler.setStream(lines)
         if settings.METRICS_ADDRESS is not None:
-            metrics = self._metrics()
+            try:
+                reserve_space()
+            except OSError as error:
+                message = "This worker counts nothing for the metrics, because its files have no space: %s"
+                self.log.error(message, error)
+            else:
+                # prometheus_client needs the variable of the exporter.
+                from petservice.monitoring.metrics import Metrics
+
+                metrics = Metrics()
         return AccessLog(lines, metrics) if lines or metrics or telemetry.sends_spans() else None
 
-    def _metrics(self) -> "Metrics | None":
-        try:
-            reserve_space()
-        except OSError as error:
-            self.log.error("This worker counts nothing for the metrics, because its files have no space: %s", error)
-            return None
-        from petservice.monitoring.metrics import Metrics
-
-        return Metrics()
-
     async def _run(self) -> None:
-        from django.conf import settings
-
         self.loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        self.loop.add_signal_handler(signal.SIGTERM, self._begin_stop)
+        self.loop.add_signal_handler(signal.SIGTERM, self._stopping.set)
         self.loop.add_signal_handler(signal.SIGQUIT, self._cut_off)
         self.acceptor = Acceptor(self, settings.TRUSTED_PROXIES)
-        while self.alive and not self.is_stopping and self.nr < self.max_requests and self.ppid == os.getppid():
-            # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
-            # exempt: it blocks while the database does not respond, and replacing the worker would not help.
-            pools = [pool for name, pool in self.application.threads.items() if name != "readiness"]
+        # A blocked request stops the heartbeat, so that gunicorn's `timeout` applies to it. The readiness check is
+        # exempt: it blocks while the database does not respond, and replacing the worker would not help.
+        pools = [pool for name, pool in self.application.threads.items() if name != "readiness"]
+        while self.alive and not self._stopping.is_set() and self.nr < self.max_requests and self.ppid == os.getppid():
             if all(pool.stalled_for() < 2 * CHECK_INTERVAL for pool in pools):
                 self.notify()
             self._check_connections()
@@ -110,9 +104,12 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                 await asyncio.wait_for(self._stopping.wait(), CHECK_INTERVAL)
         await self._stop()
 
-    def _check_connections(self) -> None:
-        from petservice.api import health
+    def _cut_off(self) -> None:
+        """Stop without running requests."""
+        self.alive = False
+        self._stopping.set()
 
+    def _check_connections(self) -> None:
         now = time.monotonic()
         for connection in list(self.connections):
             connection.close_overdue(now)
@@ -131,10 +128,11 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.is_stopping = True
         self.acceptor.stop()
         began = time.monotonic()
-        while not self._is_cut_off and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
+        while self.alive and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
             # Connections that were accepted most recently may not be in `connections` yet.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
-            if not has_clients and not self._has_calls():
+            # Requests whose clients have left may still run.
+            if not has_clients and not any(pool.is_busy for pool in self.application.threads.values()):
                 break
             self.notify()
             if elapsed > LAST_REQUEST_TIMEOUT:
@@ -142,32 +140,9 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                     connection.close_idle()
             self._check_connections()
             await asyncio.sleep(0.05)
-        self.application.close()
+        if self.application.fast_path is not None:
+            self.application.fast_path.close()
         if self.application.access_log is not None and self.application.access_log.metrics is not None:
             self.application.access_log.metrics.write_counts()
         for listener in self.sockets:
             listener.sock.close()
-
-    def _has_calls(self) -> bool:
-        """Return whether a request is running, including those whose clients have left."""
-        return any(pool.is_busy for pool in self.application.threads.values())
-
-    def _begin_stop(self) -> None:
-        self.is_stopping = True
-        self._stopping.set()
-
-    def _cut_off(self) -> None:
-        self._is_cut_off = True
-        self._stopping.set()
-        self.alive = False
-
-
-def _fast_path() -> "FastPath | None":
-    """Return the fast path, or None if it is turned off or removed. With DEBUG, the API has pages for browsers."""
-    from django.conf import settings
-
-    if not settings.FAST_PATH or settings.DEBUG or find_spec("petservice.fastpath") is None:
-        return None
-    from petservice.fastpath.application import FastPath
-
-    return FastPath()

@@ -19,10 +19,10 @@ from django.http.response import HttpResponseBase
 from petservice.api import health
 from petservice.apikeys import request_counter
 from petservice.db.pending_migrations import missing_migrations
-from petservice.handler import Handler
 from petservice.server import acceptor, connection, worker
 from petservice.server import application as server
 from petservice.sign_in import login_limits
+from petservice.wsgi import Handler
 
 FOLDER = Path(os.environ["TEST_ENDPOINTS_FOLDER"])
 MEBIBYTE = b"x" * 2**20

@@ -3,11 +3,11 @@
 from petservice.accounts.password_links import _Tokens
 from petservice.db.postgresql import base as postgresql
 from petservice.db.sqlite import base as sqlite
-from petservice.handler import Handler
 from petservice.server import run
-from petservice.server.logger import ServiceLogger
+from petservice.server.gunicorn_conf import ServiceLogger
 from petservice.server.messages import ReceivedRequest
 from petservice.server.worker import EventLoopWorker
+from petservice.wsgi import Handler
 
 # By the module, and by the class if the members belong to one.
 MEMBERS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.server.admission import BusyError, Places
+from petservice.server.application import BusyError, Places
 from petservice.server.limits import (
     CONCURRENT_LOGINS,
     MAX_FORM_BYTES,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.once(on="postgresql")
 
 
 def test_places_are_limited_for_each_client_and_in_total() -> None:
-    places = Places(3, of_a_client=2)
+    places = Places("logins_in_progress", 3, of_a_client=2)
     with places.take("one"), places.take("one"):
         with pytest.raises(BusyError), places.take("one"):
             pass
