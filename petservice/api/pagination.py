@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 from rest_framework.exceptions import ParseError
 from rest_framework.pagination import BasePagination
@@ -47,7 +46,7 @@ class Page:
 
     def next_link(self, url: str, last_id: str) -> str:
         """Return the `Link` header for the page after the one that ends with `last_id`; `url` is that of the list."""
-        return f'<{url}?{urlencode({"limit": self.limit, "after": last_id})}>; rel="next"'
+        return f'<{url}?limit={self.limit}&after={last_id}>; rel="next"'
 
 
 class KeysetPagination(BasePagination):

@@ -2,30 +2,28 @@
 
 import itertools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from time import time
 from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
 from django.db import connection
-from django.urls import resolve
 from rest_framework.exceptions import NotAuthenticated, NotFound, ValidationError
 
 from pets.fields import OPTIONAL_TEXTS, SHOWN, new_pet_id
 from pets.serializers import CreatePetRequestSerializer, shown
 from pets.views import unknown_pet
-from petservice.api.errors import envelope
+from petservice.api.errors import MESSAGES, envelope
 from petservice.api.viewsets import location
 from petservice.apikeys import authentication, keys, permissions, usage
 from petservice.db.pending_migrations import pending_migrations
-from petservice.fastpath.usual import INVENTORY, PETS, Operation, UsualRequest, usual
-from petservice.middleware import REQUEST_ID, error_response_for
-from petservice.monitoring.access_log import AccessRecord, shown_route
+from petservice.fastpath.usual import Operation, UsualRequest, usual
+from petservice.middleware import REQUEST_ID
+from petservice.monitoring.access_log import AccessRecord
 from petservice.monitoring.counters import count
 from petservice.monitoring.database_calls import DatabaseCall
 from petservice.monitoring.logs import request_id
-from petservice.paths import HEALTH
 from store.services import all_counts
 
 logger = logging.getLogger(__name__)
@@ -39,25 +37,16 @@ Receive = Callable[[], Awaitable[bytes]]
 Response = tuple[int, list[tuple[bytes, bytes]], bytes]
 
 _checked = CreatePetRequestSerializer().run_validation
-_HEALTHY = orjson.dumps({"status": "ok"})
-# A path of each operation, whose route in the access log is that of Django's URL pattern.
-_PATHS = {
-    Operation.HEALTH: HEALTH,
-    Operation.PET: f"{PETS}/00000000-0000-7000-8000-000000000000",
-    Operation.PETS: PETS,
-    Operation.CREATE: PETS,
-    Operation.INVENTORY: INVENTORY,
-}
 
 
 class Answer(NamedTuple):
-    """The parts of a response that differ between usual requests."""
+    """The parts of a response that differ between usual requests; `content` becomes JSON."""
 
     status: int
-    content: bytes
-    headers: dict[str, str] = {}  # never changed
+    content: Any
     # The primary key of a valid API key.
     key_id: int | None = None
+    headers: dict[str, str] = {}  # never changed
 
 
 class FastPath:
@@ -70,7 +59,6 @@ class FastPath:
             from petservice.fastpath.postgresql import PostgreSQL as Database  # type: ignore[assignment]
         self._database = Database()
         self._numbers = itertools.count(1)
-        self._routes = {operation: shown_route(resolve(path).route) for operation, path in _PATHS.items()}
 
     def close(self) -> None:
         """Close the database connections. No request may follow."""
@@ -83,70 +71,72 @@ class FastPath:
         request = usual(scope)
         if request is None or (pending_migrations.may_exist and request.operation is not Operation.HEALTH):
             return None, receive
-        body = b""
+        parts: list[bytes] = []
         if request.body_bytes:
-            body, receive = await _received(receive)
+            while part := await receive():
+                parts.append(part)
+            receive = _receiving(parts)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         try:
-            answer = await self._answer(request, body)
+            answer = await self._answer(request, b"".join(parts))
         except Exception as error:
             logger.exception("%s failed: %s", request.url, error)
-            answer = Answer(500, error_response_for(500).content)
+            answer = Answer(500, envelope(500, MESSAGES[500]))
         if answer is None:
             return None, receive
         count("fast_path_requests", request.operation.name.lower())
         scope[REQUEST_ID] = request.id
         if record is not None:
             record.client_is(request.id, request.peer, request.forwarded_for)
-            record.route = self._routes[request.operation]
+            record.route = "/v1/pets/{petId}" if request.operation is Operation.PET else request.path
             record.key_prefix = None if answer.key_id is None else keys.prefix(request.key or "")
         if answer.key_id is not None:
             usage.recorder.count(
                 answer.key_id, answer.status, time(), peer=request.peer, forwarded_for=request.forwarded_for
             )
-        return _response(request.id, answer), receive
+        body = orjson.dumps(answer.content)
+        headers = [
+            *((name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()),
+            (b"Content-Type", b"application/json"),
+            (b"Cache-Control", b"no-store"),
+            (b"X-Content-Type-Options", b"nosniff"),
+            (b"X-Request-ID", request.id.encode()),
+            (b"Content-Length", str(len(body)).encode()),
+        ]
+        return (answer.status, headers, body), receive
 
     async def _answer(self, request: UsualRequest, body: bytes) -> Answer | None:
         """Return the answer, or None if Django has to answer."""
-        if request.operation is Operation.HEALTH:
-            return Answer(200, _HEALTHY)
-        if request.key is None:
+        operation, key = request.operation, request.key
+        if operation is Operation.HEALTH:
+            return Answer(200, {"status": "ok"})
+        if key is None:
             return _unauthorized(permissions.KEY_IS_REQUIRED, NotAuthenticated.default_code)
-        if request.operation is Operation.CREATE:
-            return await self._create(request, request.key, body)
-        return await self._read(request, request.key)
-
-    async def _read(self, request: UsualRequest, key: str) -> Answer | None:
-        statements = self._database.statements
-        if request.operation is Operation.PET:
-            statement = statements.pet(request.pet_id)
-        elif request.operation is Operation.PETS:
-            statement = statements.page(request.page)
-        else:
-            statement = statements.inventory()
+        if operation is Operation.CREATE:
+            return await self._create(request, key, body)
         with DatabaseCall("fast_path"):
-            found = await self._database.read(key, statement)
+            found = await self._database.read(key, request)
         if found is None:
             return _unknown_key(key)
         if not found.is_usable:
             return None
-        if request.operation is Operation.INVENTORY:
-            return Answer(200, orjson.dumps(all_counts(found.rows)), key_id=found.key_id)
-        if request.operation is Operation.PETS:
+        if operation is Operation.INVENTORY:
+            return Answer(200, all_counts(found.rows), found.key_id)
+        if operation is Operation.PETS:
             pets, more = request.page.split(found.rows)
             headers = {"Link": request.page.next_link(request.url, pets[-1][0])} if more else {}
-            return Answer(200, orjson.dumps([*map(shown, pets)]), headers, found.key_id)
+            return Answer(200, [*map(shown, pets)], found.key_id, headers)
         if found.rows:
-            return Answer(200, orjson.dumps(shown(found.rows[0])), key_id=found.key_id)
+            return Answer(200, shown(found.rows[0]), found.key_id)
         count("refusals", NotFound.default_code)
-        return Answer(404, orjson.dumps(envelope(404, unknown_pet(request.pet_id))), key_id=found.key_id)
+        return Answer(404, envelope(404, unknown_pet(request.pet_id)), found.key_id)
 
     async def _create(self, request: UsualRequest, key: str, body: bytes) -> Answer | None:
         try:
             sent = orjson.loads(body)
             fields = _checked(sent) if isinstance(sent, dict) and len(body) == request.body_bytes else None
         except (orjson.JSONDecodeError, ValidationError):
-            fields = None
+            return None
         if fields is None:
             return None
         pet: dict[str, Any] = {"id": new_pet_id()} | dict.fromkeys(OPTIONAL_TEXTS) | fields
@@ -165,8 +155,18 @@ class FastPath:
             return None
         if record is not None:
             count("idempotent_requests", "new")
-        content = orjson.dumps(shown([pet[name] for name in SHOWN]))
-        return Answer(201, content, {"Location": location(request.url, pet["id"])}, key_id)
+        headers = {"Location": location(request.url, pet["id"])}
+        return Answer(201, shown([pet[name] for name in SHOWN]), key_id, headers)
+
+
+def _receiving(parts: Iterable[bytes]) -> Receive:
+    """Return a function that receives a body again, whose parts were received before."""
+    again = iter(parts)
+
+    async def receive() -> bytes:
+        return next(again, b"")
+
+    return receive
 
 
 def _unknown_key(key: str) -> Answer | None:
@@ -178,29 +178,4 @@ def _unknown_key(key: str) -> Answer | None:
 
 def _unauthorized(message: str, reason: str) -> Answer:
     count("refusals", reason)
-    return Answer(401, orjson.dumps(envelope(401, message)), {"WWW-Authenticate": authentication.CHALLENGE})
-
-
-async def _received(receive: Receive) -> tuple[bytes, Receive]:
-    """Return a whole body, and a function that receives it again."""
-    parts: list[bytes] = []
-    while part := await receive():
-        parts.append(part)
-    again = iter(parts)
-
-    async def receive_again() -> bytes:
-        return next(again, b"")
-
-    return b"".join(parts), receive_again
-
-
-def _response(request_id: str, answer: Answer) -> Response:
-    headers = [
-        *((name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()),
-        (b"Content-Type", b"application/json"),
-        (b"Cache-Control", b"no-store"),
-        (b"X-Content-Type-Options", b"nosniff"),
-        (b"X-Request-ID", request_id.encode()),
-        (b"Content-Length", str(len(answer.content)).encode()),
-    ]
-    return answer.status, headers, answer.content
+    return Answer(401, envelope(401, message), headers={"WWW-Authenticate": authentication.CHALLENGE})

@@ -12,7 +12,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
 from pets.services import lock_name
-from petservice.fastpath.statements import Found, Insert, Rows, Statement, Statements
+from petservice.fastpath.statements import Found, Insert, Rows, Statements
+from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
 # Number of connections for reads, and of those for inserts, so that no read waits for an insert.
@@ -30,20 +31,20 @@ _PLANS = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off
 # The parameters of Django's connections that only its own cursors understand.
 _OF_DJANGO = ("cursor_factory", "context")
 
-_Connection = psycopg.AsyncConnection[Any]
+# The only cursor of a connection, because another one for each statement costs a third of the statement.
+_Cursor = psycopg.AsyncCursor[Any]
 # The free places for connections. A connection is made when its place is first needed.
-_Places = asyncio.LifoQueue[_Connection | None]
+_Places = asyncio.LifoQueue[_Cursor | None]
 
 # The key and the rows of a statement in one round trip. Without rows, there is one with the key alone.
-_READ = (
-    """WITH k AS ({key}) SELECT k.id, k.usable, found.* FROM k LEFT JOIN ({statement}) found ON k.usable ORDER BY 3"""
-)
-_CREATE = """WITH k AS ({key}), created AS ({pet} SELECT {pet_values} FROM k WHERE usable AND may_write RETURNING 1)
+_READ = "WITH k AS ({key}) SELECT k.id, k.usable, found.* FROM k LEFT JOIN ({statement}) found ON k.usable ORDER BY 3"
+_CREATE = """WITH k AS ({key}), created AS (
+{pet.into} SELECT {pet.expressions} FROM k WHERE usable AND may_write RETURNING 1)
 SELECT id, EXISTS (SELECT FROM created) FROM k"""
 _CREATE_ONCE = """WITH k AS ({key}), record AS (
-{record} SELECT {record_values} FROM k
+{record.into} SELECT {record.expressions} FROM k
 WHERE usable AND may_write AND pg_try_advisory_xact_lock(hashtextextended(%s, k.id)) ON CONFLICT DO NOTHING RETURNING 1
-), created AS ({pet} SELECT {pet_values} FROM k, record RETURNING 1)
+), created AS ({pet.into} SELECT {pet.expressions} FROM k, record RETURNING 1)
 SELECT id, EXISTS (SELECT FROM created) FROM k"""
 
 
@@ -52,28 +53,22 @@ class PostgreSQL:
 
     def __init__(self) -> None:
         connection: Any = connections[DEFAULT_DB_ALIAS]
-        self.statements = Statements(connection)
+        self._statements = Statements(connection, _READ)
         created_by = creator.of_key("' || k.prefix || '", "' || k.name || '")
         self._pet = Insert(Pet, connection, {"created_by": f"'{created_by}'"})
         self._record = Insert(IdempotencyRecord, connection, {"api_key_id": "k.id"})
-        parts = {
-            "key": self.statements.key,
-            "pet": self._pet.into,
-            "pet_values": self._pet.expressions,
-            "record": self._record.into,
-            "record_values": self._record.expressions,
-        }
+        parts = {"key": self._statements.key, "pet": self._pet, "record": self._record}
         self._create, self._create_once = _CREATE.format_map(parts), _CREATE_ONCE.format_map(parts)
-        self._reading, self._writing = _free_places(), _free_places()
+        self._reading: _Places = asyncio.LifoQueue()
+        self._writing: _Places = asyncio.LifoQueue()
+        for places in (self._reading, self._writing):
+            for _ in range(_CONNECTIONS):
+                places.put_nowait(None)
 
-    async def read(self, key: str, statement: Statement) -> Found | None:
-        """Return what a statement finds for a plain API key, or None if the key is unknown.
-
-        A connection that has died is replaced once.
-        """
-        sql, values = statement
-        joined = _READ.format(key=self.statements.key, statement=sql)
-        rows = await _rows(self._reading, joined, (*self.statements.key_values(key), *values), is_read=True)
+    async def read(self, key: str, request: UsualRequest) -> Found | None:
+        """Return what a request finds for a plain API key, or None if the key is unknown."""
+        sql, values = self._statements.reading(request)
+        rows = await _rows(self._reading, sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
@@ -84,7 +79,7 @@ class PostgreSQL:
 
         Returns the id of the API key and whether the pet was created, or None if the key is unknown.
         """
-        values = [*self.statements.key_values(key)]
+        values = [*self._statements.key_values(key)]
         if record is not None:
             values += [*self._record.values(record), lock_name(record["key"])]
         values += self._pet.values(pet)
@@ -95,13 +90,6 @@ class PostgreSQL:
         """Do nothing: the connections end with the process."""
 
 
-def _free_places() -> _Places:
-    places: _Places = asyncio.LifoQueue()
-    for _ in range(_CONNECTIONS):
-        places.put_nowait(None)
-    return places
-
-
 async def _rows(places: _Places, sql: str, values: Sequence[Any], *, is_read: bool = False) -> Rows:
     """Run a statement on a free connection, and return its rows. A read is repeated once if the connection has died.
 
@@ -109,51 +97,51 @@ async def _rows(places: _Places, sql: str, values: Sequence[Any], *, is_read: bo
     """
     if places.empty():
         async with asyncio.timeout(_TIMEOUT):
-            connection = await places.get()
+            cursor = await places.get()
     else:
-        connection = places.get_nowait()
+        cursor = places.get_nowait()
     try:
-        if connection is not None and _has_ended(connection):
-            await connection.close()
-            connection = None
-        is_repeatable = is_read and connection is not None
-        connection = connection or await _connect()
+        if cursor is not None and _has_ended(cursor.connection):
+            await cursor.connection.close()
+            cursor = None
+        is_repeatable = is_read and cursor is not None
+        cursor = cursor or await _connect()
         try:
-            return await _run(connection, sql, values)
+            return await _run(cursor, sql, values)
         except psycopg.OperationalError:
-            if not (is_repeatable and connection.closed):
+            if not (is_repeatable and cursor.connection.closed):
                 raise
-        connection = await _connect()
-        return await _run(connection, sql, values)
+        cursor = await _connect()
+        return await _run(cursor, sql, values)
     finally:
-        places.put_nowait(None if connection is None or connection.closed else connection)
+        places.put_nowait(None if cursor is None or cursor.connection.closed else cursor)
 
 
-async def _run(connection: _Connection, sql: str, values: Sequence[Any]) -> Rows:
+async def _run(cursor: _Cursor, sql: str, values: Sequence[Any]) -> Rows:
     # A server that cannot be reached ends no statement itself.
-    timer = asyncio.get_running_loop().call_later(_TIMEOUT, _cut, connection)
+    timer = asyncio.get_running_loop().call_later(_TIMEOUT, _cut, cursor.connection)
     try:
-        cursor = await connection.execute(sql, values)
+        await cursor.execute(sql, values)
         return await cursor.fetchall()
     finally:
         timer.cancel()
 
 
-def _has_ended(connection: _Connection) -> bool:
+def _has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
     """Return whether an unused connection has ended with its server, which sends something only then."""
     unread = poll()
     unread.register(connection.fileno(), POLLIN)
     return bool(unread.poll(0))
 
 
-def _cut(connection: _Connection) -> None:
+def _cut(connection: psycopg.AsyncConnection[Any]) -> None:
     """End a connection whose server does not respond, so that its request gets an error."""
     with socket.socket(fileno=connection.pgconn.socket) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
         duplicate.detach()
 
 
-async def _connect() -> _Connection:
+async def _connect() -> _Cursor:
     wrapper: Any = connections[DEFAULT_DB_ALIAS]
     parameters = {name: one for name, one in wrapper.get_connection_params().items() if name not in _OF_DJANGO}
     # Each statement is prepared at its first run on a connection.
@@ -161,4 +149,5 @@ async def _connect() -> _Connection:
     # The later of two values of an option counts.
     parameters["options"] = f"{_LIMITS} {_PLANS} {parameters.get('options', '')}".strip()
     count("database_connections_opened", "fast_path")
-    return await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+    connection = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+    return connection.cursor()

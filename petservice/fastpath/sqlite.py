@@ -14,7 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
-from petservice.fastpath.statements import Found, Insert, Rows, Statement, Statements
+from petservice.fastpath.statements import Found, Insert, Statements
+from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
 _GATHERING_INTERVAL = 0.001
@@ -38,9 +39,11 @@ class SQLite:
         self._connection = _connect()
         # A write that waits for SQLite's lock would block all other requests.
         self._connection.execute("PRAGMA query_only = ON")
-        self.statements = Statements(connections[DEFAULT_DB_ALIAS])
+        self._statements = Statements(connections[DEFAULT_DB_ALIAS])
         self._pet = Insert(Pet, connections[DEFAULT_DB_ALIAS])
         self._record = Insert(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])
+        self._insert_pet = f"{self._pet.into} VALUES ({self._pet.expressions})"
+        self._insert_record = f"{self._record.into} VALUES ({self._record.expressions}) ON CONFLICT DO NOTHING"
         # What waits for the next transaction, and the task that writes while something waits.
         self._waiting: list[_Creation] = []
         self._task: asyncio.Task[None] | None = None
@@ -48,16 +51,21 @@ class SQLite:
         # The connection of the thread, once it has one.
         self._writer: Any = None
 
-    async def read(self, key: str, statement: Statement) -> Found | None:
-        """Return what a statement finds for a plain API key, or None if the key is unknown."""
-        # Two statements cost less than one that joins them, because each is only a call of a function.
-        for key_id, _, _, _, is_usable in self._rows(self.statements.key, self.statements.key_values(key)):
-            return Found(key_id, is_usable, self._rows(*statement) if is_usable else [])
-        return None
+    def _key(self, key: str) -> tuple[Any, ...] | None:
+        """Return the row of an API key, or None if the key is unknown."""
+        values = self._statements.key_values(key)
+        row: tuple[Any, ...] | None = _run(self._connection, self._statements.key, values).fetchone()
+        return row
 
-    def _rows(self, sql: str, values: Sequence[Any]) -> Rows:
-        rows: Rows = self._connection.execute(sql.replace("%s", "?"), values).fetchall()
-        return rows
+    async def read(self, key: str, request: UsualRequest) -> Found | None:
+        """Return what a request finds for a plain API key, or None if the key is unknown."""
+        # Two statements cost less than one that joins them, because each is only a call of a function.
+        found = self._key(key)
+        if found is None:
+            return None
+        key_id, _, _, _, is_usable = found
+        rows = _run(self._connection, *self._statements.reading(request)).fetchall() if is_usable else []
+        return Found(key_id, is_usable, rows)
 
     async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
         """Create a pet, and the record of its Idempotency-Key, if the key may do so.
@@ -65,21 +73,21 @@ class SQLite:
         Returns the id of the API key and whether the pet was created, or None if the key is unknown.
         """
         # The key is read before the insert, so that strangers do not occupy the only writer.
-        found = self._rows(self.statements.key, self.statements.key_values(key))
-        for key_id, may_write, prefix, name, is_usable in found:
-            if not (is_usable and may_write):
-                return key_id, False
-            values = self._pet.values({**pet, "created_by": creator.of_key(prefix, name)})
-            recorded = None if record is None else self._record.values({**record, "api_key_id": key_id})
-            return key_id, await self._insert(values, recorded)
-        return None
-
-    async def _insert(self, pet: Sequence[Any], record: Sequence[Any] | None) -> bool:
-        creation = _Creation(pet, record, asyncio.get_running_loop().create_future())
+        found = self._key(key)
+        if found is None:
+            return None
+        key_id, may_write, prefix, name, is_usable = found
+        if not (is_usable and may_write):
+            return key_id, False
+        creation = _Creation(
+            self._pet.values({**pet, "created_by": creator.of_key(prefix, name)}),
+            None if record is None else self._record.values({**record, "api_key_id": key_id}),
+            asyncio.get_running_loop().create_future(),
+        )
         self._waiting.append(creation)
         if self._task is None:
             self._task = asyncio.create_task(self._write_waiting())
-        return await creation.is_done
+        return key_id, await creation.is_done
 
     async def _write_waiting(self) -> None:
         """Write what waits, in one transaction after the other, until nothing waits."""
@@ -117,7 +125,13 @@ class SQLite:
         connection = self._writer = self._writer or _connect()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = [self._create(connection, creation) for creation in creations]
+            outcomes = []
+            for creation in creations:
+                record = creation.record
+                is_new = record is None or _run(connection, self._insert_record, record).rowcount == 1
+                if is_new:
+                    _run(connection, self._insert_pet, creation.pet)
+                outcomes.append(is_new)
             connection.execute("COMMIT")
         except sqlite3.IntegrityError as error:
             connection.execute("ROLLBACK")
@@ -129,17 +143,14 @@ class SQLite:
             raise
         return outcomes
 
-    def _create(self, connection: Any, creation: _Creation) -> bool:
-        if creation.record is not None:
-            sql = f"{self._record.into} VALUES ({self._record.expressions}) ON CONFLICT DO NOTHING".replace("%s", "?")
-            if not connection.execute(sql, creation.record).rowcount:
-                return False
-        connection.execute(f"{self._pet.into} VALUES ({self._pet.expressions})".replace("%s", "?"), creation.pet)
-        return True
-
 
 def _connect() -> Any:
     """Return a connection of sqlite3 for this thread, with the settings and functions of Django's."""
     wrapper = connections[DEFAULT_DB_ALIAS].copy()
     wrapper.connect()
     return wrapper.connection
+
+
+def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
+    """Run a statement with Django's placeholders, and return its cursor."""
+    return connection.execute(sql.replace("%s", "?"), values)

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from pets.fields import SHOWN
 from pets.models import Pet
-from petservice.api.pagination import Page
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
+from petservice.fastpath.usual import Operation, UsualRequest
 from store.models import InventoryCounter
 
 Rows = list[tuple[Any, ...]]
@@ -38,38 +38,43 @@ class Found(NamedTuple):
 
 
 class Statements:
-    """The statements that read, for one database engine."""
+    """The statements that find an API key and read, for one database engine."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, form: str = "{statement}") -> None:
+        """Make each statement that reads in a form, which may also have `{key}`, the statement that finds a key."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
         self.key = _KEY.format_map(names(APIKey, connection))
         pet = names(Pet, connection)
         # The driver for PostgreSQL would make an object of each UUID.
         as_text = "{}::text" if connection.features.has_native_uuid_field else "{}"
         pet["shown"] = ", ".join(as_text.format(pet[name]) for name in SHOWN)
-        self._pet, self._first_page, self._page = (
-            _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} {condition}" if condition else ""})
-            for condition in ("= %s", "", "> %s")
+        self._pet, self._first_page, self._page, self._inventory = (
+            form.format(key=self.key, statement=statement)
+            for statement in (
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} = %s"}),
+                _PETS.format_map({**pet, "condition": ""}),
+                _PETS.format_map({**pet, "condition": f"WHERE {pet['id']} > %s"}),
+                _INVENTORY.format_map(names(InventoryCounter, connection)),
+            )
         )
-        self._inventory = _INVENTORY.format_map(names(InventoryCounter, connection))
 
     def key_values(self, key: str) -> Sequence[Any]:
         """Return the parameters of `key`, the statement that finds an API key."""
         return self._adapted_time(timezone.now()), settings.ENVIRONMENT, keys.digest(key)
 
-    def pet(self, pet_id: str) -> Statement:
-        """Return the statement whose row has the columns of pets.fields.SHOWN."""
-        return self._pet, (pet_id, 1)
+    def reading(self, request: UsualRequest) -> Statement:
+        """Return the statement whose rows have the columns of pets.fields.SHOWN, or a status and its number of pets.
 
-    def page(self, page: Page) -> Statement:
-        """Return the statement whose rows have the columns of SHOWN; one more than the page, if there are more."""
+        For a list there is one row more than on the page, if there are more.
+        """
+        if request.operation is Operation.PET:
+            return self._pet, (request.pet_id, 1)
+        if request.operation is Operation.INVENTORY:
+            return self._inventory, ()
+        page = request.page
         if page.after is None:
             return self._first_page, (page.limit + 1,)
         return self._page, (page.after, page.limit + 1)
-
-    def inventory(self) -> Statement:
-        """Return the statement whose rows have a status and its number of pets."""
-        return self._inventory, ()
 
 
 class Insert:
@@ -80,7 +85,12 @@ class Insert:
 
     def __init__(self, model: type[Model], connection: Any, expressions: dict[str, str] | None = None) -> None:
         self._connection = connection
-        fields: list[Field[Any, Any]] = [field for field in model._meta.concrete_fields if _is_written(field)]
+        # The database gives the other fields their values.
+        fields: list[Field[Any, Any]] = [
+            field
+            for field in model._meta.concrete_fields
+            if not (isinstance(field, AutoField) or field.generated or field.db_default is not NOT_PROVIDED)
+        ]
         expressions = expressions or {}
         column = names(model, connection)
         self.into = f"INSERT INTO {column['table']} ({', '.join(column[field.attname] for field in fields)})"
@@ -89,14 +99,12 @@ class Insert:
 
     def values(self, given: dict[str, Any]) -> list[Any]:
         """Return the parameters of the expressions, in their order."""
-        return [
-            self._prepared(field, given[field.attname] if field.attname in given else field.get_default())
-            for field in self._parameters
-        ]
-
-    def _prepared(self, field: "Field[Any, Any]", value: Any) -> Any:
-        # Every driver takes strings as they are.
-        return value if isinstance(field, CharField) else field.get_db_prep_save(value, self._connection)
+        values = []
+        for field in self._parameters:
+            value = given[field.attname] if field.attname in given else field.get_default()
+            # Every driver takes strings as they are.
+            values.append(value if isinstance(field, CharField) else field.get_db_prep_save(value, self._connection))
+        return values
 
 
 def names(model: type[Model], connection: Any) -> dict[str, str]:
@@ -104,8 +112,3 @@ def names(model: type[Model], connection: Any) -> dict[str, str]:
     quoted = connection.ops.quote_name
     columns = {field.attname: quoted(field.column) for field in model._meta.concrete_fields}
     return columns | {"table": quoted(model._meta.db_table)}
-
-
-def _is_written(field: "Field[Any, Any]") -> bool:
-    """Return whether the program gives the field its value, and not the database."""
-    return not (isinstance(field, AutoField) or field.generated or field.db_default is not NOT_PROVIDED)

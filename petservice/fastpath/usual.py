@@ -21,16 +21,13 @@ from petservice.client_address import forwarded_scheme
 from petservice.middleware import request_id_of
 from petservice.paths import HEALTH
 
-PETS = "/v1/pets"
-INVENTORY = "/v1/store/inventory"
-
-_PETS, _INVENTORY, _HEALTH = PETS.encode(), INVENTORY.encode(), HEALTH.encode()
-_ID_IN_PATH = re.compile(f"{PETS}/({ID_PATTERN})".encode(), re.ASCII)
+_PETS = b"/v1/pets"
+_ID_IN_PATH = re.compile(rb"%b/(%b)" % (_PETS, ID_PATTERN.encode()), re.ASCII)
 # Values of limit and after that need no decoding.
 _PLAIN_VALUE = re.compile(rb"[0-9a-f-]+", re.ASCII)
 _LENGTH = re.compile(rb"[0-9]{1,5}", re.ASCII)
-JSON_TYPE = b"application/json"
-_JSON_TYPES = frozenset({JSON_TYPE, b"application/json; charset=utf-8", b"application/json;charset=utf-8"})
+_JSON_TYPE = b"application/json"
+_JSON_TYPES = frozenset({_JSON_TYPE, b"application/json; charset=utf-8", b"application/json;charset=utf-8"})
 _NO_PAGE = Page(DEFAULT_LIMIT, None)
 
 # The headers that Django's views and middleware read. A request that repeats one of them is not usual.
@@ -51,54 +48,78 @@ class Operation(Enum):
     CREATE = auto()
 
 
+# The operations of a method and a path without a query or an id.
+_OPERATIONS = {
+    ("GET", HEALTH.encode()): Operation.HEALTH,
+    ("GET", b"/v1/store/inventory"): Operation.INVENTORY,
+    ("POST", _PETS): Operation.CREATE,
+}
+
+
 class UsualRequest(NamedTuple):
     """A request that the fast path may answer."""
 
     operation: Operation
     id: str
-    # The URL without its query.
+    # The URL without its query, and its path.
     url: str
+    path: str
     # The plain API key, or None without one.
     key: str | None
     peer: str | None
     forwarded_for: str
     # For PET and PETS.
-    pet_id: str = ""
-    page: Page = _NO_PAGE
+    pet_id: str
+    page: Page
     # For CREATE.
-    body_bytes: int = 0
-    idempotency_key: str | None = None
+    body_bytes: int
+    idempotency_key: str | None
 
 
 def usual(scope: dict[str, Any]) -> UsualRequest | None:
     """Return a received request in the form that the fast path takes, or None if it is not usual."""
     found = _operation(scope["method"], scope["raw_path"], scope["query_string"])
-    headers = _headers(scope["headers"])
+    headers = None if found is None else _headers(scope["headers"])
     if found is None or headers is None:
         return None
     operation, pet_id, page = found
-    client, key = scope["client"], headers.get(b"x-api-key")
-    peer = client[0] if client else None
-    scheme = _scheme(scope["scheme"], peer, headers.get(_FORWARDED_PROTO))
-    host = headers.get(b"host", b"").decode("latin-1")
-    body = _body(headers, operation)
+    creates = operation is Operation.CREATE
+    length = headers.get(b"content-length", b"0")
+    content_type = headers.get(b"content-type", b"" if creates else _JSON_TYPE).lower()
+    if not _LENGTH.fullmatch(length) or content_type not in _JSON_TYPES:
+        return None
+    body_bytes = int(length)
+    if not (0 < body_bytes <= MAX_BODY_BYTES if creates else body_bytes == 0):
+        return None
+    idempotency_key = _text(headers.get(b"idempotency-key"))
+    if creates and idempotency_key is not None and not IDEMPOTENCY_KEY.fullmatch(idempotency_key):
+        return None
+    peer = scope["client"][0] if scope["client"] else None
+    scheme, host, path = scope["scheme"], headers.get(b"host", b"").decode("latin-1"), scope["raw_path"].decode()
+    if _FORWARDED_PROTO in headers:
+        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": headers[_FORWARDED_PROTO].decode("latin-1")}
+        scheme = forwarded_scheme(meta, settings.TRUSTED_PROXIES) or scheme
     # Probes may have any host, and come without TLS.
-    may_come = operation is Operation.HEALTH or (
-        _is_served(host, tuple(settings.ALLOWED_HOSTS)) and (scheme == "https" or not settings.REQUIRE_HTTPS)
-    )
-    if body is None or not may_come:
+    is_served = _is_served(host, tuple(settings.ALLOWED_HOSTS)) and (scheme == "https" or not settings.REQUIRE_HTTPS)
+    if not is_served and operation is not Operation.HEALTH:
         return None
     return UsualRequest(
         operation,
         request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
-        f"{scheme}://{host}{scope['raw_path'].decode()}",
-        None if key is None else key.decode("latin-1"),
+        f"{scheme}://{host}{path}",
+        path,
+        _text(headers.get(b"x-api-key")),
         peer,
         headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
         pet_id,
         page,
-        *body,
+        body_bytes,
+        idempotency_key,
     )
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
 
 
 @lru_cache(maxsize=100)  # most requests have one of few hosts
@@ -106,29 +127,17 @@ def _is_served(host: str, allowed: tuple[str, ...]) -> bool:
     return validate_host(split_domain_port(host)[0], allowed)
 
 
-def _scheme(scheme: str, peer: str | None, forwarded: bytes | None) -> str:
-    if forwarded is None:
-        return scheme
-    meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": forwarded.decode("latin-1")}
-    return forwarded_scheme(meta, settings.TRUSTED_PROXIES) or scheme
-
-
 def _operation(method: str, path: bytes, query: bytes) -> tuple[Operation, str, Page] | None:
     """Return the operation of a request line with the id or the page that it names, or None if it is not usual."""
-    if method == "POST":
-        return (Operation.CREATE, "", _NO_PAGE) if path == _PETS and not query else None
-    if method != "GET":
-        return None
-    if path == _PETS:
+    if method == "GET" and path == _PETS:
         page = _page(query)
         return None if page is None else (Operation.PETS, "", page)
     if query:
         return None
-    if match := _ID_IN_PATH.fullmatch(path):
+    if method == "GET" and (match := _ID_IN_PATH.fullmatch(path)):
         return Operation.PET, match[1].decode(), _NO_PAGE
-    if path == _INVENTORY:
-        return Operation.INVENTORY, "", _NO_PAGE
-    return (Operation.HEALTH, "", _NO_PAGE) if path == _HEALTH else None
+    operation = _OPERATIONS.get((method, path))
+    return None if operation is None else (operation, "", _NO_PAGE)
 
 
 def _page(query: bytes) -> Page | None:
@@ -156,22 +165,6 @@ def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
             headers[name] = value
         elif name in (_FORWARDED_FOR, _FORWARDED_PROTO):
             headers[name] = headers[name] + b"," + value if name in headers else value
-        elif name in _UNUSUAL or b"_" in name:
+        elif name in _UNUSUAL:
             return None
     return headers
-
-
-def _body(headers: dict[bytes, bytes], operation: Operation) -> tuple[int, str | None] | None:
-    """Return the length of the body and the Idempotency-Key, or None if they are not usual for the operation."""
-    key, length = headers.get(b"idempotency-key"), headers.get(b"content-length")
-    if operation is not Operation.CREATE:
-        is_plain = length in (None, b"0") and headers.get(b"content-type", JSON_TYPE).lower() in _JSON_TYPES
-        return (0, None) if is_plain else None
-    if length is None or not _LENGTH.fullmatch(length) or not 0 < int(length) <= MAX_BODY_BYTES:
-        return None
-    if headers.get(b"content-type", b"").lower() not in _JSON_TYPES:
-        return None
-    if key is None:
-        return int(length), None
-    text = key.decode("latin-1")
-    return (int(length), text) if IDEMPOTENCY_KEY.fullmatch(text) else None

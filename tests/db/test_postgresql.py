@@ -16,11 +16,11 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 
 from pets.models import Pet
-from petservice.api.pagination import Page
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.time_limit import time_limit
 from petservice.fastpath.postgresql import PostgreSQL, _rows
+from petservice.fastpath.usual import UsualRequest, usual
 from tests.concurrent_write import on_a_connection, together
 from tests.databases import fresh_database_url
 from tests.server.connections import Client, get, post
@@ -109,7 +109,7 @@ async def limits_on_the_fast_path() -> list[str]:
     """Return the timeouts of a new database connection of the fast path."""
     places = PostgreSQL()._reading
     found = [(await _rows(places, f"SHOW {name}", ()))[0][0] for name in LIMITS]
-    await places.get_nowait().close()
+    await places.get_nowait().connection.close()
     return found
 
 
@@ -145,20 +145,15 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
 
     async def plans() -> list[str]:
         database = PostgreSQL()
-        statements = database.statements
-        for statement in [
-            statements.pet(first.pk),
-            statements.page(Page(100, None)),
-            statements.page(Page(7, first.pk)),
-            statements.inventory(),
-        ] * 2:
-            assert await database.read(key, statement)
+        paths = (f"/v1/pets/{first.pk}", "/v1/pets", f"/v1/pets?limit=7&after={first.pk}", "/v1/store/inventory")
+        for path in paths * 2:
+            assert await database.read(key, usual_request(path))
         listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
         # Without those of the driver and of this query.
         prepared = await _rows(database._reading, f"{listed} WHERE statement LIKE 'WITH%%'", ())
         assert {custom_plans for _, _, custom_plans in prepared} == {0}
         found = [await _plan(database, name, parameters) for name, parameters, _ in prepared]
-        await database._reading.get_nowait().close()
+        await database._reading.get_nowait().connection.close()
         return found
 
     found = asyncio.run(plans())
@@ -182,6 +177,14 @@ def test_import_updates_the_statistics_of_the_table(tmp_path: Path) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'pets_pet'")
         assert cursor.fetchone() == (3,)
+
+
+def usual_request(target: str) -> UsualRequest:
+    path, _, query = target.encode().partition(b"?")
+    scope = {"method": "GET", "scheme": "http", "raw_path": path, "query_string": query, "client": None}
+    request = usual(scope | {"headers": [(b"host", b"localhost")]})
+    assert request
+    return request
 
 
 async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
