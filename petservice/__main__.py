@@ -19,7 +19,7 @@ def main() -> None:
     try:
         from django.core.management import execute_from_command_line
 
-        from petservice.db.time_limit import time_limit
+        from petservice.db.backend import time_limit
     except ImportError:
         sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
     program, *arguments = sys.argv

@@ -16,9 +16,9 @@ from rest_framework.response import Response
 from petservice.api.errors import error_response, safe_methods_only
 from petservice.api.schema import STANDARD_HEADERS, example, failures
 from petservice.api.viewsets import APIViewSet
+from petservice.db.backend import time_limit
 from petservice.db.pending_migrations import missing_migrations, pending_migrations_message
-from petservice.db.postgresql.pooler import PoolerError
-from petservice.db.time_limit import time_limit
+from petservice.db.postgresql.base import PoolerError
 
 logger = logging.getLogger(__name__)
 

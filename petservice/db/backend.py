@@ -1,10 +1,18 @@
-"""The interface that both database backends offer beyond Django's, so that no caller asks which database it has."""
+"""What both database backends offer beyond Django's: an interface for all callers, and a time limit of statements."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
+
+# Seconds that a request waits for the response to a statement, a little more than PostgreSQL lets the statement run. A
+# new thread starts with it.
+REQUEST_TIMEOUT = 21.0
+# The time limit of statements, for a server that does not respond and therefore ends none itself. Management commands
+# have none.
+time_limit: ContextVar[float | None] = ContextVar("time_limit", default=REQUEST_TIMEOUT)
 
 
 class Backend(Protocol):

@@ -1,9 +1,10 @@
-"""The check for pending migrations. While there are any, the service refuses requests that need the database."""
+"""The check for pending migrations. While there are any, requests that need the database are refused, and commands."""
 
 import logging
 from contextlib import suppress
 from time import monotonic
 
+from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -53,3 +54,18 @@ class PendingMigrations:
 
 
 pending_migrations = PendingMigrations()
+
+
+class DatabaseCommand(BaseCommand):
+    """A command that needs the service's tables, and ends with a clear error if they are missing."""
+
+    requires_migrations_checks = True
+
+    def check_migrations(self) -> None:
+        """Raise CommandError if migrations are pending, or if the database does not respond."""
+        try:
+            missing = missing_migrations()
+        except DatabaseError as error:
+            raise CommandError(f"The database does not answer: {error}") from error
+        if missing:
+            raise CommandError(pending_migrations_message(missing))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from petservice.db.sqlite.files import create_for_owner, exclude_services
+from petservice.db.sqlite.base import create_for_owner, exclude_services
 
 # SQLite's files next to a database that it has not closed.
 LOGS = ("-wal", "-shm", "-journal")

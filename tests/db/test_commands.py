@@ -62,7 +62,7 @@ def test_every_command_reports_an_unusable_database(
     command: str, found: Callable[[], int], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command reports it before it uses the database, which pytest-django prevents here."""
-    monkeypatch.setattr("petservice.db.commands.missing_migrations", found)
+    monkeypatch.setattr("petservice.db.pending_migrations.missing_migrations", found)
     output = StringIO()
 
     with pytest.raises(CommandError, match=sentence):

@@ -17,8 +17,7 @@ from django.db import OperationalError, connection, transaction
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
-from petservice.db.backend import backend
-from petservice.db.time_limit import time_limit
+from petservice.db.backend import backend, time_limit
 from petservice.fastpath.postgresql import PostgreSQL, _rows
 from petservice.fastpath.usual import UsualRequest, usual
 from tests.concurrent_write import on_a_connection, together

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 from django.db import connections
 
-from petservice.db.sqlite.files import exclude_services
-from petservice.db.time_limit import time_limit
+from petservice.db.backend import time_limit
+from petservice.db.sqlite.base import exclude_services
 from petservice.transfer.management.commands.move_database import _TARGET as TARGET
 from tests.faults.restores import call
 from tests.faults.servers import pgbouncer, primary

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from petservice.db.sqlite.files import exclude_services
+from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import (
     NAME,
     PETS,

@@ -7,7 +7,7 @@ from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from petservice.exports.files import export
 from petservice.journal.models import Event
 from petservice.journal.recording import record_done

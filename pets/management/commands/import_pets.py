@@ -29,7 +29,7 @@ from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
 from petservice.db.backend import backend
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from petservice.exports.files import STANDARD_STREAM, reason
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, record

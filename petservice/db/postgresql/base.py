@@ -1,8 +1,11 @@
-"""Django's PostgreSQL backend, extended by the interface of petservice.db.backend."""
+"""Django's PostgreSQL backend, extended by the interface of petservice.db.backend.
 
+It refuses connection poolers, which lose the timeouts of the service.
+"""
+
+import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, closing, contextmanager
 from time import sleep
 from typing import Any
 
@@ -11,12 +14,12 @@ from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
 
-from petservice.db.backend import Backend
-from petservice.db.postgresql import pooler
-from petservice.db.time_limit import time_limit
+from petservice.db.backend import REQUEST_TIMEOUT, Backend, time_limit
+
+logger = logging.getLogger(__name__)
 
 # Time limits that PostgreSQL itself enforces, because a request must end before its worker is replaced. Management
-# commands have no limits (petservice.db.time_limit).
+# commands have no limits (petservice.db.backend).
 _LIMITS = "-c statement_timeout=20s -c lock_timeout=5s -c idle_in_transaction_session_timeout=60s"
 # An index is in memory or on an SSD. By default, PostgreSQL expects a hard disk, and rather reads a whole table.
 _OPTIONS_OF_REQUESTS = f"{_LIMITS} -c random_page_cost=1.1"
@@ -30,6 +33,13 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid
 AND application_name = current_setting('application_name')
 """
 
+# The timeouts that are not what this connection has asked for. Another source is for example "default" or "user".
+_LOST_TIMEOUTS = """
+SELECT name FROM pg_settings WHERE source NOT IN ('client', 'session')
+AND name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name DESC
+"""
+_DIRECTLY = "PgBouncer and other poolers are not supported: name the PostgreSQL server itself in DATABASE_URL."
+
 # The number of the advisory lock. No other program that uses the database may take it.
 _MIGRATION_LOCK = 7_387_115
 # Seconds between two attempts to take it.
@@ -37,9 +47,16 @@ _LOCK_INTERVAL = 0.2
 # Maximum number of attempts to lock several tables. Each deadlock takes a second, and few attempts in a row have one.
 _LOCK_ATTEMPTS = 10
 
+# Whether a connection of this process, or of the one that forked it, has had its timeouts.
+_has_its_timeouts = False
+
+
+class PoolerError(OperationalError):
+    """The error that a connection pooler refuses or discards the timeouts, which are in a startup parameter."""
+
 
 class TimeLimitedConnection(psycopg.Connection[Any]):
-    """A psycopg connection whose statements have a time limit (petservice.db.time_limit)."""
+    """A psycopg connection whose statements have a time limit (petservice.db.backend)."""
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Run one of psycopg's generators. Raises OperationalError if the server does not respond in time."""
@@ -76,10 +93,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
     is_embedded = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> TimeLimitedConnection:
+        global _has_its_timeouts
         own = "" if time_limit.get() is None else _OPTIONS_OF_REQUESTS
         options = f"{own} {conn_params.get('options', '')}".strip()  # the later of two values of an option counts
-        connect = partial(TimeLimitedConnection.connect, **conn_params | {"options": options})
-        return pooler.checked(connect) if own else connect()
+        try:
+            connection = TimeLimitedConnection.connect(**conn_params | {"options": options})
+        except psycopg.OperationalError as error:
+            if own and "startup parameter" in str(error):
+                raise PoolerError(f"A connection pooler refuses the timeouts of the service. {_DIRECTLY}") from error
+            raise
+        if own and not _has_its_timeouts:
+            lost = ", ".join(name for (name,) in connection.execute(_LOST_TIMEOUTS))
+            connection.rollback()
+            if lost:
+                connection.close()
+                raise PoolerError(f"A connection pooler discards the timeouts of the service ({lost}). {_DIRECTLY}")
+            _has_its_timeouts = True
+        return connection
 
     def copy_rows(
         self,
@@ -122,7 +152,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
             (is_taken,) = cursor.fetchone()
         return bool(is_taken)
 
-    begin_service = pooler.refuse
+    def begin_service(self) -> None:
+        """Raise PoolerError if there is a connection pooler. Without a server, the first connection is checked."""
+        limited = time_limit.set(REQUEST_TIMEOUT)
+        try:
+            with closing(self.copy()) as probe:
+                probe.ensure_connection()
+        except PoolerError:
+            raise
+        except OperationalError as error:
+            message = "PostgreSQL cannot be reached. The first connection will show whether it is a pooler: %s"
+            logger.warning(message, error)
+        finally:
+            time_limit.reset(limited)
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:

@@ -1,16 +1,86 @@
-"""Django's SQLite backend, extended by the interface of petservice.db.backend."""
+"""Django's SQLite backend, extended by the interface of petservice.db.backend.
+
+Next to the file of the database is a lock, which a service shares with its worker processes and with other services. A
+restore excludes all of them.
+"""
 
 import fcntl
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from django.db.backends.sqlite3 import base
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base, schema
 
 from petservice.db.backend import Backend
-from petservice.db.sqlite import files
-from petservice.db.sqlite.schema import DatabaseSchemaEditor
+
+# The suffix of the file of a database whose data has moved.
+MOVED = ".moved"
+
+
+def create_for_owner(path: Path) -> None:
+    """Create a missing file that only its owner may read, because it gets digests and secrets of second factors."""
+    with suppress(FileExistsError):
+        # O_EXCL opens no existing file: closing one would release the locks that SQLite has on it in this process.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
+
+
+@contextmanager
+def exclude_services(database: Path) -> Iterator[None]:
+    """Let no service start. Raises BlockingIOError if one runs, or if another process is in this context."""
+    lock = _open_lock(database)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _open_lock(database: Path) -> int:
+    return os.open(f"{database.resolve()}.service", os.O_RDONLY | os.O_CREAT, mode=0o600)
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """A schema editor that keeps the triggers and the numbered rows of a table that it copies."""
+
+    _is_numbered = False  # whether the rows of the table that is being copied have numbers
+
+    def number_rows(self, model: Any) -> None:
+        """Give each row a number for triggers and indexes, which stays. SQLite may change the number that it has."""
+        self._is_numbered = True
+        self._remake_table(model)
+
+    def _remake_table(self, model: Any, *args: Any, **kwargs: Any) -> None:
+        """Copy a table in order to change it, and create its triggers again, because the copy has none."""
+        with self.connection.cursor() as cursor:
+            triggers = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s ORDER BY name"
+            cursor.execute(triggers, [model._meta.db_table])
+            statements = cursor.fetchall()
+            number = "SELECT 1 FROM pragma_table_info(%s) WHERE name = 'number' AND pk"
+            self._is_numbered |= bool(cursor.execute(number, [model._meta.db_table]).fetchone())
+        super()._remake_table(model, *args, **kwargs)  # type: ignore[misc]  # the stubs leave it out
+        self._is_numbered = False
+        for (statement,) in statements:
+            self.execute(statement, params=None)
+
+    def execute(self, sql: Any, params: Any = ()) -> None:
+        """Execute a statement. If it creates or fills the copy of a numbered table, the rows keep their numbers."""
+        if self._is_numbered and str(sql).startswith('CREATE TABLE "new__'):
+            sql = sql.replace(" PRIMARY KEY", " UNIQUE", 1).replace("(", '("number" integer PRIMARY KEY, ', 1)
+        elif self._is_numbered and str(sql).startswith('INSERT INTO "new__'):
+            sql = sql.replace("(", '("number", ', 1).replace("SELECT ", "SELECT rowid, ", 1)
+        super().execute(sql, params)
+
+    def add_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
+        """Add an index; accept the option of Django's AddIndexConcurrently, which has no effect on SQLite."""
+        if concurrently:  # an interrupted run outside a transaction may have left the index
+            self.execute(f"DROP INDEX IF EXISTS {self.quote_name(index.name)}")
+        super().add_index(model, index)
+
+    def remove_index(self, model: Any, index: Any, concurrently: bool = False) -> None:
+        super().remove_index(model, index)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -21,9 +91,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         path = Path(self.settings_dict["NAME"])
-        files.require_not_moved(path)
+        moved = Path(f"{path.resolve()}{MOVED}")
+        if moved.exists() and not path.exists():  # SQLite would make an empty file in its place
+            raise OperationalError(
+                f"the data of {path} has moved to another database. Set DATABASE_URL to that one, "
+                f"or move {moved} away to begin with an empty database"
+            )
         with suppress(OSError):  # SQLite reports it
-            files.create_for_owner(path)
+            create_for_owner(path)
         return super().get_new_connection(conn_params)
 
     def copy_rows(
@@ -53,20 +128,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return True
 
     def begin_service(self) -> None:
-        """Take the lock that keeps a restore from replacing the database of a running service."""
-        files.hold_service_lock(Path(self.settings_dict["NAME"]))
+        """Take the shared lock for as long as this process or a fork of it runs. Waits for the end of a restore.
+
+        The kernel releases the lock, also after SIGKILL.
+        """
+        fcntl.flock(_open_lock(Path(self.settings_dict["NAME"])), fcntl.LOCK_SH)
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
         # A lock file, because SQLite's own lock would block the migrations' transactions.
         path = Path(f"{self.settings_dict['NAME']}.lock")
-        files.create_for_owner(path)
+        create_for_owner(path)
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def exclude_services(self) -> AbstractContextManager[None]:
-        return files.exclude_services(Path(self.settings_dict["NAME"]))
+        return exclude_services(Path(self.settings_dict["NAME"]))
 
     @contextmanager
     def without_trigger(self, table: str, trigger: str) -> Iterator[None]:

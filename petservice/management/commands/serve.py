@@ -14,8 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.crypto import get_random_string
 
 from petservice.apikeys.models import APIKey
-from petservice.db.backend import backend
-from petservice.db.time_limit import REQUEST_TIMEOUT, time_limit
+from petservice.db.backend import REQUEST_TIMEOUT, backend, time_limit
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 

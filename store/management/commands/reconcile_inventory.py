@@ -1,6 +1,6 @@
 from typing import Any
 
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from store.services import reconcile_inventory
 
 

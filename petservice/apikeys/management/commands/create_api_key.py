@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 

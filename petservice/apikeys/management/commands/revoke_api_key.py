@@ -6,7 +6,7 @@ from django.db import transaction
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from petservice.db.commands import DatabaseCommand
+from petservice.db.pending_migrations import DatabaseCommand
 from petservice.exports.files import export
 from petservice.journal.export import CSVExport
 from petservice.journal.filters import EventFilterForm, record_types

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from pets.models import Pet
 from petservice.db.backend import backend
-from petservice.db.commands import DatabaseCommand
-from petservice.db.sqlite.files import MOVED
+from petservice.db.pending_migrations import DatabaseCommand
+from petservice.db.sqlite.base import MOVED
 from petservice.db.url import database_settings
 from petservice.transfer import copying, sqlite_file
 from store.models import InventoryCounter

@@ -14,7 +14,7 @@ from django.db.models import Model
 from pets.models import Pet
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
-from petservice.db.sqlite.files import create_for_owner, exclude_services
+from petservice.db.sqlite.base import create_for_owner, exclude_services
 from petservice.journal.models import Event
 from petservice.journal.recording import record_done
 from petservice.transfer.sqlite_file import LOGS, require_account_of
