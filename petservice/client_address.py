@@ -7,6 +7,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 Address = IPv4Address | IPv6Address
 
 
@@ -78,6 +80,12 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
             if address not in proxies:
                 break
     return address
+
+
+def shown_address(peer: str | None, forwarded_for: str) -> str | None:
+    """Return the address of a client of this service as text, or None if it is unknown."""
+    address = client_address(peer, forwarded_for, settings.TRUSTED_PROXIES)
+    return None if address is None else str(address)
 
 
 def forwarded_scheme(meta: Mapping[str, Any], proxies: Proxies) -> str | None:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import Error, connection, transaction
 from django.db.models import Q
 from django.utils.timesince import timesince
 
 from petservice.admin_pages.charts import Series, day_chart
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
-from petservice.client_address import client_address
+from petservice.client_address import shown_address
 from petservice.configuration.time_zone import moment
 
 logger = logging.getLogger(__name__)
@@ -143,11 +142,9 @@ def _write(uses: dict[Place, Counts]) -> None:
             adapted = connection.ops.adapt_datefield_value(day)
             cursor.execute(_ADD, [adapted, use.requests, use.client_errors, use.server_errors, key])
         last_used_at = datetime.fromtimestamp(use.last_used, UTC)
-        address = client_address(use.peer, use.forwarded_for, settings.TRUSTED_PROXIES)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
-        APIKey.objects.filter(is_later, pk=key).update(
-            last_used_at=last_used_at, last_used_address=address and str(address)
-        )
+        address = shown_address(use.peer, use.forwarded_for)
+        APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
     today = max(day for _, day in uses)
     KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
 

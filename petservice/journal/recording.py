@@ -7,14 +7,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
-from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from petservice.client_address import client_address
+from petservice.client_address import shown_address
 from petservice.db.backend import backend
 from petservice.journal.models import Event, Item
 
@@ -121,6 +120,4 @@ def type_of(target: Model | type[Model] | None) -> str:
 
 def address_of(request: HttpRequest) -> str | None:
     """Return the address of the client as text, or None if it is unknown."""
-    meta = request.META
-    address = client_address(meta.get("REMOTE_ADDR"), meta.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES)
-    return str(address) if address else None
+    return shown_address(request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""))

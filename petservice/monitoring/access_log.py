@@ -10,10 +10,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import orjson
-from django.conf import settings
 from django.http import HttpRequest
 
-from petservice.client_address import client_address
+from petservice.client_address import shown_address
 from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
@@ -154,10 +153,7 @@ class AccessLog:
             self._lines.write_line(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-@lru_cache(maxsize=256)
-def _client_address(peer: str | None, forwarded_for: str) -> str | None:
-    address = client_address(peer, forwarded_for, settings.TRUSTED_PROXIES)
-    return None if address is None else str(address)
+_client_address = lru_cache(maxsize=256)(shown_address)
 
 
 @cache  # one entry per URL pattern
