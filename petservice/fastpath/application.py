@@ -118,18 +118,19 @@ class FastPath:
             found = await self._database.read(key, request)
         if found is None:
             return _unknown_key(key)
-        if not found.is_usable:
+        key_id, rows = found
+        if rows is None:
             return None
         if operation is Operation.INVENTORY:
-            return Answer(200, all_counts(found.rows), found.key_id)
+            return Answer(200, all_counts(rows), key_id)
         if operation is Operation.PETS:
-            pets, more = request.page.split(found.rows)
+            pets, more = request.page.split(rows)
             headers = {"Link": request.page.next_link(request.url, pets[-1][0])} if more else {}
-            return Answer(200, [*map(shown, pets)], found.key_id, headers)
-        if found.rows:
-            return Answer(200, shown(found.rows[0]), found.key_id)
+            return Answer(200, [*map(shown, pets)], key_id, headers)
+        if rows:
+            return Answer(200, shown(rows[0]), key_id)
         count("refusals", NotFound.default_code)
-        return Answer(404, envelope(404, unknown_pet(request.pet_id)), found.key_id)
+        return Answer(404, envelope(404, unknown_pet(request.pet_id)), key_id)
 
     async def _create(self, request: UsualRequest, key: str, body: bytes) -> Answer | None:
         try:

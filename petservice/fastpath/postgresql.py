@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
 from pets.services import lock_name
-from petservice.fastpath.statements import Found, Insert, Rows, Statements
+from petservice.fastpath.statements import Insert, Rows, Statements
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
@@ -65,14 +65,19 @@ class PostgreSQL:
             for _ in range(_CONNECTIONS):
                 places.put_nowait(None)
 
-    async def read(self, key: str, request: UsualRequest) -> Found | None:
-        """Return what a request finds for a plain API key, or None if the key is unknown."""
+    async def read(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
+        """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
+
+        Returns None if the key is unknown.
+        """
         sql, values = self._statements.reading(request)
         rows = await _rows(self._reading, sql, (*self._statements.key_values(key), *values), is_read=True)
         if not rows:
             return None
         key_id, is_usable, *first = rows[0]
-        return Found(key_id, is_usable, [] if first[0] is None else [row[2:] for row in rows])
+        if not is_usable:
+            return key_id, None
+        return key_id, [] if first[0] is None else [row[2:] for row in rows]
 
     async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
         """Create a pet, and the record of its Idempotency-Key, if the key may do so.

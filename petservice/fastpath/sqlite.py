@@ -14,7 +14,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
-from petservice.fastpath.statements import Found, Insert, Statements
+from petservice.fastpath.statements import Insert, Rows, Statements
 from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
@@ -57,15 +57,18 @@ class SQLite:
         row: tuple[Any, ...] | None = _run(self._connection, self._statements.key, values).fetchone()
         return row
 
-    async def read(self, key: str, request: UsualRequest) -> Found | None:
-        """Return what a request finds for a plain API key, or None if the key is unknown."""
+    async def read(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
+        """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
+
+        Returns None if the key is unknown.
+        """
         # Two statements cost less than one that joins them, because each is only a call of a function.
         found = self._key(key)
         if found is None:
             return None
         key_id, _, _, _, is_usable = found
-        rows = _run(self._connection, *self._statements.reading(request)).fetchall() if is_usable else []
-        return Found(key_id, is_usable, rows)
+        rows = _run(self._connection, *self._statements.reading(request)).fetchall() if is_usable else None
+        return key_id, rows
 
     async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
         """Create a pet, and the record of its Idempotency-Key, if the key may do so.

@@ -4,7 +4,7 @@ Statements have Django's placeholders, `%s`.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db.models import NOT_PROVIDED, AutoField, CharField, Field, Model
@@ -27,14 +27,6 @@ AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = %s"""
 # The name of the table, because the column of the result has the same name, and PostgreSQL would sort all pets by it.
 _PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT %s"
 _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
-
-
-class Found(NamedTuple):
-    """The result of a statement: the key's id, whether the key is usable, and the rows if it is."""
-
-    key_id: int
-    is_usable: bool
-    rows: Rows
 
 
 class Statements:

@@ -33,7 +33,6 @@ class Acceptor:
         self._of_address: Counter[Address | None] = Counter()
         # Number of accepted connections, including those in their TLS handshake.
         self.open = 0
-        self._is_stopped = False
         # The listeners with a connection that this worker leaves to the others for a moment.
         self._deferred: set[socket.socket] = set()
         self._handshakes: set[Any] = set()
@@ -41,18 +40,16 @@ class Acceptor:
             listener.setblocking(False)
 
     def listen(self) -> None:
-        """Accept connections if the limit is not reached."""
+        """Accept connections unless the limit is reached or the worker is stopping."""
         for listener in self._listeners:
-            if not self._is_stopped and self.open < self._worker.cfg.worker_connections:
+            if self._may_accept():
                 if listener not in self._deferred:
                     self._worker.loop.add_reader(listener, self._defer, listener)
             else:
                 self._worker.loop.remove_reader(listener)
 
-    def stop(self) -> None:
-        """Accept no more connections."""
-        self._is_stopped = True
-        self.listen()
+    def _may_accept(self) -> bool:
+        return self.open < self._worker.cfg.worker_connections and not self._worker.is_stopping
 
     def _defer(self, listener: socket.socket) -> None:
         self._worker.loop.remove_reader(listener)
@@ -63,7 +60,7 @@ class Acceptor:
         self._deferred.discard(listener)
         try:
             for _ in range(1 + self.open // _CONNECTIONS_PER_ACCEPTED):
-                if self._is_stopped or self.open >= self._worker.cfg.worker_connections:
+                if not self._may_accept():
                     break
                 self._accepted(*listener.accept())
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):

@@ -126,7 +126,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     async def _stop(self) -> None:
         """Let running requests finish, and respond to further ones with `Connection: close`."""
         self.is_stopping = True
-        self.acceptor.stop()
+        self.acceptor.listen()  # no more
         began = time.monotonic()
         while self.alive and (elapsed := time.monotonic() - began) < self.cfg.graceful_timeout:
             # Connections that were accepted most recently may not be in `connections` yet.
