@@ -73,14 +73,15 @@ def test_ipv4_peer_is_trusted_alike_on_ipv4_and_on_ipv6(
 def test_ipv6_peer_that_is_not_named_is_not_trusted(server: Service) -> None:
     meta = meta_of(connected(server, "[::]", "::1"), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
 
-    assert (meta["scheme"], meta["client"]) == ("http", "::")
+    assert (meta["scheme"], meta["client"], meta["REMOTE_ADDR"]) == ("http", "::", "::1")
 
 
 @pytest.mark.parametrize("name", ["", "client"])
-def test_unix_socket_is_trusted(server: Service, name: str) -> None:
+def test_unix_socket_is_trusted_and_has_no_address(server: Service, name: str) -> None:
     meta = meta_of(connected(server, "unix", name), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
 
     assert (meta["scheme"], meta["client"]) == ("https", CLIENT)
+    assert "REMOTE_ADDR" not in meta
 
 
 @pytest.mark.parametrize("source", [PROXY, STRANGER])
