@@ -55,7 +55,7 @@ def requests(key: str) -> dict[str, tuple[bytes, tuple[str, str, int]]]:
         "static file": (get("/static/backoffice/admin.css"), ("GET", "/static/", 200)),
         "expects something": (get("/v1/pets", b"Expect: magic"), ("GET", "no_route", 400)),
         "no HTTP": (b"HELO\r\n\r\n", ("other", "invalid_request", 400)),
-        "unreadable target": (get("http://["), ("GET", "no_route", 400)),
+        "unreadable target": (get("http://["), ("other", "invalid_request", 400)),
         "long path": (get("/" + "x" * 9000), ("other", "invalid_request", 400)),
         "bad chunk": (get("/v1/pets", header, chunked, method="POST") + b"zz\r\n", ("other", "invalid_request", 400)),
     }
