@@ -14,8 +14,8 @@ from petservice.db.backend import backend
 
 IDEMPOTENCY_PERIOD = timedelta(hours=24)
 # Maximum number of expired records that one request deletes. Requests delete them, because the service has no
-# background job. The fast path leaves one of a hundred requests to this module.
-_MAX_DELETED = 200
+# background job. The fast path leaves one of 250 requests to this module.
+_MAX_DELETED = 500
 
 
 class IdempotencyKeyReusedError(Exception):

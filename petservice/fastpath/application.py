@@ -29,7 +29,7 @@ from store.services import all_counts
 logger = logging.getLogger(__name__)
 
 # Each creation of this number with an Idempotency-Key goes to Django, which deletes expired records.
-_DELETION_INTERVAL = 100
+_DELETION_INTERVAL = 250
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[bytes]]

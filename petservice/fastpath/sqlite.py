@@ -8,13 +8,14 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
-from petservice.fastpath.statements import Insert, Rows, Statements
+from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
@@ -26,6 +27,7 @@ _MAX_CREATIONS = 100
 class _Creation(NamedTuple):
     """The parameters of a new pet, and those of the record of its Idempotency-Key, if it has one."""
 
+    pet_id: str
     pet: Sequence[Any]
     record: Sequence[Any] | None
     # Whether the pet was created; False if there is a record for its key.
@@ -42,8 +44,8 @@ class SQLite:
         self._statements = Statements(connections[DEFAULT_DB_ALIAS])
         self._pet = Insert(Pet, connections[DEFAULT_DB_ALIAS])
         self._record = Insert(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])
-        self._insert_pet = f"{self._pet.into} VALUES ({self._pet.expressions})"
-        self._insert_record = f"{self._record.into} VALUES ({self._record.expressions}) ON CONFLICT DO NOTHING"
+        pet_id = names(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])["pet_id"]
+        self._once = f"ON CONFLICT DO NOTHING RETURNING {pet_id}"
         # What waits for the next transaction, and the task that writes while something waits.
         self._waiting: list[_Creation] = []
         self._task: asyncio.Task[None] | None = None
@@ -83,6 +85,7 @@ class SQLite:
         if not (is_usable and may_write):
             return key_id, False
         creation = _Creation(
+            pet["id"],
             self._pet.values({**pet, "created_by": creator.of_key(prefix, name)}),
             None if record is None else self._record.values({**record, "api_key_id": key_id}),
             asyncio.get_running_loop().create_future(),
@@ -128,13 +131,11 @@ class SQLite:
         connection = self._writer = self._writer or _connect()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = []
-            for creation in creations:
-                record = creation.record
-                is_new = record is None or _run(connection, self._insert_record, record).rowcount == 1
-                if is_new:
-                    _run(connection, self._insert_pet, creation.pet)
-                outcomes.append(is_new)
+            records = [creation.record for creation in creations if creation.record is not None]
+            new = {pet_id for (pet_id,) in _insert(connection, self._record, records, self._once)} if records else ()
+            outcomes = [creation.record is None or creation.pet_id in new for creation in creations]
+            if pets := [creation.pet for creation, is_new in zip(creations, outcomes, strict=True) if is_new]:
+                _insert(connection, self._pet, pets)
             connection.execute("COMMIT")
         except sqlite3.IntegrityError as error:
             connection.execute("ROLLBACK")
@@ -152,6 +153,16 @@ def _connect() -> Any:
     wrapper = connections[DEFAULT_DB_ALIAS].copy()
     wrapper.connect()
     return wrapper.connection
+
+
+def _insert(connection: Any, insert: Insert, rows: Sequence[Sequence[Any]], end: str = "") -> Rows:
+    """Insert rows, and return what the end of the statement says.
+
+    They are one statement, because the full-text index writes its words at the end of each statement.
+    """
+    values = ", ".join([f"({insert.expressions})"] * len(rows))
+    inserted: Rows = _run(connection, f"{insert.into} VALUES {values} {end}", [*chain.from_iterable(rows)]).fetchall()
+    return inserted
 
 
 def _run(connection: Any, sql: str, values: Sequence[Any]) -> Any:
