@@ -39,6 +39,12 @@ def generate(generator: str, folder: Path, *options: str | Path, document: Path 
     return set(re.findall(r"^\[\S+\] (?:WARN|ERROR) .*", result.stdout + result.stderr, re.MULTILINE))
 
 
+def use_typescript(folder: Path, scenario: str) -> None:
+    for part in (SCENARIOS / scenario, HERE / "tsconfig.json", HERE / "package.json"):
+        shutil.copy(part, folder)
+    (folder / "node_modules").symlink_to(HERE / "node_modules")
+
+
 def test_client_of_openapi_python_client_works(service: Service, service_key: str, tmp_path: Path) -> None:
     package = tmp_path / "pet_service_api_client"
     options = ["--meta", "none", "--fail-on-warning"]
@@ -62,9 +68,7 @@ def test_client_of_openapi_typescript_and_openapi_fetch_works(
     check(generated)
     assert re.sub(r"^(✨|🚀) .*\n|^\n", "", generated.stdout + generated.stderr, flags=re.MULTILINE) == ""
 
-    for part in (SCENARIOS / "openapi_fetch.ts", HERE / "tsconfig.json", HERE / "package.json"):
-        shutil.copy(part, tmp_path)
-    (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
+    use_typescript(tmp_path, "openapi_fetch.ts")
     check(run("tsc", "--project", tmp_path))
     check_program("node", tmp_path / "openapi_fetch.js", service.url, service_key)
 
@@ -115,9 +119,7 @@ def test_java_client_works(service: Service, service_key: str, document: Path, t
 
 
 def test_client_of_hey_api_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:
-    for part in (SCENARIOS / "hey_api.ts", HERE / "tsconfig.json", HERE / "package.json"):
-        shutil.copy(part, tmp_path)
-    (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
+    use_typescript(tmp_path, "hey_api.ts")
     options = ["--no-log-file", "--plugins", "@hey-api/client-fetch", "@hey-api/typescript", "@hey-api/sdk"]
     check(run("openapi-ts", "-i", document, "-o", tmp_path / "client", *options, folder=tmp_path))
 

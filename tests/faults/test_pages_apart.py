@@ -3,9 +3,9 @@
 import http.client
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,45 +28,32 @@ PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/guides/docs.css", "/a
 OF_API = ["/v1/health", "/v1/pets", "/v1/store/inventory", "/v1/nowhere"]
 
 
-class Flood:
-    """Clients that each request the login page on a connection of their own, without a pause."""
+@contextmanager
+def running_flood(entry: HAProxy) -> Iterator[list[int]]:
+    """Let clients request the login page without a pause, each on a connection of its own, until the end of the block.
 
-    def __init__(self, entry: HAProxy) -> None:
-        self._entry = entry
-        self._is_over = False
-        self.statuses: list[list[int]] = [[] for _ in range(CONNECTIONS)]
+    Yield a list to which the status of each response is added.
+    """
+    statuses: list[int] = []
+    is_over = threading.Event()
 
-    def repeat(self, statuses: list[int]) -> None:
-        """Request the page until the flood ends, and append the status of each response."""
-        connection = http.client.HTTPSConnection(urlsplit(self._entry.url).netloc, context=self._entry.context)
-        try:
-            while not self._is_over:
+    def repeat() -> None:
+        with closing(http.client.HTTPSConnection(urlsplit(entry.url).netloc, context=entry.context)) as connection:
+            while not is_over.is_set():
                 connection.request("GET", "/admin/login/")
                 response = connection.getresponse()
                 response.read()
                 statuses.append(response.status)
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        clients = [pool.submit(repeat) for _ in range(CONNECTIONS)]
+        try:
+            wait_until(lambda: len(statuses) >= CONNECTIONS)
+            yield statuses
         finally:
-            connection.close()
-
-    def stop(self) -> None:
-        """Let the clients end after their current request."""
-        self._is_over = True
-
-
-@contextmanager
-def running_flood(entry: HAProxy) -> Iterator[Flood]:
-    """Run a flood until the end of the block, which begins when each client has a page."""
-    flood = Flood(entry)
-    threads = [threading.Thread(target=flood.repeat, args=(own,), daemon=True) for own in flood.statuses]
-    for thread in threads:
-        thread.start()
-    try:
-        wait_until(lambda: all(flood.statuses))
-        yield flood
-    finally:
-        flood.stop()
-        for thread in threads:
-            thread.join(timeout=60)
+            is_over.set()
+    for client in clients:
+        client.result()
 
 
 def requests(log: Path) -> list[dict[str, Any]]:
@@ -125,12 +112,11 @@ def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
         with entry.client(key) as client:
             gone = lost(load, all_pets(client))
     assert set(load.saw) == {"POST 201", "GET 200"}
-    pages_seen = Counter(status for statuses in flood.statuses for status in statuses)
-    assert set(pages_seen) == {200}
+    assert set(flood) == {200}
     by_api, by_pages = requests(api.log), requests(pages.log)
     assert sum(line["method"] == "POST" for line in by_api) == load.saw["POST 201"]
-    assert sum(line["route"] == "/admin/login/" for line in by_pages) == pages_seen[200] + PAGES.count("/admin/login/")
+    assert sum(line["route"] == "/admin/login/" for line in by_pages) == len(flood) + PAGES.count("/admin/login/")
     assert [sent[line["request_id"]] for line in by_api if line["request_id"] in sent] == OF_API
     assert [sent[line["request_id"]] for line in by_pages if line["request_id"] in sent] == PAGES
-    saw = f"{load.summary()}; {pages_seen[200]} pages"
+    saw = f"{load.summary()}; {len(flood)} pages"
     report(Outcome("flood of pages, then their processes stop", 1, saw, len(gone) + len(load.missing)))

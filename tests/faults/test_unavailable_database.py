@@ -41,6 +41,12 @@ MAX_STOP = 15
 EXPECTED = {"GET 200", "POST 201", "GET 500 internal_error", "POST 500 internal_error"}
 
 
+def assert_all_fail(load: Load, began: float, ended: float) -> None:
+    results = {response.result for response in load.within(began, ended)}
+    assert "POST 500 internal_error" in results
+    assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
+
+
 def statuses_with_an_invented_session(service: Service) -> set[int]:
     """Return the statuses of a page on several connections, so that each worker gets requests."""
     cookie = {"Cookie": f"sessionid={32 * 'x'}"}
@@ -77,9 +83,7 @@ def test_requests_fail_immediately_while_the_server_is_stopped(
         assert set(watch.health) == {200}
         # The first check may have succeeded just before the stop, and its result is used for a second.
         assert set(watch.ready[watch.ready.index(503) :]) == {503}
-        results = {response.result for response in load.within(stopped, back)}
-        assert "POST 500 internal_error" in results
-        assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
+        assert_all_fail(load, stopped, back)
         assert {response.result for response in load.responses} <= EXPECTED
         assert {"broken", "refused"}.isdisjoint(load.saw)
         assert load.slowest_failure() < IMMEDIATE, "no request waits for the end of the outage"
@@ -142,9 +146,7 @@ def test_requests_time_out_while_the_server_is_silent(
         assert set(watch.health) == {200}
         assert probed > 10
         assert watch.slowest < IMMEDIATE
-        results = {response.result for response in load.within(stopped, back)}
-        assert "POST 500 internal_error" in results
-        assert results <= {"POST 500 internal_error", "GET 500 internal_error"}
+        assert_all_fail(load, stopped, back)
         # The server may still be processing the request that the client repeats.
         assert {response.result for response in load.responses} <= EXPECTED | {"POST 409 conflict"}
         assert {"broken", "refused"}.isdisjoint(load.saw)
@@ -156,36 +158,30 @@ def test_requests_time_out_while_the_server_is_silent(
         report(Outcome("PostgreSQL silent", 1, saw, count_lost(service, key, load, firsts)))
 
 
-def test_a_stop_does_not_wait_long_for_a_silent_server(tmp_path: Path, cluster: Path) -> None:
+def test_the_metrics_show_a_silent_server_although_no_client_asks_and_a_stop_does_not_wait_long_for_it(
+    tmp_path: Path, cluster: Path
+) -> None:
+    metrics = f"127.0.0.1:{free_port()}"
     with (
         primary(cluster) as server,
-        running_service(tmp_path, DATABASE_URL=server.url, **ONE_WORKER) as service,
+        running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics, **ONE_WORKER) as service,
         service.client(service.create_key()) as client,
     ):
-        assert client.get("/ready").status_code == client.get("/v1/pets").status_code == 200
+        observed = Observed(service, "", f"http://{metrics}/metrics")
+        wait_until(lambda: observed.sample("petservice_ready") == 1)
         server.suspend()
         try:
+            wait_until(lambda: observed.sample("petservice_ready") == 0)
+            server.resume()
+            wait_until(lambda: observed.sample("petservice_ready") == 1)
+            assert client.get("/ready").status_code == client.get("/v1/pets").status_code == 200
+            server.suspend()
             # Responses are up to two seconds old. Afterwards a check waits for the server.
             wait_until(lambda: client.get("/ready").status_code == 503, seconds=10)
             service.process.terminate()
             assert service.process.wait(MAX_STOP) == 0
         finally:
             server.resume()
-
-
-def test_the_metrics_show_whether_an_instance_is_ready_although_no_client_asks(tmp_path: Path, cluster: Path) -> None:
-    metrics = f"127.0.0.1:{free_port()}"
-    with (
-        primary(cluster) as server,
-        running_service(tmp_path, DATABASE_URL=server.url, METRICS_BIND=metrics) as service,
-    ):
-        observed = Observed(service, "", f"http://{metrics}/metrics")
-        for fails, works_again in ((server.stop, server.start), (server.suspend, server.resume)):
-            wait_until(lambda: observed.sample("petservice_ready") == 1)
-            fails()
-            wait_until(lambda: observed.sample("petservice_ready") == 0)
-            works_again()
-        wait_until(lambda: observed.sample("petservice_ready") == 1)
 
 
 def client_succeeds(service: Service, key: str) -> bool:

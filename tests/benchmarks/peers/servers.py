@@ -50,7 +50,8 @@ PEERS = [
     Server(
         "Django REST framework",
         HERE / "django_rest_framework",
-        f"{{python}} {_GUNICORN} --workers {2 * CORES + 1} wsgi",
+        f"{{python}} {_GUNICORN} --workers {2 * CORES + 1} --env DJANGO_SETTINGS_MODULE=config"
+        " django.core.wsgi:get_wsgi_application()",
     ),
 ]
 

@@ -1,5 +1,8 @@
 """The cost of one request or connection of each kind for the service."""
 
+import asyncio
+import socket
+import ssl
 import statistics
 import time
 from collections.abc import Sequence
@@ -7,12 +10,33 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.benchmarks.processes import cpu_seconds, memory, processes
-from tests.benchmarks.strangers.connections import opened
 from tests.benchmarks.strangers.kinds import Kind
 from tests.benchmarks.wrk import Wrk
 from tests.service import Service
 
 SECONDS = 2
+# Number of silent connections, which the service closes much later.
+HELD = 100
+# Closes a connection by a reset, so that no port stays reserved for it (struct linger).
+RESET = b"\1\0\0\0\0\0\0\0"
+
+
+async def _connect(kind: str, port: int) -> int:
+    """Open connections of a kind in sequence, and return their number."""
+    if kind == "silent connection":
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(HELD)]
+        await asyncio.sleep(SECONDS)
+        for _, writer in held:
+            writer.transport.abort()
+        return HELD
+    context = ssl._create_unverified_context() if kind == "TLS handshake" else None
+    end, number = time.monotonic() + SECONDS, 0
+    while time.monotonic() < end:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        writer.transport.abort()
+        number += 1
+    return number
 
 
 def thread_seconds(service: Service) -> float:
@@ -32,7 +56,7 @@ def cost(service: Service, kind: Kind, folder: Path) -> tuple[float, float, floa
         responses = Wrk(service.url + kind.path, kind.headers, kind.script, **options).responses()
         number, milliseconds = responses.number, responses.median
     else:
-        number = opened(kind.name, urlsplit(service.url).port or 0, SECONDS)
+        number = asyncio.run(_connect(kind.name, urlsplit(service.url).port or 0))
         milliseconds = (time.monotonic() - before) * 1000 / number
     spent = cpu_seconds(pid) - began
     on_threads = (thread_seconds(service) - threads) / spent if spent else 0

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import httpx
-
 from petservice.apikeys import keys
 from tests.service import Service
 
@@ -17,13 +15,17 @@ class Kind(NamedTuple):
     """A kind of request or connection.
 
     `script` is Lua for wrk: statements before the first request, or a function that makes each request. A kind without
-    a `path` is one of tests.benchmarks.strangers.connections.
+    a `path` only opens connections.
     """
 
     name: str
     path: str = ""
     headers: tuple[str, ...] = ()
     script: str = ""
+
+    @property
+    def needs_tls(self) -> bool:
+        return self.name.startswith("TLS")
 
 
 def kinds(service: Service) -> list[Kind]:
@@ -53,16 +55,9 @@ def kinds(service: Service) -> list[Kind]:
     ]
 
 
-def client_of(service: Service) -> httpx.Client:
-    """Return a client that accepts any certificate."""
-    return httpx.Client(
-        base_url=service.url, verify=False, trust_env=False, timeout=60, headers={"Referer": service.url}
-    )
-
-
 def _login_script(service: Service) -> str:
     """Return Lua for logins with a wrong password, each for another account from another address."""
-    with client_of(service) as client:
+    with service.client() as client:
         token = client.get("/admin/login/").cookies["csrftoken"]
     return f"""
 wrk.headers["Cookie"] = "csrftoken={token}"

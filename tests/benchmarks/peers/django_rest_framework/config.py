@@ -39,7 +39,7 @@ TEMPLATES = [
         },
     },
 ]
-ROOT_URLCONF = "shop.urls"
+ROOT_URLCONF = "shop.api"
 
 # Connections are kept, which Django does not do by default: opening one for each request would cost more.
 if os.environ["DATABASE_URL"].startswith("sqlite:"):
@@ -75,5 +75,5 @@ STATIC_URL = "static/"
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["shop.authentication.APIKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "EXCEPTION_HANDLER": "shop.errors.exception_handler",
+    "EXCEPTION_HANDLER": "shop.api.exception_handler",
 }
