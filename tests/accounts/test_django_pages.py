@@ -13,7 +13,7 @@ from django.urls import reverse
 from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.accounts.pages import audit_of, page_of
-from tests.backoffice.pages import submit
+from tests.backoffice.pages import submit, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -67,7 +67,7 @@ def test_both_histories_of_an_account_show_the_changes_of_all_pages(admin_client
     admin_client.post(page_of(ada, "deactivate"))
 
     for url in (user_page(ada, "history"), page_of(ada, "history")):
-        page = unescape(admin_client.get(url).content.decode())
+        page = unescape(text_of(admin_client.get(url)))
         assert f"Groups: added “{keys}”, removed “{pets}”." in page
         assert "Deactivated. All sessions ended." in page
     assert [kind for _, kind, _ in audit_of(ada)] == ["account_changed"] * 2

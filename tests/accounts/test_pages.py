@@ -14,7 +14,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from petservice.accounts.groups import PETS_AND_INVENTORY, PETS_INVENTORY_AND_KEYS
 from tests.accounts.pages import ADD, LIST, NEW, audit_of, link_in, new_account, page_of
 from tests.backoffice.login import PASSWORD, fail
-from tests.backoffice.pages import messages, read
+from tests.backoffice.pages import messages, read, text_of
 from tests.backoffice.staff import granted, logged_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -161,7 +161,7 @@ def test_a_change_is_in_the_history_and_in_the_audit_with_old_and_new_values(adm
         "Role changed from Pets and inventory to Pets, inventory and API keys. Staff status given."
     )
     assert audit_of(account)[1:] == [("admin", "account_changed", changes)]
-    history = admin_client.get(page_of(account, "history")).content.decode()
+    history = text_of(admin_client.get(page_of(account, "history")))
     assert changes in unescape(history)
     account = User.objects.get(pk=account.pk)
     assert (account.username, account.get_full_name(), account.is_staff) == ("eva", "", True)

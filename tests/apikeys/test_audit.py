@@ -9,6 +9,7 @@ from django.test import Client
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of
+from tests.backoffice.pages import text_of
 
 Kind = Event.Kind
 
@@ -33,7 +34,7 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
 
     admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
     assert message() == "Name changed from “Acme” to “Acme Ltd”."
-    assert message() in admin_client.get(page_of(key, "history")).content.decode()
+    assert message() in text_of(admin_client.get(page_of(key, "history")))
     key.refresh_from_db()
     assert entries() == [(Kind.KEY_CHANGED, "admin", str(key), 1)]
     admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})

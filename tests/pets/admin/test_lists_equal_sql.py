@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from pets.models import Pet
 from petservice.configuration.time_zone import zone
-from tests.backoffice.pages import fields_of
+from tests.backoffice.pages import fields_of, text_of
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.import_export.import_pages import EXPORT, JSON, exported
 from tests.pets.admin.list_model import MAX_COUNTED, ListModel, folded
@@ -183,7 +183,7 @@ def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> 
         wrong += difference(query, read(page), model.shown(query))
         saved = staff.post(f"{LIST}save_filter/", fields_of(page, "save-filter") | {"name": f"Filter {number}"})
         assert saved.status_code == 302
-        (link,) = re.findall(rf'<a href="([^"]*)">Filter {number}</a>', staff.get(f"{LIST}?q=nothing").content.decode())
+        (link,) = re.findall(rf'<a href="([^"]*)">Filter {number}</a>', text_of(staff.get(f"{LIST}?q=nothing")))
         wrong += difference(query, read(staff.get(f"{LIST}{unescape(link)}")), model.shown(query))
 
     assert not wrong, "\n".join(wrong)
