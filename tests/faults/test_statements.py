@@ -16,7 +16,7 @@ pytestmark = pytest.mark.faults
 PETS = 1500
 # Parts of the statements that the guide explains.
 KNOWN = [
-    r"created AS \(INSERT INTO \"pets_pet\"",
+    r"created AS \( INSERT INTO \"pets_pet\"",
     r"record AS \( INSERT INTO \"pets_idempotencyrecord\"",
     r"SELECT .*pets_pet\" WHERE \"id\" = ",
     r"SELECT .*pets_pet\" ORDER BY",

@@ -49,6 +49,7 @@ def test_each_row_of_the_released_history_is_an_event_at_its_time(tmp_path: Path
         assert rows(service, "SELECT sold_at FROM pets_pet WHERE sold_at IS NOT NULL") == [released[0][:1]]
 
 
+@pytest.mark.once
 def test_audit_open_undos_and_trash_of_unreleased_versions_are_carried_over(tmp_path: Path) -> None:
     rex, gone = new_pet_id(), new_pet_id()
     with fresh_database_url(tmp_path) as url:
