@@ -132,8 +132,11 @@ class Readiness:
 
 
 readiness = Readiness()
-# The size of the database at the last check for the metrics, in bytes.
+# The size of the database in bytes, for the metrics, and when it was measured, on the monotonic clock.
 database_bytes = 0
+_measured_at = -inf
+# Seconds between two measurements, because PostgreSQL looks at every file of the database.
+_SIZE_INTERVAL = 60.0
 _SIZES = {
     "postgresql": "SELECT pg_database_size(current_database())",
     "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
@@ -155,11 +158,14 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def renew() -> None:
-    """Check the database if a check is due, for the metrics, and measure it."""
-    global database_bytes
+    """Check the database if a check is due, for the metrics, and measure it at most once in _SIZE_INTERVAL."""
+    global database_bytes, _measured_at
     try:
-        if not readiness.obstacle():
+        if not readiness.obstacle() and monotonic() - _measured_at >= _SIZE_INTERVAL:
             with connection.cursor() as cursor:
                 ((database_bytes,),) = cursor.execute(_SIZES[connection.vendor]).fetchall()
+            _measured_at = monotonic()
+    except DatabaseError as error:  # it has ended since the check, and the next check will say so
+        logger.warning("The size of the database is not known: %s", error)
     finally:
         connection.close_if_unusable_or_obsolete()

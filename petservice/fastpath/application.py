@@ -79,11 +79,13 @@ class FastPath:
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         try:
             answer = await self._answer(request, b"".join(parts))
+            if answer is None:
+                return None, receive
+            body = orjson.dumps(answer.content)
         except Exception as error:
             logger.exception("%s failed: %s", request.url, error)
             answer = Answer(500, envelope(500, MESSAGES[500]))
-        if answer is None:
-            return None, receive
+            body = orjson.dumps(answer.content)
         count("fast_path_requests", request.operation.name.lower())
         scope[REQUEST_ID] = request.id
         if record is not None:
@@ -94,7 +96,6 @@ class FastPath:
             usage.recorder.count(
                 answer.key_id, answer.status, time(), peer=request.peer, forwarded_for=request.forwarded_for
             )
-        body = orjson.dumps(answer.content)
         headers = [
             *((name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()),
             (b"Content-Type", b"application/json"),

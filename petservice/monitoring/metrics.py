@@ -20,7 +20,6 @@ DURATION = Histogram(
     ["route"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-# The other metrics are sampled once per second, because an update at each change would slow every request.
 # The counters of petservice.monitoring.counters, by their names there, each with its label and meaning.
 CAUSES = {
     name: Counter(f"petservice_{name}", meaning, [label])
@@ -46,6 +45,7 @@ _RARE = {
     "redis_failures": ("count",),
     "logins": ("login_failed", "locked_out"),
 }
+# The gauges are sampled, and the counters above written, once per second: an update at each change would slow requests.
 DATABASE_BYTES = Gauge("petservice_database_bytes", "Size of the database.", multiprocess_mode="livemax")
 WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
 READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
