@@ -9,8 +9,6 @@ from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice.installation import installation_page
 from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
 
-_PETS = "/admin/pets/pet/%(page)s"
-
 urlpatterns = [
     # Without include(), which resolves each URL twice.
     *pets.urls.urlpatterns,
