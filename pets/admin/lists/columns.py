@@ -1,5 +1,7 @@
 """The columns that the lists of pets and the trash have in common."""
 
+from functools import cache
+
 from django.contrib import admin
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -9,10 +11,16 @@ from pets.models import Pet
 from petservice.configuration.time_zone import moment
 
 
+@cache  # a list shows each badge up to 200 times
+def badge(status: str) -> SafeString:
+    """Return a status as a badge with its name, which petservice/static/petservice/badges.css draws."""
+    return format_html('<span class="badge badge-{}">{}</span>', status, Pet.Status(status).label)
+
+
 @admin.display(description="status", ordering="status")
 def status_badge(pet: Pet) -> SafeString:
-    """Return the status as a badge with its name, which petservice/static/petservice/badges.css draws."""
-    return format_html('<span class="badge badge-{}">{}</span>', pet.status, Pet.Status(pet.status).label)
+    """Return the status of a pet as a badge."""
+    return badge(pet.status)
 
 
 @admin.display(description="status", ordering="status")
@@ -22,14 +30,14 @@ def status_menu(pet: Pet) -> SafeString:
         "",
         '<button type="submit" form="mark_as_{}" name="selection" value="{}:{}"{}>{}</button>',
         (
-            (status, pet.pk, pet.version, " disabled" if status == pet.status else "", status_badge(Pet(status=status)))
+            (status, pet.pk, pet.version, " disabled" if status == pet.status else "", badge(status))
             for status in Pet.Status
         ),
     )
     return format_html(
         '<details class="status-menu" name="status"><summary title="Change the status of {}">{}</summary>'
         "<div>{}</div></details>",
-        *(pet.name, status_badge(pet), buttons),
+        *(pet.name, badge(pet.status), buttons),
     )
 
 
