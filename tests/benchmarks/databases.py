@@ -68,5 +68,10 @@ def empty_database(name: str) -> Iterator[Database]:
 def seeded_database(name: str, pets: int) -> Iterator[Seeded]:
     """Create a database with so many pets."""
     with empty_database(name) as database:
-        shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=pets))
-        yield Seeded(database.folder, database.url, *database.run(*shell, stdout=subprocess.PIPE).split())
+        yield seeded(database, pets)
+
+
+def seeded(database: Database, pets: int) -> Seeded:
+    """Create tables, an API key and so many pets in an empty database."""
+    shell = ("manage.py", "shell", "-v0", "-c", _SEED.format(pets=pets))
+    return Seeded(database.folder, database.url, *database.run(*shell, stdout=subprocess.PIPE).split())
