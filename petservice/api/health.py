@@ -5,6 +5,7 @@ import mmap
 from math import inf
 from threading import Lock
 from time import monotonic
+from typing import NamedTuple
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
@@ -132,13 +133,29 @@ class Readiness:
 
 
 readiness = Readiness()
-# The size of the database in bytes, for the metrics, and when it was measured, on the monotonic clock.
-database_bytes = 0
+
+
+class DatabaseState(NamedTuple):
+    """What the metrics show of the database: its size in bytes, and on PostgreSQL the connections of its server."""
+
+    bytes: int = 0
+    connections: int = 0
+    used_connections: int = 0
+    allowed_connections: int = 0
+
+
+# The last state that was measured, and when, on the monotonic clock.
+database = DatabaseState()
 _measured_at = -inf
 # Seconds between two measurements, because PostgreSQL looks at every file of the database.
-_SIZE_INTERVAL = 60.0
-_SIZES = {
-    "postgresql": "SELECT pg_database_size(current_database())",
+_STATE_INTERVAL = 60.0
+_STATES = {
+    # PostgreSQL shows what connections of other roles do only to its administrators.
+    "postgresql": """
+        SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'),
+            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        FROM pg_stat_activity WHERE backend_type = 'client backend'
+    """,
     "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 }
 
@@ -158,14 +175,14 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def renew() -> None:
-    """Check the database if a check is due, for the metrics, and measure it at most once in _SIZE_INTERVAL."""
-    global database_bytes, _measured_at
+    """Check the database if a check is due, for the metrics, and measure it at most once in _STATE_INTERVAL."""
+    global database, _measured_at
     try:
-        if not readiness.obstacle() and monotonic() - _measured_at >= _SIZE_INTERVAL:
+        if not readiness.obstacle() and monotonic() - _measured_at >= _STATE_INTERVAL:
             with connection.cursor() as cursor:
-                ((database_bytes,),) = cursor.execute(_SIZES[connection.vendor]).fetchall()
+                database = DatabaseState(*cursor.execute(_STATES[connection.vendor]).fetchone())
             _measured_at = monotonic()
     except DatabaseError as error:  # it has ended since the check, and the next check will say so
-        logger.warning("The size of the database is not known: %s", error)
+        logger.warning("The size and the connections of the database are not known: %s", error)
     finally:
         connection.close_if_unusable_or_obsolete()

@@ -4,7 +4,7 @@ prometheus_client chooses this mode when it is imported. So petservice.monitorin
 nothing may import this module earlier.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -47,6 +47,12 @@ _RARE = {
 }
 # The gauges are sampled, and the counters above written, once per second: an update at each change would slow requests.
 DATABASE_BYTES = Gauge("petservice_database_bytes", "Size of the database.", multiprocess_mode="livemax")
+DATABASE_CONNECTIONS = Gauge(
+    "petservice_database_connections",
+    "Connections of the PostgreSQL server: open, used by this service, and allowed.",
+    ["state"],
+    multiprocess_mode="livemax",
+)
 WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
 READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
 CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
@@ -94,14 +100,20 @@ class Metrics:
         self,
         *,
         is_ready: bool,
-        database_bytes: int,
+        database: Sequence[int],
         connections: int,
         in_flight: int,
         threads: Mapping[str, Any],
     ) -> None:
-        """Set the gauges to the current values, and add what was counted. The pools are those of petservice.server."""
+        """Set the gauges to the current values, and add what was counted.
+
+        `database` is a petservice.api.health.DatabaseState, and the pools are those of petservice.server.
+        """
         READY.set(is_ready)
-        DATABASE_BYTES.set(database_bytes)
+        size, *numbers = database
+        DATABASE_BYTES.set(size)
+        for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
+            DATABASE_CONNECTIONS.labels(state).set(number)
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in threads.items():

@@ -117,7 +117,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         if access_log is not None and access_log.metrics is not None:
             access_log.metrics.sample(
                 is_ready=self.application.watch_readiness(),
-                database_bytes=health.database_bytes,
+                database=health.database,
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
                 threads=self.application.threads,

@@ -250,6 +250,18 @@ def test_waiting_for_a_thread_is_counted(tmp_path: Path) -> None:
         wait_until(lambda: observed.sample("petservice_queue_seconds_total", pool="pages") >= waited)
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no connections of a server")
+def test_connections_of_the_database_are_shown(causes: Observed) -> None:
+    def value(state: str) -> float:
+        return causes.sample("petservice_database_connections", state=state)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW max_connections")
+        (maximum,) = cursor.fetchone()
+    wait_until(lambda: value("open") > 0)
+    assert 0 < value("used") <= value("open") < value("allowed") < int(maximum)
+
+
 def test_the_size_of_the_database_and_the_age_of_the_backup_are_shown(causes: Observed) -> None:
     wait_until(lambda: causes.sample("petservice_database_bytes") > 100_000)
     if connection.vendor == "sqlite":

@@ -58,6 +58,10 @@ tests:
         values: '0+{locks}x60'
       - series: 'petservice_database_errors_total{{job="petservice", kind="constraint"}}'
         values: '0+60x60'
+      - series: 'petservice_database_connections{{job="petservice", state="open"}}'
+        values: '{open}+0x60'
+      - series: 'petservice_database_connections{{job="petservice", state="allowed"}}'
+        values: '97+0x60'
       - series: 'petservice_queue_seconds_total{{job="petservice", pool="api"}}'
         values: '0+{waited}x60'
       - series: 'petservice_queued_total{{job="petservice", pool="api"}}'
@@ -76,7 +80,7 @@ tests:
         exp_samples: [{expected}]
 """
 HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": "14+0x60", "good": 1000, "bad": 1, "quick": 100}
-HEALTHY |= {"locks": 5, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
+HEALTHY |= {"locks": 5, "open": 87, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -95,6 +99,7 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param({"ready": "1+0x28 0+0x1 1+0x30"}, None, id="not ready for a minute, as during a restart"),
         pytest.param({"days": "13.9+0x60"}, "PetserviceCertificateExpires", id="a certificate of two weeks"),
         pytest.param({"locks": 10}, "PetserviceDatabaseFails", id="calls wait for a lock in vain"),
+        pytest.param({"open": 88}, "PetserviceConnectionsRunOut", id="nine of ten connections"),
         pytest.param({"waited": 60}, "PetserviceQueues", id="requests wait for a thread"),
         pytest.param({"redis": 1}, "PetserviceRedisFails", id="no Redis"),
         pytest.param({"wrong": 11}, "PetserviceLoginsFail", id="somebody guesses passwords"),
@@ -191,7 +196,8 @@ PATHS = ("/v1/pets", "/v1/store/inventory", "/v1/health", "/ready", "/", "/admin
 def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path: Path) -> None:
     """A real Prometheus evaluates every alert and every panel of the dashboard in both states.
 
-    Two alerts need more: a stopped service, at the end, and a hundred failed logins, which only the test above has.
+    Three alerts need more: a stopped service, at the end, and a hundred failed logins and PostgreSQL, which only the
+    test above has.
     """
     certificate, key = make_certificate(tmp_path / "good", "IP:127.0.0.1", days=30)
     old, old_key = make_certificate(tmp_path / "old", "IP:127.0.0.1", days=13)
