@@ -46,8 +46,9 @@ class Load:
     # Whether the clients also fetch each pet after they have created it.
     reads: bool = False
     context: ssl.SSLContext | None = None
-    # Seconds between two pets of a client. Without them, the clients would use the whole processor during a long wait.
-    pause: float = 0
+    # Seconds between two pets of a client while no test waits for pets, because the clients would otherwise use the
+    # whole processor while a test waits for something else, such as a start.
+    pause: float = 0.3
     # The ids of the pets whose creation got 201, by their unique names.
     created: dict[str, str] = field(default_factory=dict)
     # The names that were sent with an Idempotency-Key, repeatedly until the response was 201.
@@ -58,6 +59,7 @@ class Load:
     responses: list[TimedResponse] = field(default_factory=list, repr=False)
     missing: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _is_awaited: bool = False
     _is_over: bool = False
 
     def client(self, *, retries: bool, keeps: bool) -> None:
@@ -73,7 +75,8 @@ class Load:
                     self._fetch(connection, self.created[name], name)
                 if not keeps:
                     connection.close()
-                time.sleep(self.pause)
+                if not self._is_awaited:
+                    time.sleep(self.pause)
         finally:
             connection.close()
 
@@ -128,9 +131,14 @@ class Load:
         self._is_over = True
 
     def wait_for(self, more: int) -> None:
-        """Wait until clients have created `more` further pets."""
+        """Wait until clients have created `more` further pets, without pauses between them.
+
+        So many requests are in progress when this returns, and a fault that follows at once hits them.
+        """
         enough = len(self.created) + more
+        self._is_awaited = True
         wait_until(lambda: len(self.created) >= enough, seconds=60)
+        self._is_awaited = False
 
     def within(self, began: float, ended: float) -> list[TimedResponse]:
         """Return the responses to requests that began and ended in this time."""

@@ -27,10 +27,6 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
 
-# Seconds between two pets of a client, while drains and health checks last for seconds. The twelve clients still send
-# about a hundred requests per second.
-PAUSE = 0.2
-
 
 @dataclass(frozen=True)
 class Balancer:
@@ -133,7 +129,7 @@ def test_rolling_restart_loses_no_request(
     key = one.create_key()
     one.execute("UPDATE apikeys_apikey SET requests_per_minute = 100000")
     with balancer(tmp_path, one, two) as entry:
-        load = Load(entry.haproxy.url, key, reads=True, context=entry.haproxy.context, pause=PAUSE)
+        load = Load(entry.haproxy.url, key, reads=True, context=entry.haproxy.context)
         with running_load(load, 12, retrying=2, keeping=8):
             for name, instance in instances.items():
                 load.wait_for(100)
@@ -173,7 +169,6 @@ def test_unavailable_instance_is_taken_out_and_put_back(
             load.wait_for(100)
             two.signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
             try:
-                load.pause = PAUSE  # from now on; at the time of the fault, many requests are in progress
                 wait_until(lambda: (entry.ready(), entry.down()) == (["one"], ["two"]), seconds=10)
                 out = time.monotonic()
                 # Clients with a request at the suspended instance wait for it; the others continue.

@@ -86,7 +86,7 @@ def test_writes_fail_only_while_the_disk_is_full_and_reads_never_do(
     shutil.copy(sqlite_folder / "with-key", database)
     with running_service(tmp_path, DATABASE_URL=f"sqlite:///{database}", WEB_CONCURRENCY="2") as service:
         key, *unused = [service.create_key() for _ in range(TIMES + 1)]
-        load = Load(service.url, key)
+        load = Load(service.url, key, pause=0)  # so that the free space in the database's files is soon used up
         with running_load(load, 6, retrying=2):
             for time in range(TIMES):
                 load.wait_for(50)

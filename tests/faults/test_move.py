@@ -72,7 +72,7 @@ def test_a_service_under_load_moves_and_loses_nothing(
         service.create_key()
         ((last_key,),) = service.execute("SELECT max(id) FROM apikeys_apikey")
         service.execute("DELETE FROM apikeys_apikey WHERE id = %s", last_key)
-        with running_load(Load(service.url, key, pause=0.1), 12, retrying=4) as load:
+        with running_load(Load(service.url, key), 12, retrying=4) as load:
             load.wait_for(100)
             with moving(tmp_path, source, target) as (process, log):
                 wait_for_the_copy(process, log)

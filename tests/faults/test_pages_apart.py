@@ -22,8 +22,6 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.faults
 
 CONNECTIONS = 50
-# Seconds between two pets of a client, so that the clients leave processor time to the flood.
-PAUSE = 0.1
 PAGES = ["/", "/docs", "/openapi.json", "/ready", "/static/guides/docs.css", "/admin/login/", "/nowhere", "/v1"]
 OF_API = ["/v1/health", "/v1/pets", "/v1/store/inventory", "/v1/nowhere"]
 
@@ -99,7 +97,7 @@ def test_flood_of_pages_and_their_stop_do_not_reach_the_api(
         key = api.create_key()
         addresses = [service.url.removeprefix("http://") for service in services]
         entry = of_api.enter_context(running_haproxy(tmp_path, *configuration(*addresses)))
-        load = Load(entry.url, key, reads=True, context=entry.context, pause=PAUSE)
+        load = Load(entry.url, key, reads=True, context=entry.context)
         with running_load(load, 8):
             with running_flood(entry) as flood:
                 load.wait_for(100)
