@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.databases import fresh_database_url
-from tests.service import log_in, manage, running_service
+from tests.service import log_in, running_service
 
 RELEASED = Path(__file__).parent / "released"
 # All of PostgreSQL's schema, each as its table or kind, its name and its definition.
@@ -39,10 +39,13 @@ def load_released(url: str) -> str:
 
 
 @pytest.mark.long
-def test_clients_and_staff_find_all_that_the_last_release_had(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url:
+def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_of_a_new_one(
+    tmp_path: Path, migrated_url: str
+) -> None:
+    (folder := tmp_path / "released").mkdir()
+    with fresh_database_url(folder) as url:
         key = load_released(url)
-        with running_service(tmp_path, DATABASE_URL=url) as service, service.client(key) as client:
+        with running_service(folder, DATABASE_URL=url) as service, service.client(key) as client:
             pets = client.get("/v1/pets").raise_for_status().json()
             assert sorted(pet["name"] for pet in pets) == ["Polly", "Rex", "Zoë", "Барсик"]
             assert client.get("/v1/store/inventory").json() == {"available": 2, "pending": 0, "sold": 2}
@@ -57,16 +60,6 @@ def test_clients_and_staff_find_all_that_the_last_release_had(tmp_path: Path) ->
             history = client.get(f"/admin/pets/pet/{rex}/history/").raise_for_status().text
             assert "Status changed from available to sold." in history
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
-
-
-@pytest.mark.long
-def test_an_upgraded_database_has_the_schema_of_a_new_one(tmp_path: Path, migrated_url: str) -> None:
-    folder = tmp_path / "released"
-    folder.mkdir()
-    with fresh_database_url(folder) as url:
-        load_released(url)
-        manage("migrate", DATABASE_URL=url, PETSERVICE_DATA_DIR=str(folder)).check_returncode()
-
         assert schema_of(url) == schema_of(migrated_url)
 
 

@@ -118,7 +118,6 @@ def test_address_in_use_is_refused_in_one_sentence(tmp_path: Path, kind: str) ->
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("unix:/no/such/folder", "at unix:/no/such/folder (No such file or directory)"),
         ("192.0.2.1:9000", "at 192.0.2.1:9000 (Cannot assign requested address)"),
         ("127.0.0.1:http", "at this address ('http' is not a valid port number.)"),
         ("127.0.0.1:90000", "at 127.0.0.1:90000 (bind(): port must be 0-65535.)"),
@@ -141,12 +140,9 @@ def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -
     assert not (tmp_path / "petservice.sqlite3").exists()
 
 
-@pytest.mark.parametrize("taken_by", ["another program", pytest.param("the service itself", marks=pytest.mark.long)])
-def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path, taken_by: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = free_port()
-        metrics = f"127.0.0.1:{other.getsockname()[1] if taken_by == 'another program' else port}"
-        output = refusal(tmp_path, bind=f"127.0.0.1:{port}", METRICS_BIND=metrics)
+def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path) -> None:
+    metrics = f"127.0.0.1:{free_port()}"
+    output = refusal(tmp_path, bind=metrics, METRICS_BIND=metrics)
 
     assert f"Metrics cannot be served at METRICS_BIND={metrics} (Address already in use)" in output
     assert "pets_test_" not in output
