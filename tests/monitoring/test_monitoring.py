@@ -33,9 +33,6 @@ pytestmark = [
 ]
 
 SERIES = """
-rule_files: [{alerts}]
-evaluation_interval: 1m
-tests:
   - interval: 1m
     input_series:
       - series: 'up{{job="petservice", instance="a"}}'
@@ -87,31 +84,33 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(
-    ("problem", "alert"),
-    [
-        pytest.param({}, None, id="no problem"),
-        pytest.param({"bad": 30}, "PetserviceFails", id="three in a hundred fail"),
-        pytest.param({"quick": 90}, "PetserviceIsSlow", id="one in ten is slow"),
-        pytest.param({"up": "0+0x60"}, "PetserviceIsMissing", id="no response"),
-        pytest.param({"up": "_x60"}, "PetserviceIsMissing", id="no target"),
-        pytest.param({"ready": "1+0x10 0+0x50"}, "PetserviceIsNotReady", id="not ready for good"),
-        pytest.param({"ready": "1+0x28 0+0x1 1+0x30"}, None, id="not ready for a minute, as during a restart"),
-        pytest.param({"days": "13.9+0x60"}, "PetserviceCertificateExpires", id="a certificate of two weeks"),
-        pytest.param({"locks": 10}, "PetserviceDatabaseFails", id="calls wait for a lock in vain"),
-        pytest.param({"open": 88}, "PetserviceConnectionsRunOut", id="nine of ten connections"),
-        pytest.param({"waited": 60}, "PetserviceQueues", id="requests wait for a thread"),
-        pytest.param({"redis": 1}, "PetserviceRedisFails", id="no Redis"),
-        pytest.param({"wrong": 11}, "PetserviceLoginsFail", id="somebody guesses passwords"),
-        pytest.param({"backup": 26 * 60 * 60}, "PetserviceBackupIsOld", id="no backup for a day"),
-    ],
-)
-def test_each_alert_fires_only_for_its_own_problem(
-    tmp_path: Path, problem: dict[str, object], alert: str | None
-) -> None:
-    labels = f"""{{labels: '{{alertname="{alert}"}}', value: 1}}""" if alert else ""
+# What is wrong, and the only alert that it leads to.
+PROBLEMS: list[tuple[dict[str, object], str | None]] = [
+    ({}, None),
+    ({"bad": 30}, "PetserviceFails"),  # three in a hundred
+    ({"quick": 90}, "PetserviceIsSlow"),  # nine in ten are quick
+    ({"up": "0+0x60"}, "PetserviceIsMissing"),  # no response
+    ({"up": "_x60"}, "PetserviceIsMissing"),  # no target
+    ({"ready": "1+0x10 0+0x50"}, "PetserviceIsNotReady"),
+    ({"ready": "1+0x28 0+0x1 1+0x30"}, None),  # not ready for a minute, as during a restart
+    ({"days": "13.9+0x60"}, "PetserviceCertificateExpires"),
+    ({"locks": 10}, "PetserviceDatabaseFails"),  # calls wait for a lock in vain
+    ({"open": 88}, "PetserviceConnectionsRunOut"),  # nine of ten
+    ({"waited": 60}, "PetserviceQueues"),  # requests wait for a thread
+    ({"redis": 1}, "PetserviceRedisFails"),
+    ({"wrong": 11}, "PetserviceLoginsFail"),  # somebody guesses passwords
+    ({"backup": 26 * 60 * 60}, "PetserviceBackupIsOld"),
+]
+
+
+def test_each_alert_fires_only_for_its_own_problem(tmp_path: Path) -> None:
+    """The message of a failure names the alert that is expected, and the one that fires."""
+    groups = []
+    for problem, alert in PROBLEMS:
+        labels = f"""{{labels: '{{alertname="{alert}"}}', value: 1}}""" if alert else ""
+        groups.append(SERIES.format(expected=labels, **HEALTHY | problem))
     file = tmp_path / "tests.yml"
-    file.write_text(SERIES.format(alerts=ALERTS, expected=labels, **HEALTHY | problem))
+    file.write_text(f"rule_files: [{ALERTS}]\nevaluation_interval: 1m\ntests:\n{''.join(groups)}")
 
     tested = promtool("test", "rules", str(file))
 
