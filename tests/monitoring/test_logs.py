@@ -2,22 +2,20 @@
 
 import json
 import logging
-import os
 import re
+import runpy
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from petservice.configuration import environment
 from petservice.monitoring.logs import JSONFormatter
-from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.monitoring.requests import line_of
 from tests.server.connections import get, response_to
 from tests.server.services import booted_workers, service_with_test_endpoints
-from tests.service import ROOT, log_in, running_service
+from tests.service import Service, log_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -46,31 +44,30 @@ def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints
     assert "RuntimeError: raised on purpose" in error["traceback"]
 
 
-def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(tmp_path: Path) -> None:
+def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(service: Service) -> None:
     lists = ["/admin/pets/pet/", "/admin/auth/user/", "/admin/pets/trashedpet/"]
     urls = [f"{url}?{query}=1" for url in lists for query in ("first%0Asecond__regex", "_to_field")]
     fields = {f"field{number}": "x" for number in range(1100)}
-    with (
-        migrated_database_url(tmp_path) as url,
-        running_service(tmp_path, DATABASE_URL=url, PETSERVICE_LOG_FORMAT="line") as service,
-        service.client() as client,
-    ):
-        service.create_staff("ada", "a long one")
-        log_in(client, "ada", "a long one")
+    before = len(service.log.read_text())  # of other tests
+    service.create_staff("suspicious", "a long one")
+
+    def text() -> str:
+        return service.log.read_text()[before:]
+
+    def lines() -> list[str]:
+        return [line for line in text().splitlines() if " django.security." in line]
+
+    with service.client() as client:
+        log_in(client, "suspicious", "a long one")
         token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
         responses = [*map(client.get, urls), client.post(urls[0], data=token | fields)]
         responses.append(client.post(urls[0], data=token | {"name": "x" * 3_000_000}))
-
-        def lines() -> list[str]:
-            return [line for line in service.log.read_text().splitlines() if " django.security." in line]
-
-        wait_until(lambda: len(lines()) == len(responses))
-        text = service.log.read_text()
+    wait_until(lambda: len(lines()) == len(responses))
 
     assert [response.status_code for response in responses] == [400] * len(responses)
     assert all(re.search(r" WARNING django\.security\.", line) for line in lines())
-    assert " ERROR " not in text
-    assert "Traceback" not in text
+    assert " ERROR " not in text()
+    assert "Traceback" not in text()
 
 
 @pytest.mark.long
@@ -105,10 +102,9 @@ def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_ea
     assert "petservice.requests" not in {logger for logger, _, _ in loggers}
 
 
-@pytest.mark.parametrize(("environment", "log_format"), [("test", "line"), ("live", "json")])
-def test_default_log_format_is_json_in_live(environment: str, log_format: str) -> None:
-    program = "from petservice import settings; print(settings.LOG_FORMAT)"
-    variables = {"PATH": os.environ["PATH"], "PETSERVICE_ENVIRONMENT": environment}
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)
+@pytest.mark.parametrize(("name", "log_format"), [("test", "line"), ("live", "json")])
+def test_default_log_format_is_json_in_live(monkeypatch: pytest.MonkeyPatch, name: str, log_format: str) -> None:
+    monkeypatch.delenv("PETSERVICE_LOG_FORMAT", raising=False)
+    monkeypatch.setenv("PETSERVICE_ENVIRONMENT", name)
 
-    assert ended.stdout.strip() == log_format
+    assert runpy.run_path(environment.__file__)["LOG_FORMAT"] == log_format

@@ -12,14 +12,6 @@ from petservice.server.run import WebServer
 
 pytestmark = pytest.mark.once
 
-# A complete environment of a live service.
-LIVE = {
-    "PETSERVICE_ENVIRONMENT": "live",
-    "SECRET_KEY": "secret",
-    "ALLOWED_HOSTS": "pets.example.com",
-    "CSRF_TRUSTED_ORIGINS": "https://pets.example.com",
-}
-
 
 def errors(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
     """Return the errors that the settings would record with these environment variables."""
@@ -36,26 +28,6 @@ def test_errors_of_variables_are_those_of_the_system_check(settings: Any) -> Non
 
     (error,) = run_checks(tags=["petservice"])
     assert (error.id, error.msg) == ("petservice.E001", "DEBUG='maybe' cannot be read")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("SECRET_KEY", ""),
-        ("ALLOWED_HOSTS", ""),
-        ("DEBUG", "1"),
-        ("PETSERVICE_REQUIRE_HTTPS", "off"),
-        ("CSRF_TRUSTED_ORIGINS", ""),
-    ],
-)
-def test_live_environment_needs_each_of_its_settings(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    monkeypatch.delenv("DEBUG", raising=False)
-    assert errors(monkeypatch, **LIVE) == []
-
-    monkeypatch.delenv(name, raising=False)
-    (error,) = errors(monkeypatch, **{name: value} if value else {})
-
-    assert error.startswith(name)
 
 
 @pytest.mark.parametrize(
