@@ -57,7 +57,8 @@ def is_good(names: tuple[str, ...], plan: str) -> bool:
     return searched and not re.search(r"Filter|Seq Scan|TEMP B-TREE|SCAN journal_event(?! USING)", plan)
 
 
-def test_each_combination_of_filters_reads_the_entries_that_pass_and_no_others(entries: None) -> None:
+@pytest.mark.usefixtures("entries")
+def test_a_page_counts_and_reads_only_entries_that_pass(admin_client: Client) -> None:
     plans = {}
     for number in range(len(FILTERS) + 1):
         for names in itertools.combinations(FILTERS, number):
@@ -66,8 +67,6 @@ def test_each_combination_of_filters_reads_the_entries_that_pass_and_no_others(e
 
     assert {key: plan for key, plan in plans.items() if not is_good(key[0], plan)} == {}
 
-
-def test_a_page_counts_at_most_the_entries_that_it_can_show(admin_client: Client, entries: None) -> None:
     with CaptureQueriesContext(connection) as captured:
         response = admin_client.get(reverse("admin:journal_event_changelist"), FILTERS)
 
@@ -98,14 +97,11 @@ def reads_the_items_of_one_event(plan: str) -> bool:
     return "journal_item_event_id" in plan and all("Cond: " in condition for condition in conditions)
 
 
-def test_the_record_of_an_event_is_found_by_its_event(sale: Event) -> None:
+def test_the_record_and_the_page_of_an_event_read_its_own_items(admin_client: Client, sale: Event) -> None:
     events = Event.with_record(Event.objects.filter(pk__in=[sale.pk - 1, sale.pk]))
-
     assert [(event.record_id, event.record_name) for event in events] == [("7", "Rex"), (None, None)]
     assert reads_the_items_of_one_event(events.explain())
 
-
-def test_the_page_of_an_event_reads_its_own_items(admin_client: Client, sale: Event) -> None:
     with CaptureQueriesContext(connection) as captured:
         response = admin_client.get(reverse("admin:journal_event_change", args=[sale.pk - 1]))
 
