@@ -10,7 +10,7 @@ from django.db import connection
 from petservice.journal.models import Event
 from tests.accounts.pages import NEW_PASSWORD, audit_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 RUN_BY = "Run by the operating system user "
 

@@ -12,7 +12,7 @@ from tests.accounts.pages import page_of
 from tests.backoffice.login import log_in
 from tests.backoffice.pages import messages, submit
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ADD = reverse("admin:accounts_account_add")
 LOOK = pytest.mark.parametrize(

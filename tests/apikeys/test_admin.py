@@ -15,6 +15,9 @@ from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, sta
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
+# PostgreSQL ends a transaction after an error, which SQLite does not.
+pytestmark = pytest.mark.once(on="postgresql")
+
 
 def test_the_response_shows_a_created_key_of_this_service_and_the_key_works(admin_client: Client) -> None:
     response = admin_client.post(ADD, FORM | {"environment": "live"})
@@ -27,7 +30,6 @@ def test_the_response_shows_a_created_key_of_this_service_and_the_key_works(admi
     assert APIKey.objects.get().created_by.get_username() == "admin"
 
 
-@pytest.mark.once(on="postgresql")  # which ends a transaction after an error
 @pytest.mark.parametrize("page", ["add", "rotate"])
 def test_sending_a_form_again_creates_no_second_key_and_shows_no_key(admin_client: Client, page: str) -> None:
     old, _ = APIKey.objects.create_key(name="Acme")

@@ -11,6 +11,8 @@ from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of
 from tests.backoffice.pages import text_of
 
+pytestmark = pytest.mark.once
+
 Kind = Event.Kind
 
 

@@ -13,7 +13,7 @@ from petservice.apikeys.management.commands import create_api_key as create_api_
 from petservice.apikeys.models import APIKey
 from tests.service import ROOT, Service
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def create_api_key(*arguments: str) -> tuple[str, str]:

@@ -6,6 +6,8 @@ import pytest
 
 from petservice.apikeys import keys
 
+pytestmark = pytest.mark.once
+
 CHARACTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 # An example without its checksum.
 HEAD = "pets_test_" + "0123456789" * 4 + "abc"

@@ -161,6 +161,7 @@ def silent_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 @pytest.mark.parametrize("how", ["closed port", "no retry interval", "silent"])
 def test_requests_are_allowed_if_redis_does_not_respond_and_it_is_logged_once(
@@ -184,6 +185,7 @@ def test_requests_are_allowed_if_redis_does_not_respond_and_it_is_logged_once(
     assert "s3cret" not in caplog.text
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     throttling._log_missing_redis.cache_clear()
@@ -194,6 +196,7 @@ def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(capl
     assert "REDIS_URL is not set" in message
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_a_key_without_a_limit_does_not_use_redis(settings: LazySettings, caplog: pytest.LogCaptureFixture) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"

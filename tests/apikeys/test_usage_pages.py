@@ -12,6 +12,8 @@ from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.apikeys.forms import LIST, page_of
 
+pytestmark = pytest.mark.once
+
 DAY = timedelta(days=1)
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 

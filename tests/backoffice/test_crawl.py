@@ -66,7 +66,9 @@ def _record_urls(page: str, model: type[models.Model]) -> Iterator[str]:
         yield reverse(f"admin:{page}_{kind}", args=[record.pk])
 
 
-@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize(
+    "who", ["superuser", *(pytest.param(who, marks=pytest.mark.once) for who in WHO if who != "superuser")]
+)
 def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> None:
     make_client, allowed = WHO[who]
     client = make_client()
@@ -79,6 +81,7 @@ def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> No
         )
 
 
+@pytest.mark.once
 def test_every_page_redirects_anonymous_visitors_to_the_login() -> None:
     for _page, url in [("", reverse("admin:index")), *urls()]:
         response = Client().get(url)

@@ -10,7 +10,7 @@ from pets.models import Pet
 from petservice.accounts import groups
 from tests.backoffice.staff import staff
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def menus(page: str) -> list[list[tuple[str, bool]]]:

@@ -13,7 +13,7 @@ from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.journal.models import Event
 from tests.backoffice.pages import submit
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def links_of_the_header(page: str) -> list[str]:

@@ -125,6 +125,7 @@ def test_a_day_when_the_clocks_change_has_each_pet_once(name: str, day: date, ho
     assert count(date.min, before) + count(day, day) + count(after, date.max) == 144
 
 
+@pytest.mark.once
 def test_times_that_exist_twice_are_shown_apart(admin_client: Client, move: Move) -> None:
     move(BERLIN)
     for hour in (0, 1):
@@ -142,6 +143,7 @@ def created_key(client: Client, day: str, at: str = "") -> tuple[APIKey | None, 
     return APIKey.objects.first(), response.content.decode()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "at", "expected"),
     [
@@ -167,6 +169,7 @@ def test_staff_set_the_expiry_of_a_key_by_their_clock(
     assert "2099-01-01" in text(admin_client, reverse("admin:apikeys_apikey_changelist"))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "day", "at", "expected"),
     [
@@ -193,6 +196,7 @@ def test_an_expiry_while_the_clocks_change_is_exact_or_rejected(
         assert key.expires_at == expected
 
 
+@pytest.mark.once
 def test_another_change_of_a_key_leaves_an_expiry_that_exists_twice(admin_client: Client, move: Move) -> None:
     move(BERLIN)
     first = datetime(2027, 10, 31, 0, 30, 0, 5, tzinfo=UTC)
@@ -239,6 +243,7 @@ def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
     ]
 
 
+@pytest.mark.once
 def test_every_page_shows_times_in_the_zone_of_the_store_and_names_it(
     admin_client: Client, move: Move, pages_with_times: list[str]
 ) -> None:
@@ -251,6 +256,7 @@ def test_every_page_shows_times_in_the_zone_of_the_store_and_names_it(
         assert re.findall(r"\bUTC\b", page.replace("in the last 30 days (UTC)", "")) == [], url
 
 
+@pytest.mark.once
 def test_texts_that_are_stored_name_the_zone(admin_client: Client, move: Move) -> None:
     move("Asia/Kolkata")
     key, _ = APIKey.objects.create_key(name="Acme")
@@ -262,6 +268,7 @@ def test_texts_that_are_stored_name_the_zone(admin_client: Client, move: Move) -
     assert "Expires at changed from nothing to 2099-12-24 12:00:00 IST." in Event.objects.latest("pk").message
 
 
+@pytest.mark.once
 def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_client: Client, move: Move) -> None:
     today = timezone.localdate(timezone=move("Pacific/Kiritimati"))
     pet = Pet.objects.create(name="Rex")
@@ -277,6 +284,7 @@ def test_exports_have_times_in_utc_and_are_named_by_the_day_of_the_store(admin_c
     assert f'"audit-{today}.csv"' in audit["Content-Disposition"]
 
 
+@pytest.mark.once
 def test_the_api_runs_in_utc_also_after_a_page(
     admin_client: Client, api: Client, move: Move, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +303,7 @@ def test_the_api_runs_in_utc_also_after_a_page(
     assert zones == ["UTC"]
 
 
+@pytest.mark.once
 def test_the_note_about_another_clock_names_the_zone(admin_client: Client, move: Move) -> None:
     move(AUCKLAND)
 

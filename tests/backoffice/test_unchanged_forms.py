@@ -12,6 +12,8 @@ from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.backoffice.pages import messages, read, send
 
+pytestmark = pytest.mark.once
+
 RECORDS: dict[str, Callable[[], object]] = {
     "pets_pet": lambda: create_pet(name="Rex", tag="dog"),
     "apikeys_apikey": lambda: APIKey.objects.create_key(name="Acme")[0],

@@ -14,7 +14,7 @@ from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from tests.backoffice.pages import submit
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def entries() -> list[tuple[str, str, str | None, str, int]]:

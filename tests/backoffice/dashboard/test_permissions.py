@@ -12,7 +12,7 @@ from petservice.backoffice import sales
 from tests.backoffice.dashboard.pages import log, page
 from tests.backoffice.staff import granted, staff
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 # Permissions.
