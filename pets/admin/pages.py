@@ -32,7 +32,7 @@ from pets.permissions import EDIT, may_see_inventory, may_see_pets, permission_t
 from pets.search.tags import tags_starting_with
 from petservice.admin_pages.bounded_paginator import BoundedPaginator
 from petservice.admin_pages.created_once import CreatedOnce
-from petservice.admin_pages.facts_beside import FactsBeside
+from petservice.admin_pages.mixins import FactsBeside
 from petservice.api.validators import is_id
 from petservice.journal.pages import JournalPages
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import trash
-from pets.admin.changes.selection import FIELD, confirmation, named, within_limit
+from pets.admin.changes.selection import FIELD, confirmation, within_limit
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.admin.undoable import MAX_UNCONFIRMED
@@ -21,7 +21,8 @@ from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
 from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
-from petservice.admin_pages.restricted_pages import ReadOnlyPages
+from petservice.admin_pages.mixins import ReadOnlyPages
+from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.db.folding import fold
 from petservice.db.lookups import Among, is_key
@@ -125,7 +126,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
                 record(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=done.changes())
         pets, taken = done
         if taken:
-            message = f"A pet with the same ID exists already, so these stay in the trash: {named([*map(str, taken)])}."
+            message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
             self.message_user(request, message, messages.WARNING)
         gone = len(keys) - len(pets) - len(taken)
         if gone or not keys:

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import undo
-from pets.admin.changes.selection import named
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.models import RecentChange
 from pets.permissions import may_see_inventory, may_see_pets
-from petservice.admin_pages.restricted_pages import ReadOnlyPages
+from petservice.admin_pages.mixins import ReadOnlyPages
+from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import is_key
 from petservice.journal.templatetags.journal import isolated
 
@@ -124,6 +124,6 @@ def _left_alone(undoing: undo.Undoing, verb: str) -> list[str]:
     return [
         f"{names[0]} {verb.format('it is')}, because it {reason}."
         if len(names) == 1
-        else f"{count_of_pets(len(names))} {verb.format('they are')}, because each {reason}: {named(names)}."
+        else f"{count_of_pets(len(names))} {verb.format('they are')}, because each {reason}: {first_names(names)}."
         for reason, names in by_reason.items()
     ]

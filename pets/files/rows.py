@@ -11,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from pets.fields import OPTIONAL_TEXTS
 from pets.models import Pet
+from petservice.admin_pages.wording import first_names
 from petservice.api.serializers import JSON_TYPES, TextField
 from petservice.api.validators import is_id
 from petservice.monitoring.redaction import echo
@@ -152,4 +153,4 @@ def column_of(name: str) -> str:
 def unknown_columns(names: Iterable[str]) -> str:
     """Return the names of the unknown columns among these, for a message."""
     unknown = [echo(name) for name in names if column_of(name) not in {"", *KNOWN_COLUMNS}]
-    return ", ".join(unknown[:_MAX_NAMED]) + (" and more" if len(unknown) > _MAX_NAMED else "")
+    return first_names(unknown, _MAX_NAMED)

@@ -18,12 +18,9 @@ from petservice.accounts.forms import AccountForm, NewAccountForm, warning_about
 from petservice.accounts.models import UNUSABLE_PASSWORD, Account, PasswordLink, Role
 from petservice.accounts.password_links import url_of_newest_link
 from petservice.accounts.services import ACTIONS, LINK, Action
-from petservice.admin_pages.bounded_search import BoundedSearch
 from petservice.admin_pages.created_once import CreatedOnce, FormOnce
-from petservice.admin_pages.facts_beside import FactsBeside
-from petservice.admin_pages.restricted_pages import AdministratorsOnly
+from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
-from petservice.admin_pages.states import ShownStates, filter_by
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages

@@ -13,9 +13,8 @@ from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from petservice.accounts.groups import GROUPS
-from petservice.admin_pages.bounded_search import BoundedSearch
-from petservice.admin_pages.change_message import change_message
-from petservice.admin_pages.restricted_pages import AdministratorsOnly
+from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
+from petservice.admin_pages.wording import change_message
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in.reauthentication import ReauthenticatedChanges

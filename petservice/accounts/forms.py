@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 
 from petservice.accounts import services
 from petservice.accounts.models import Account, Role
-from petservice.admin_pages.change_message import sentence
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
+from petservice.admin_pages.wording import sentence
 from petservice.db.folding import fold
 
 _DESCRIPTIONS = {

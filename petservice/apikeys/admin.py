@@ -1,6 +1,6 @@
 """The admin pages of API keys, which list, create, change, rotate and revoke keys, and show each plain key once."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -16,16 +16,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_variables
 
-from petservice.admin_pages.bounded_search import BoundedSearch
-from petservice.admin_pages.change_message import change_message
+from petservice.admin_pages.charts import Series, day_chart
 from petservice.admin_pages.created_once import CreatedOnce
-from petservice.admin_pages.facts_beside import FactsBeside
-from petservice.admin_pages.relative_time import relative
+from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
-from petservice.admin_pages.states import ShownStates, filter_by
-from petservice.apikeys import keys, usage
+from petservice.admin_pages.wording import change_message, first_names, relative
+from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
-from petservice.apikeys.models import APIKey
+from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
@@ -33,7 +31,7 @@ from petservice.journal.recording import Change, record
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 # Maximum number of keys that one entry in the audit names.
-MAX_NAMED = 20
+_MAX_NAMED = 20
 
 
 def _relative(time: datetime | None) -> str:
@@ -42,6 +40,21 @@ def _relative(time: datetime | None) -> str:
 
 def _named(api_keys: list[APIKey]) -> str:
     return str(api_keys[0]) if len(api_keys) == 1 else f"{len(api_keys):,} API keys"
+
+
+def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
+    """Return the use of a key on the last days up to today, oldest first, as numbers and as a chart, for a template."""
+    first = today - timedelta(days=USAGE_DAYS - 1)
+    stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
+    dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
+    days = [stored.get(day) or KeyDay(day=day) for day in dates]
+    requests = Series(
+        {one.day: one.requests for one in days},
+        {one.day: str(one) for one in days},
+        parts={one.day: one.client_errors + one.server_errors for one in days},
+    )
+    sums = {name: sum(getattr(one, name) for one in days) for name in ("requests", "client_errors", "server_errors")}
+    return day_chart(requests) | sums | {"days": days}
 
 
 @admin.register(APIKey)
@@ -155,8 +168,8 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             now = timezone.now()
             if self._may_rotate(request) and obj.reason_against_rotation() is None:
                 context["rotate_label"] = "Rotate" if obj.works(now) else "Create a replacement"
-            context["usage"] = usage.last_days(obj, now.date())
-            context["last_use"] = usage.last_use(obj, now)
+            context["usage"] = last_days(obj, now.date())
+            context["last_use"] = obj.last_use(now)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
@@ -202,8 +215,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             # In the order of ids, as all writers that lock several keys. Others may have revoked some meanwhile.
             revoked = [api_key for api_key in sorted(unrevoked, key=lambda one: one.pk) if api_key.revoke()]
             if revoked:
-                names = ", ".join(map(str, revoked[:MAX_NAMED])) + ("…" if len(revoked) > MAX_NAMED else "")
-                message = "" if len(revoked) == 1 else f"{names}."
+                message = "" if len(revoked) == 1 else f"{first_names(revoked, _MAX_NAMED)}."
                 changes = [Change(str(one.pk), str(one), message="Revoked.") for one in revoked]
                 record(request, Event.Kind.KEY_REVOKED, target=APIKey, message=message, changes=changes)
         if revoked:
@@ -267,7 +279,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             "opts": self.opts,
             "api_key": api_keys[0],
             "api_keys": api_keys,
-            "uses": [(one, usage.last_use(one, timezone.now())) for one in api_keys],
+            "uses": [(one, one.last_use(timezone.now())) for one in api_keys],
             "is_selection": "action" in request.POST,
             "verb": verb,
             "form": form,

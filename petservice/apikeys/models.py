@@ -9,6 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.forms.models import model_to_dict
 from django.utils import timezone
+from django.utils.timesince import timesince
 
 from petservice.apikeys import keys
 from petservice.configuration.time_zone import moment
@@ -134,6 +135,15 @@ class APIKey(models.Model):
         expiry = f"expires on {moment(self.expires_at)}" if self.expires_at else "does not expire"
         return f"{self.get_access_display()}, {limit}, {expiry}."
 
+    def last_use(self, now: datetime) -> str:
+        """Return in words when the key was last used, and from which address."""
+        used_at = self.last_used_at
+        if used_at is None:
+            return "Never used."
+        ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
+        origin = f" from {self.last_used_address}" if self.last_used_address else ""
+        return f"Last used {ago} ago{origin}, on {moment(used_at)}."
+
     @classmethod
     def in_state(cls, state: State, now: datetime) -> models.Q:
         """Return the query condition for keys in a state at a time."""
@@ -228,3 +238,9 @@ class KeyDay(models.Model):
         default_permissions = ()  # the permission to view a key includes its use
         constraints = [models.UniqueConstraint(fields=["api_key", "day"], name="apikeys_keyday_once")]
         indexes = [models.Index(fields=["day"], name="apikeys_keyday_day")]
+
+    def __str__(self) -> str:
+        requests = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
+        rejected = f", {self.client_errors:,} rejected" if self.client_errors else ""
+        failed = f", {self.server_errors:,} failed" if self.server_errors else ""
+        return f"{requests}{rejected}{failed}"

@@ -1,4 +1,4 @@
-"""The use of API keys: counted in the memory of each worker, written to the database once a minute, and shown.
+"""The use of API keys, counted in the memory of each worker and written to the database once a minute.
 
 A request only adds to numbers in memory. A thread of the worker writes them, so no request waits for that. An orderly
 stop writes what is left. A worker that is killed loses what it counted since its last write.
@@ -9,16 +9,12 @@ import logging
 import threading
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 from django.db import Error, connection, transaction
 from django.db.models import Q
-from django.utils.timesince import timesince
 
-from petservice.admin_pages.charts import Series, day_chart
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.client_address import shown_address
-from petservice.configuration.time_zone import moment
 
 logger = logging.getLogger(__name__)
 
@@ -150,39 +146,3 @@ def _write(uses: dict[Place, Counts]) -> None:
 
 
 recorder = UsageRecorder()
-
-
-def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
-    """Return the use of a key on the last days up to today, oldest first, as numbers and as a chart, for a template."""
-    first = today - timedelta(days=USAGE_DAYS - 1)
-    stored = {row.day: row for row in KeyDay.objects.filter(api_key=api_key, day__gte=first, day__lte=today)}
-    dates = [first + timedelta(days=number) for number in range(USAGE_DAYS)]
-    days = [stored.get(day) or KeyDay(day=day) for day in dates]
-    requests = Series(
-        {one.day: one.requests for one in days},
-        {one.day: _text_of(one) for one in days},
-        parts={one.day: one.client_errors + one.server_errors for one in days},
-    )
-    return day_chart(requests) | {
-        "days": days,
-        "requests": sum(day.requests for day in days),
-        "client_errors": sum(day.client_errors for day in days),
-        "server_errors": sum(day.server_errors for day in days),
-    }
-
-
-def _text_of(day: KeyDay) -> str:
-    requests = "1 request" if day.requests == 1 else f"{day.requests:,} requests"
-    rejected = f", {day.client_errors:,} rejected" if day.client_errors else ""
-    failed = f", {day.server_errors:,} failed" if day.server_errors else ""
-    return f"{requests}{rejected}{failed}"
-
-
-def last_use(api_key: APIKey, now: datetime) -> str:
-    """Return in words when a key was last used, and from which address."""
-    used_at = api_key.last_used_at
-    if used_at is None:
-        return "Never used."
-    ago = timesince(used_at, now, depth=1) if now - used_at >= timedelta(minutes=1) else "less than a minute"
-    origin = f" from {api_key.last_used_address}" if api_key.last_used_address else ""
-    return f"Last used {ago} ago{origin}, on {moment(used_at)}."

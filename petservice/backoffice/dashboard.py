@@ -34,7 +34,7 @@ FAILING_KEYS = 5
 TAGS_TO_MERGE = 5
 
 
-def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> dict[str, Any]:
+def sections(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) -> dict[str, Any]:
     """Return the sections of the dashboard. A section is None if the user of the request may not view it."""
     now = now or timezone.now()
     listed = [model for app in site.get_app_list(request) for model in app["models"]]
@@ -42,7 +42,7 @@ def read(site: AdminSite, request: HttpRequest, *, now: datetime | None = None) 
     add_urls = {model["model"]: model["add_url"] for model in listed}
     return {
         "inventory": _inventory(add_urls.get(Pet)) if may_see_inventory(request.user) else None,
-        "sales": sales.read(timezone.localdate(now)) if may_see_pets(request.user) else None,
+        "sales": sales.section(timezone.localdate(now)) if may_see_pets(request.user) else None,
         "tags": several_spellings(tags_of_newest_pets())[:TAGS_TO_MERGE] if request.user.has_perm(EDIT) else [],
         "keys": _keys(now, add_urls[APIKey]) if APIKey in visible else None,
         "changes": _changes(request, visible) if visible else None,

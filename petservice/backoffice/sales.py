@@ -39,7 +39,7 @@ def list_url(**filters: object) -> str:
     return f"{reverse('admin:pets_pet_changelist')}?{urlencode(filters)}"
 
 
-def read(today: date) -> dict[str, Any]:
+def section(today: date) -> dict[str, Any]:
     """Return a chart of the pets that came in and were sold on each of the last days, and a table of the best tags."""
     days = [today - ago * _DAY for ago in range(DAYS)]
     counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)

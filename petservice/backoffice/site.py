@@ -87,7 +87,7 @@ class PetServiceAdminSite(admin.AdminSite):
         return TemplateResponse(request, "backoffice/help.html", context)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        return super().index(request, {"dashboard": dashboard.read(self, request), **(extra_context or {})})
+        return super().index(request, {"dashboard": dashboard.sections(self, request), **(extra_context or {})})
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the dashboard, because staff know lists, not apps. No link leads here."""

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
-from petservice.admin_pages.restricted_pages import AdministratorsOnly, ReadOnlyPages
+from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.db.backend import backend
 from petservice.journal.export import CSVExport

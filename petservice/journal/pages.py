@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, CountingPaginator
 from petservice.admin_pages.staff_page import staff_page
+from petservice.admin_pages.wording import first_names
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, record, type_of
 
@@ -51,12 +52,9 @@ class JournalPages(admin.ModelAdmin):
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         deleted = list(queryset)
-        names = ", ".join(f"“{one}”" for one in deleted[:_MAX_NAMED])
-        more = f" and {len(deleted) - _MAX_NAMED:,} more" if len(deleted) > _MAX_NAMED else ""
+        names = first_names([f"“{one}”" for one in deleted], _MAX_NAMED)
         changes = [Change(str(one.pk), str(one), message="Deleted.") for one in deleted]
-        return record(
-            request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}{more}.", changes=changes
-        )
+        return record(request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}.", changes=changes)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show what happened to a record on all pages, newest first, also after its end."""

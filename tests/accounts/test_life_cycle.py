@@ -9,7 +9,7 @@ from django.test import Client
 from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.accounts.models import Account, PasswordLink
-from petservice.admin_pages.restricted_pages import AdministratorsOnly
+from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.sign_in import sessions
 from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from petservice.admin_pages.relative_time import relative
-from petservice.apikeys import usage
+from petservice.admin_pages.wording import relative
+from petservice.apikeys.admin import last_days
 from petservice.apikeys.models import APIKey, KeyDay
 from tests.apikeys.forms import LIST, page_of
 
@@ -52,7 +52,7 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
     KeyDay.objects.create(api_key=api_key, day=today, requests=100, client_errors=20, server_errors=5)
     KeyDay.objects.create(api_key=api_key, day=today - DAY, requests=50)
 
-    bars = [(bar["height"], bar["part_height"], bar["part_y"]) for bar in usage.last_days(api_key, today)["bars"][-3:]]
+    bars = [(bar["height"], bar["part_height"], bar["part_y"]) for bar in last_days(api_key, today)["bars"][-3:]]
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
 
 

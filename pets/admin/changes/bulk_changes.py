@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from pets.admin.changes.forms import TagInput
-from pets.admin.changes.selection import MAX_NAMED, Selection, compare, confirmation, of_queryset, selected
+from pets.admin.changes.selection import Selection, compare, confirmation, of_queryset, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, with_undo
@@ -25,6 +25,7 @@ from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import Among
 from petservice.journal.sentences import quoted
 
@@ -232,12 +233,11 @@ def _give(
 def _ask(
     pages: ModelAdmin, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any
 ) -> HttpResponse:
-    counts = Counter(_tags(selection).values()).most_common(MAX_NAMED + 1)
+    counts = Counter(_tags(selection).values()).most_common()
     tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
-    more = ["and others"] if len(tags) > MAX_NAMED else []
     facts = {
         "Filter of the list": filters_in_words(request.GET) or "none",
-        "Tags now": ", ".join(tags[:MAX_NAMED] + more),
+        "Tags now": first_names(tags),
     }
     return confirmation(pages, request, selection, action=action, title=title, facts=facts if tags else {}, **page)
 

@@ -20,14 +20,13 @@ from pets.admin.undoable import changed_since
 from pets.fields import EDITABLE
 from pets.models import Pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
 from petservice.db.lookups import Among
 from petservice.journal.sentences import quoted
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"
-# Maximum number of pets that a message names, so that it stays readable.
-MAX_NAMED = 10
 _VERSION = "version-"
 _NUMBER = re.compile("[0-9]{1,10}")
 
@@ -129,18 +128,12 @@ class Comparison:
             messages.warning(
                 request,
                 f"{count_of_pets(len(self.changed))} were not {verb}, because someone else changed {what} in the "
-                f"meantime: {named(names)}.",
+                f"meantime: {first_names(names)}.",
             )
         if self.deleted:
             were, them = ("was", "it") if self.deleted == 1 else ("were", "them")
             pets = count_of_pets(self.deleted)
             messages.warning(request, f"{pets} {were} not {verb}, because someone else deleted {them} in the meantime.")
-
-
-def named(names: Sequence[str]) -> str:
-    """Return the first names of a list, and the number of the others."""
-    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(names[:MAX_NAMED]) + more
 
 
 def compare(

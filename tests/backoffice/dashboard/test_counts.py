@@ -38,7 +38,7 @@ def dashboard_at(now: datetime) -> dict[str, Any]:
     """Return the dashboard of a superuser at this time."""
     request = RequestFactory().get(INDEX)
     request.user = get_user_model()(is_superuser=True, is_staff=True)
-    return dashboard.read(admin.site, request, now=now)
+    return dashboard.sections(admin.site, request, now=now)
 
 
 def test_each_figure_equals_the_list_that_it_links_to() -> None:

@@ -1,0 +1,100 @@
+"""Mixins of the pages of several apps: who may use them, how their lists search, and how they show a record."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet, TextChoices
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from petservice.db.folding import fold
+
+
+class BoundedSearch(admin.ModelAdmin):
+    """A mixin for lists of few rows, which accepts only the conditions of the filters."""
+
+    # The conditions of the filters, as a URL names them. Others could reveal a secret bit by bit. SQLite fails at an
+    # invalid regular expression.
+    allowed_lookups: tuple[str, ...] = ()
+    show_full_result_count = False  # no page shows it
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find the rows that have each word of the search in one of their texts.
+
+        The words are compared here, because SQLite knows the case of ASCII letters only.
+        """
+        if not (words := fold(search_term).split()):
+            return queryset, False
+        found = []
+        for pk, *texts in queryset.values_list("pk", *self.get_search_fields(request)):
+            folded = [fold(text) for text in texts]
+            if all(any(word in text for text in folded) for word in words):
+                found.append(pk)
+        return queryset.filter(pk__in=found), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return lookup in self.allowed_lookups
+
+
+class AdministratorsOnly(admin.ModelAdmin):
+    """A mixin of pages that only administrators may use."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+
+class ReadOnlyPages(BoundedSearch):
+    """A mixin of pages that add, change and delete no record, and whose lists refuse conditions in the URL."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_change_permission = has_delete_permission = has_add_permission
+
+
+class FactsBeside(admin.ModelAdmin):
+    """A mixin of pages that show the facts of a record, its read-only fields, beside the fields of its form."""
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fields, facts = self.get_fields(request, obj), self.get_readonly_fields(request, obj)
+        groups: dict[str, list[Any]] = {"fields-to-edit": [], "facts-beside": []}
+        for field in fields:
+            groups["facts-beside" if field in facts else "fields-to-edit"].append(field)
+        return [(None, {"fields": group, "classes": [name]}) for name, group in groups.items() if group]
+
+
+class ShownStates(admin.ModelAdmin):
+    """A mixin of pages that show the state of each record, with which their query is annotated."""
+
+    states: type[TextChoices]
+
+    @admin.display(description="state")
+    def state(self, record: Any) -> str:
+        state = self.states(record.state)
+        return format_html('<span class="badge badge-{}">{}</span>', state, state.label)
+
+
+def filter_by(annotation: str, choices: type[TextChoices]) -> type[admin.SimpleListFilter]:
+    """Return a filter by the choices with which the query is annotated."""
+
+    class Filter(admin.SimpleListFilter):
+        title = parameter_name = annotation
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+            return choices.choices
+
+        def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+            chosen = self.value()
+            return queryset.filter(**{annotation: chosen}) if chosen in choices.values else queryset
+
+    return Filter
