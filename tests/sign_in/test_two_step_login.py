@@ -82,11 +82,12 @@ def test_a_recovery_code_works_once_in_place_of_a_code_and_is_recorded(ada: User
     ]
 
 
-@pytest.mark.parametrize("code", ["", "12345", "1234567", "٠٠٠٠٠٠", "-00001", "+12345", "x" * 5000, "\0"])
-def test_any_other_text_is_a_wrong_code(app: Authenticator, code: str) -> None:
-    response = log_in_with(code)
+@pytest.mark.usefixtures("app")
+def test_any_other_text_is_a_wrong_code() -> None:
+    for number, code in enumerate(("", "12345", "1234567", "٠٠٠٠٠٠", "-00001", "+12345", "x" * 5000, "\0")):
+        response = log_in_with(code, f"198.51.100.{number}")
 
-    assert (response.status_code, "This code is wrong" in response.content.decode()) == (200, True)
+        assert (response.status_code, "This code is wrong" in response.content.decode()) == (200, True), code
 
 
 @only_on_postgresql
@@ -149,9 +150,11 @@ def test_the_second_step_ends_after_ten_minutes_and_accepts_no_forgery(
 
 
 def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: Authenticator) -> None:
-    client, page = enter_password()
     fail(2)
-    guesses = [enter_code(client, page, f"00000{number}") for number in range(LIMIT - 2)]
+    # A correct password in between does not reset the count.
+    guesses = [enter_code(*enter_password(), f"00000{number}") for number in range(LIMIT - 3)]
+    client, page = enter_password()
+    guesses.append(enter_code(client, page, "000009"))
 
     assert [guess.status_code for guess in guesses] == [200] * (LIMIT - 3) + [429]
     assert "Too many failed logins" in guesses[-1].content.decode()
@@ -160,12 +163,6 @@ def test_wrong_codes_lock_the_account_for_the_address_like_wrong_passwords(app: 
     assert log_in().status_code == 429
     assert AccessAttempt.objects.get().failures_since_start == LIMIT
     assert is_logged_in(log_in_with(code, ELSEWHERE)), "the owner is locked out elsewhere, or the code was used up"
-
-
-def test_a_correct_password_does_not_reset_the_count_of_wrong_codes(app: Authenticator) -> None:
-    responses = [log_in_with("000000") for _ in range(LIMIT)]
-
-    assert [response.status_code for response in responses] == [200] * (LIMIT - 1) + [429]
 
 
 def test_wrong_codes_from_elsewhere_do_not_lock_out_the_owner(app: Authenticator) -> None:
