@@ -3,8 +3,8 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 import pets.urls
-import petservice.accounts.urls
 import store.urls
+from petservice.accounts.password_links import SetPasswordView
 from petservice.api.health import HealthViewSet, ready
 from petservice.backoffice.installation import installation_page
 from petservice.guides.views import api_guide, changelog, docs, home, openapi_document
@@ -26,7 +26,8 @@ urlpatterns = [
         r"^admin/store/inventoryitem/(?P<page>.*)\Z",
         RedirectView.as_view(url="/admin/pets/pet/%(page)s", query_string=True),
     ),
-    *petservice.accounts.urls.urlpatterns,
+    # Under the path of the admin, so that it has its sessions, security tokens and error pages.
+    path("admin/set-password/<uidb64>/<token>/", SetPasswordView.as_view(), name="password-link"),
     path("admin/installation/", admin.site.admin_view(installation_page), name="installation"),
     path("admin/", admin.site.urls),
 ]

@@ -14,7 +14,6 @@ from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from petservice.accounts.groups import GROUPS
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
-from petservice.admin_pages.wording import change_message
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
@@ -52,9 +51,6 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, Administrat
             kwargs["queryset"] = Permission.objects.select_related("content_type")
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return change_message(form)
-
 
 @admin.register(Group)
 class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
@@ -71,9 +67,6 @@ class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, Administra
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not _is_role(obj)
-
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return super().construct_change_message(request, form, formsets, add) if add else change_message(form)
 
 
 def _is_role(group: Group | None) -> bool:

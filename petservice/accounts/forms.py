@@ -12,8 +12,8 @@ from petservice.accounts import services
 from petservice.accounts.models import Account, Role
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
-from petservice.admin_pages.wording import sentence
 from petservice.db.folding import fold
+from petservice.journal.sentences import changes_by
 
 _DESCRIPTIONS = {
     Role.PETS: "Pets and inventory: add, change and delete pets, and change statuses",
@@ -95,12 +95,12 @@ class AccountForm(MergingForm):
 
     def change_texts(self) -> list[str]:
         """Describe the changes, before they are saved."""
-        texts = [sentence(self, name) for name in ("username", "full_name") if name in self.changed_data]
+        texts = [changes_by(self, "username", "full_name")]
         if "role" in self.changed_data:
             texts.append(f"Role changed from {self.instance.role_text} to {self.cleaned_data['role']}.")
         if not self.instance.is_staff:
             texts.append("Staff status given.")
-        return texts
+        return [text for text in texts if text]
 
 
 class NewAccountForm(FormOnce, AccountForm):

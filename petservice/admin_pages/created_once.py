@@ -38,12 +38,16 @@ class CreatedOnce(admin.ModelAdmin):
     def create_once(self, request: HttpRequest, create: Callable[[], HttpResponse]) -> HttpResponse:
         """Return the response of `create`, or redirect to the record if this form was already sent."""
         create = transaction.atomic(create)
-        created = self._created_by_form(request)
+        try:
+            form_token = UUID(request.POST.get("form_token", "").strip())
+        except ValueError:
+            return create()  # the form will reject this token
+        created = self.created_by_form(request, form_token)
         if created is None:
             try:
                 return create()
             except IntegrityError:  # another request has saved the same form, or a record with the same name
-                created = self._created_by_form(request)
+                created = self.created_by_form(request, form_token)
                 if created is None:
                     return create()  # the form now finds the record with the same name
         return self.back_to(request, created, self.already_created.format(created=created))
@@ -52,13 +56,6 @@ class CreatedOnce(admin.ModelAdmin):
         """Redirect to the page of a record, which shows the message."""
         self.message_user(request, message, level)
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", record.pk)
-
-    def _created_by_form(self, request: HttpRequest) -> Any:
-        try:
-            form_token = UUID(request.POST.get("form_token", "").strip())
-        except ValueError:
-            return None  # the form will reject this token
-        return self.created_by_form(request, form_token)
 
     def created_by_form(self, request: HttpRequest, form_token: UUID) -> Any:
         """Return the record for which a form has created something, or None."""

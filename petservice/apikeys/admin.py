@@ -20,7 +20,7 @@ from petservice.admin_pages.charts import Series, day_chart
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
-from petservice.admin_pages.wording import change_message, first_names, relative
+from petservice.admin_pages.wording import first_names, relative
 from petservice.apikeys import keys
 from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
@@ -173,7 +173,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         return super().render_change_form(request, context, *args, **kwargs)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        return form.instance.summary() if add else change_message(form)
+        return form.instance.summary() if add else super().construct_change_message(request, form, formsets)
 
     # Creating and showing a key.
 

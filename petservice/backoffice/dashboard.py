@@ -5,12 +5,10 @@ The number of queries is fixed, and each reads a part of an index or a small tab
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
 from django.db.models import Count, Model, Q
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
 from pets.models import Pet
@@ -49,11 +47,6 @@ def sections(site: AdminSite, request: HttpRequest, *, now: datetime | None = No
     }
 
 
-def _list_url(model: type[Model], **filters: object) -> str:
-    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    return f"{url}?{urlencode(filters)}" if filters else url
-
-
 def _inventory(add_url: str | None) -> dict[str, Any]:
     """Count all pets by status. `add_url` is None if the user may not add pets."""
     counts = inventory_counts()
@@ -64,11 +57,11 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
             "count": counts[status],
             "percentage": percentage(counts[status], total),
             "width": bar_length(counts[status], total),
-            "url": _list_url(Pet, status__exact=status),
+            "url": sales.list_url(Pet, status__exact=status),
         }
         for status in Pet.Status
     ]
-    return {"total": total, "url": _list_url(Pet), "bars": bars, "add_url": add_url}
+    return {"total": total, "url": sales.list_url(Pet), "bars": bars, "add_url": add_url}
 
 
 def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
@@ -87,7 +80,7 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
         total=Count("pk"), **{f"line_{number}": Count("pk", filter=line[2]) for number, line in enumerate(lines)}
     ).values()
     figures = [
-        {"label": label, "count": count, "url": _list_url(APIKey, **filters)}
+        {"label": label, "count": count, "url": sales.list_url(APIKey, **filters)}
         for (label, filters, _), count in zip(lines, counts, strict=True)
     ]
     yesterday = now.astimezone(UTC).date() - timedelta(days=1)  # the use of keys is counted by the days of UTC
@@ -95,7 +88,7 @@ def _keys(now: datetime, add_url: str | None) -> dict[str, Any]:
     worst = [*failing.select_related("api_key").order_by("-server_errors", "-client_errors", "pk")[:FAILING_KEYS]]
     return {
         "total": total,
-        "url": _list_url(APIKey),
+        "url": sales.list_url(APIKey),
         "figures": figures,
         "add_url": add_url,
         "failing": worst,

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import Count, F, Q, Value
+from django.db.models import Count, F, Model, Q, Value
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -34,9 +34,10 @@ _DAY = timedelta(days=1)
 _FIELDS = {"created": "created_at", "sold": "sold_at"}
 
 
-def list_url(**filters: object) -> str:
-    """Return the URL of the list of pets with these filters."""
-    return f"{reverse('admin:pets_pet_changelist')}?{urlencode(filters)}"
+def list_url(model: type[Model], **filters: object) -> str:
+    """Return the URL of the list of a model with these filters."""
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{url}?{urlencode(filters)}" if filters else url
 
 
 def section(today: date) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def _total(kind: str, counts: dict[date, int], days: list[date]) -> dict[str, An
 
 
 def _url(kind: str, first: date, last: date) -> str:
-    return list_url(**{f"{kind}_from": first, f"{kind}_to": last})
+    return list_url(Pet, **{f"{kind}_from": first, f"{kind}_to": last})
 
 
 def _counts(days: list[date]) -> dict[str, dict[date, int]]:
@@ -106,9 +107,9 @@ def _tag(tag: str | None, stocks: list[float], days: list[date]) -> dict[str, An
         "name": tag,
         "available": sum(one["available"] for one in counts),
         "are_all_pets": all(one["pets"] <= MAX_PETS for one in counts),
-        "available_url": list_url(status__exact=Pet.Status.AVAILABLE, **filters),
+        "available_url": list_url(Pet, status__exact=Pet.Status.AVAILABLE, **filters),
         "sold": len(stocks),
-        "sold_url": list_url(sold_from=days[-1], sold_to=days[0], **filters),
+        "sold_url": list_url(Pet, sold_from=days[-1], sold_to=days[0], **filters),
         "days_in_stock": max(median(stocks), 0),
     }
 

@@ -13,16 +13,16 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_safe
 
-from petservice.admin_pages.bounded_paginator import MAX_COUNTED, BoundedPaginator, MoreThan
+from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.db.backend import backend
 from petservice.journal.export import CSVExport
 from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
+from petservice.journal.pages import page_of
 from petservice.journal.recording import COMMAND, record
 
-_PER_PAGE = 100
 # Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds. The
 # command export_audit has no limit.
 MAX_EXPORTED = 100_000
@@ -44,20 +44,16 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = EventFilterForm(request.GET, label_suffix="")
-        paginator = BoundedPaginator(form.events(), _PER_PAGE)
-        page = paginator.get_page(request.GET.get("p"))
+        paged = page_of(request, form.events())
         users = get_user_model().objects.order_by("username").values_list("username", flat=True)
         filters = {name: value for name, value in request.GET.items() if name in form.fields and value}
-        context = {
+        events = Event.objects.filter(pk__in=[event.pk for event in paged["page"]]).select_related("undone_by")
+        context = paged | {
             "opts": self.opts,
             "form": form,
             "filters": filters,
-            "page": page,
-            "events": Event.with_record(Event.objects.filter(pk__in=[event.pk for event in page])).select_related(
-                "undone_by"
-            ),
-            "page_range": paginator.get_elided_page_range(page.number),
-            "has_more": isinstance(paginator.count, MoreThan),
+            "events": Event.with_record(events),
+            "has_more": isinstance(paged["page"].paginator.count, MoreThan),
             "max_counted": MAX_COUNTED,
             "max_exported": MAX_EXPORTED,
             "record_types": record_types(),
@@ -76,15 +72,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             raise Http404
         # Not by the key alone, because PostgreSQL may walk the items of all events if most events have many.
         items = event.items.select_related("event").order_by(F("pk") + 0)
-        paginator = BoundedPaginator(items, _PER_PAGE)
-        page = paginator.get_page(request.GET.get("p"))
-        context = {
-            "opts": self.opts,
-            "event": event,
-            "page": page,
-            "page_range": paginator.get_elided_page_range(page.number),
-            "record_types": record_types(),
-        }
+        context = page_of(request, items) | {"opts": self.opts, "event": event, "record_types": record_types()}
         return staff_page(request, "admin/journal/event/page.html", str(event)[:100], context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:

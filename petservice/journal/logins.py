@@ -36,10 +36,12 @@ _START = datetime(2000, 1, 1, tzinfo=UTC)
 
 def record_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now: datetime | None = None) -> None:
     """Count an event that a stranger may have caused. The entry has a name only if there is such an account."""
+    address = parse_address(address_of(request) or "")
+    network = None if address is None else str(network_of(address))
     with _logged_instead(request, kind):
         # Lock the account, so that two failures at the same time are counted in one entry.
-        accounts = get_user_model().objects.select_for_update(no_key=True)
-        _count(kind, accounts.filter(username=username).first(), _network_of(request), now or timezone.now())
+        account = get_user_model().objects.select_for_update(no_key=True).filter(username=username).first()
+        _count(kind, account, network, now or timezone.now())
         remove_old_events()
 
 
@@ -55,11 +57,6 @@ def _count(kind: Event.Kind, account: Any, address: str | None, now: datetime) -
         return
     name = account.get_username() if account else ""
     Event.objects.create(kind=kind, at=now, account=account, account_name=name, address=address)
-
-
-def _network_of(request: HttpRequest) -> str | None:
-    address = parse_address(address_of(request) or "")
-    return None if address is None else str(network_of(address))
 
 
 @contextmanager

@@ -1,10 +1,8 @@
 """The parts that the pages of all records have from the journal: their entries in it, and the page of a history."""
 
-import json
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import LogEntry
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
@@ -13,6 +11,7 @@ from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, record, type_of
+from petservice.journal.sentences import changes_by
 
 # Maximum number of deleted records that a message names, so that it stays readable.
 _MAX_NAMED = 20
@@ -35,12 +34,15 @@ class JournalPages(admin.ModelAdmin):
     paginator = CountingPaginator
     addition_kind, change_kind = Event.Kind.ADDED, Event.Kind.CHANGED
 
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        return "Added." if add else changes_by(form)
+
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return record(request, self.addition_kind, target=obj, message=_text(message))
+        return record(request, self.addition_kind, target=obj, message=message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         request.has_changes = bool(message)  # type: ignore[attr-defined]  # our own attribute
-        return record(request, self.change_kind, target=obj, message=_text(message)) if message else None
+        return record(request, self.change_kind, target=obj, message=message) if message else None
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         if request.has_changes:  # type: ignore[attr-defined]  # set by log_change
@@ -61,6 +63,13 @@ class JournalPages(admin.ModelAdmin):
         return history_page(request, self.opts, object_id, self.get_object(request, object_id))
 
 
+def page_of(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
+    """Return the page of rows that a request asks for, and the numbers of the pages to link to, for a template."""
+    paginator = BoundedPaginator(rows, _PER_PAGE)
+    page = paginator.get_page(request.GET.get("p"))
+    return {"page": page, "page_range": paginator.get_elided_page_range(page.number)}
+
+
 def history_page(request: HttpRequest, opts: Any, record_id: str, obj: Model | None) -> HttpResponse:
     """Return the page with the history of a record, which has ended if there is no object. Raises Http404."""
     record_type = type_of(opts.model)
@@ -68,20 +77,11 @@ def history_page(request: HttpRequest, opts: Any, record_id: str, obj: Model | N
     last = items.first()
     if obj is None and last is None:
         raise Http404
-    paginator = BoundedPaginator(items, _PER_PAGE)
-    page = paginator.get_page(request.GET.get("p"))
-    context = {
+    context = page_of(request, items) | {
         "opts": opts,
         "original": obj,
-        "page": page,
-        "page_range": paginator.get_elided_page_range(page.number),
         "record_name": obj or last,
         "record_type": record_type,
         "record_id": record_id,
     }
     return staff_page(request, "admin/journal/history.html", f"Change history: {obj or last}", context)
-
-
-def _text(message: Any) -> str:
-    """Return Django's structured message of a change as a text."""
-    return LogEntry(change_message=message if isinstance(message, str) else json.dumps(message)).get_change_message()

@@ -1,6 +1,12 @@
 """Sentences about changes, made of the values before and after."""
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.text import capfirst
 
 from petservice.journal.models import Event, Item
 
@@ -8,14 +14,18 @@ from petservice.journal.models import Event, Item
 _WORDS = frozenset(["available", "pending", "sold"])
 
 
-def quoted(value: str | None) -> str:
+def quoted(value: Any) -> str:
     """Return a value of a field for a sentence."""
-    return "nothing" if value is None else value if value in _WORDS else f"“{value}”"
+    if value in (None, ""):
+        return "nothing"
+    if isinstance(value, datetime):
+        return f"{timezone.localtime(value):%Y-%m-%d %H:%M:%S %Z}"
+    return f"“{value}”" if isinstance(value, str) and value not in _WORDS else str(value)
 
 
-def changed(field: str, old: str | None, new: str | None) -> str:
+def changed(field: str, old: Any, new: Any) -> str:
     """Describe the change of a field in a sentence."""
-    return f"{field.capitalize()} changed from {quoted(old)} to {quoted(new)}."
+    return f"{capfirst(field)} changed from {quoted(old)} to {quoted(new)}."
 
 
 def sentence(item: Item) -> str:
@@ -31,3 +41,23 @@ def sentence(item: Item) -> str:
         return "Deleted."
     start = {Event.Kind.IMPORTED: "Imported: ", Event.Kind.UNDONE: "Undone: "}.get(kind, "")
     return start + " ".join(changed(field, before[field], after[field]) for field in sorted(after))
+
+
+def changes_by(form: Any, *names: str) -> str:
+    """Describe the changes that a form has made to a record, if any, or those of the fields with these names."""
+    return " ".join(_change_of(form, name) for name in form.changed_data if not names or name in names)
+
+
+def _change_of(form: Any, name: str) -> str:
+    field = form.fields.get(name)
+    label = str(field.label if field is not None and field.label else name)
+    old, new = form.initial.get(name), form.cleaned_data[name]
+    if isinstance(field, forms.ModelMultipleChoiceField):
+        return f"{capfirst(label)}: {_difference(old or [], new)}."
+    return changed(label, old, new)
+
+
+def _difference(old: Iterable[Any], new: Iterable[Any]) -> str:
+    before, after = set(map(str, old)), set(map(str, new))
+    parts = {"added": after - before, "removed": before - after}
+    return ", ".join(f"{verb} “{name}”" for verb, names in parts.items() for name in sorted(names))
