@@ -45,14 +45,13 @@ def section(today: date) -> dict[str, Any]:
     days = [today - ago * _DAY for ago in range(DAYS)]
     counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)
     tags = cache.get_or_set(f"sales-by-tag-{today}", lambda: _tags(days), TAGS_MAX_AGE)
-    chart = day_chart(*(_series(kind, counts[kind]) for kind in _FIELDS))
+    series = []
+    for kind in _FIELDS:
+        texts = {day: f"{count:,} pet{pluralize(count)} {kind}" for day, count in counts[kind].items()}
+        series.append(Series(counts[kind], texts, {day: _url(kind, day, day) for day in days}))
+    chart = day_chart(*series)
     totals = {kind: _total(kind, counts[kind], days) for kind in _FIELDS}
     return chart | totals | {"rows": [*zip(*chart["series"], strict=True)][::-1], "tags": tags, "max_sales": MAX_SALES}
-
-
-def _series(kind: str, counts: dict[date, int]) -> Series:
-    texts = {day: f"{count:,} pet{pluralize(count)} {kind}" for day, count in counts.items()}
-    return Series(counts, texts, {day: _url(kind, day, day) for day in counts})
 
 
 def _total(kind: str, counts: dict[date, int], days: list[date]) -> dict[str, Any]:
@@ -102,7 +101,11 @@ def _tags(days: list[date]) -> dict[str, Any]:
 def _tag(tag: str | None, stocks: list[float], days: list[date]) -> dict[str, Any]:
     filters: dict[str, object] = {"no_tag": 1} if tag is None else {"tag": tag}
     conditions = [is_absent("tag")] if tag is None else map(_has_tag, spellings_in_use(tag))
-    counts = [_count(condition) for condition in conditions]
+    counts = []
+    for condition in conditions:
+        newest = Pet.objects.filter(condition).order_by(CaseInsensitive("tag").desc(), "-created_at", "-pk")
+        available = Count("pk", filter=Q(status=Pet.Status.AVAILABLE))
+        counts.append(newest[: MAX_PETS + 1].aggregate(pets=Count("pk"), available=available))
     return {
         "name": tag,
         "available": sum(one["available"] for one in counts),
@@ -112,12 +115,6 @@ def _tag(tag: str | None, stocks: list[float], days: list[date]) -> dict[str, An
         "sold_url": list_url(Pet, sold_from=days[-1], sold_to=days[0], **filters),
         "days_in_stock": max(median(stocks), 0),
     }
-
-
-def _count(condition: Q) -> dict[str, int]:
-    """Count the newest pets that fit, and those of them that are available."""
-    newest = Pet.objects.filter(condition).order_by(CaseInsensitive("tag").desc(), "-created_at", "-pk")[: MAX_PETS + 1]
-    return newest.aggregate(pets=Count("pk"), available=Count("pk", filter=Q(status=Pet.Status.AVAILABLE)))
 
 
 def _has_tag(text: str) -> Q:

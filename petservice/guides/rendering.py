@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 _FOLDER = Path(__file__).parent.parent / "docs"
 # The guides that are pages of the service. They link only to their own headings and to other sites.
@@ -40,7 +39,12 @@ def guide(name: str) -> Guide:
     """Render a guide, once for each process."""
     markdown = MarkdownIt().enable("table")
     tokens = [token for token in markdown.parse((_FOLDER / name).read_text()) if token.type != "html_block"]
-    headings = _add_anchors(tokens)
+    headings = []
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            text = "".join(child.content for child in inline.children or [])
+            headings.append(Heading(int(opening.tag[1:]), text, anchor(text)))
+            opening.attrSet("id", anchor(text))
     html: str = markdown.renderer.render(tokens[_TITLE_TOKENS:], markdown.options, {})
     return Guide(headings[0].text, [heading for heading in headings if heading.level == 2], html)
 
@@ -48,13 +52,3 @@ def guide(name: str) -> Guide:
 def anchor(heading: str) -> str:
     """Return the anchor of a heading, which is the same on the usual code hosts."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def _add_anchors(tokens: list[Token]) -> list[Heading]:
-    headings = []
-    for opening, inline in pairwise(tokens):
-        if opening.type == "heading_open":
-            text = "".join(child.content for child in inline.children or [])
-            headings.append(Heading(int(opening.tag[1:]), text, anchor(text)))
-            opening.attrSet("id", anchor(text))
-    return headings

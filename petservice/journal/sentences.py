@@ -1,6 +1,5 @@
 """Sentences about changes, made of the values before and after."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -52,12 +51,9 @@ def _change_of(form: Any, name: str) -> str:
     field = form.fields.get(name)
     label = str(field.label if field is not None and field.label else name)
     old, new = form.initial.get(name), form.cleaned_data[name]
-    if isinstance(field, forms.ModelMultipleChoiceField):
-        return f"{capfirst(label)}: {_difference(old or [], new)}."
-    return changed(label, old, new)
-
-
-def _difference(old: Iterable[Any], new: Iterable[Any]) -> str:
-    before, after = set(map(str, old)), set(map(str, new))
+    if not isinstance(field, forms.ModelMultipleChoiceField):
+        return changed(label, old, new)
+    before, after = set(map(str, old or [])), set(map(str, new))
     parts = {"added": after - before, "removed": before - after}
-    return ", ".join(f"{verb} “{name}”" for verb, names in parts.items() for name in sorted(names))
+    differences = [f"{verb} “{name}”" for verb, names in parts.items() for name in sorted(names)]
+    return f"{capfirst(label)}: {', '.join(differences)}."

@@ -30,7 +30,8 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         form = EventFilterForm({field: options[field] for field in EventFilterForm.base_fields})
         if not form.is_valid():
-            raise CommandError(self._errors(form))
+            errors = [f"{_option(field)}: {' '.join(map(str, texts))}" for field, texts in form.errors.items()]
+            raise CommandError(f"{' '.join(errors)} Nothing was exported.")
         started = time.monotonic()
         csv_export = CSVExport(form.events())
         if not export(csv_export.parts(), file):
@@ -41,7 +42,3 @@ class Command(DatabaseCommand):
         entries = "entry" if csv_export.count == 1 else "entries"
         text = f"Exported {csv_export.count:,} {entries} in {time.monotonic() - started:.1f} s."
         self.stderr.write(text, self.style.SUCCESS)
-
-    def _errors(self, form: EventFilterForm) -> str:
-        texts = [f"{_option(field)}: {' '.join(map(str, errors))}" for field, errors in form.errors.items()]
-        return f"{' '.join(texts)} Nothing was exported."
