@@ -2,9 +2,9 @@
 
 import csv
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import change_window
 from tests.service import Service
 
 
@@ -69,10 +69,8 @@ def test_the_filter_by_tag_suggests_tags_and_a_key_leads_to_the_search(staff_pag
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(1)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_preview_of_an_import_has_the_colours_of_the_theme(staff_page: Page, site: Service, theme: str) -> None:
+def test_the_preview_of_an_import_has_the_colours_of_the_theme(staff_page: Page, site: Service) -> None:
     same, other = make(site, {"name": "Same"}, {"name": "Other"})
-    staff_page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     staff_page.goto("/admin/pets/pet/import/")
     content = f"id,name\n{same},Same\n{other},Another\n,New\n".encode()
     staff_page.locator("input[type=file]").set_input_files(
@@ -89,9 +87,11 @@ def test_the_preview_of_an_import_has_the_colours_of_the_theme(staff_page: Page,
         staff_page.evaluate("name => { document.body.style.color = `var(${name})` }", name)
         return str(staff_page.evaluate("getComputedStyle(document.body).color"))
 
-    assert background("tr.skip") == background("tr.update ins") == background("tr.update del") == "rgba(0, 0, 0, 0)"
-    assert background("tr.update") == variable("--message-warning-bg")
-    assert background("tr.new") == variable("--message-success-bg")
+    for theme in ("light", "dark"):
+        change_window(staff_page, 1280, 720, theme)
+        assert background("tr.skip") == background("tr.update ins") == background("tr.update del") == "rgba(0, 0, 0, 0)"
+        assert background("tr.update") == variable("--message-warning-bg"), theme
+        assert background("tr.new") == variable("--message-success-bg"), theme
 
 
 def test_the_list_is_as_wide_as_its_page_at_a_zoom_of_200_percent(staff_page: Page) -> None:
