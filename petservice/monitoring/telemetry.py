@@ -20,6 +20,7 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[
 
 # OpenTelemetry's tracer, if spans are sent.
 _tracer: Any = None
+_NO_SPAN: AbstractContextManager[Any] = nullcontext()
 
 
 def start() -> None:
@@ -60,7 +61,7 @@ def trace_id_of(traceparent: str) -> str | None:
 
 def span(name: str) -> AbstractContextManager[Any]:
     """Return a context that is a span within the current one, if spans are sent."""
-    return nullcontext() if _tracer is None else _tracer.start_as_current_span(name)
+    return _NO_SPAN if _tracer is None else _tracer.start_as_current_span(name)
 
 
 class RequestSpan:

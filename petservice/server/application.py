@@ -32,7 +32,7 @@ from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
-from petservice.monitoring.counters import count
+from petservice.monitoring.counters import count, count_with_seconds
 from petservice.monitoring.logs import request_id
 from petservice.monitoring.telemetry import span
 from petservice.paths import ADMIN, LOGIN, READINESS
@@ -100,8 +100,7 @@ class ThreadPool:
 
     def _run(self, function: Callable[[], T], submitted: float) -> T:
         now = self._started[get_ident()] = time.monotonic()
-        count("queued", self._name)
-        count("queue_seconds", self._name, now - submitted)
+        count_with_seconds("queued", "queue_seconds", self._name, now - submitted)
         if (record := current_record.get()) is not None:
             record.queue_seconds += now - submitted
         try:
