@@ -142,20 +142,16 @@ class FastPath:
         if fields is None:
             return None
         pet: dict[str, Any] = {"id": new_pet_id()} | dict.fromkeys(OPTIONAL_TEXTS) | fields
-        record = None
-        if request.idempotency_key is not None:
-            if next(self._numbers) % _DELETION_INTERVAL == 0:
-                return None
-            texts = {name: pet[name] for name in ("name", *OPTIONAL_TEXTS)}
-            record = {"key": request.idempotency_key, "pet_id": pet["id"], **texts}
+        if request.idempotency_key is not None and next(self._numbers) % _DELETION_INTERVAL == 0:
+            return None
         with DatabaseCall("fast_path"):
-            created = await self._database.create(key, pet, record)
+            created = await self._database.create(key, pet, request.idempotency_key)
         if created is None:
             return _unknown_key(key)
         key_id, is_new = created
         if not is_new:
             return None
-        if record is not None:
+        if request.idempotency_key is not None:
             count("idempotent_requests", "new")
         headers = {"Location": location(request.url, pet["id"])}
         return Answer(201, shown([pet[name] for name in SHOWN]), key_id, headers)

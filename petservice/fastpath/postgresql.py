@@ -4,15 +4,17 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from select import POLLIN, poll
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
 from pets.services import lock_name
-from petservice.fastpath.statements import Insert, Rows, Statements
+from petservice.apikeys import keys
+from petservice.fastpath.statements import Insert, Rows, Statements, names, settle
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
@@ -38,14 +40,25 @@ _Places = asyncio.LifoQueue[_Cursor | None]
 
 # The key and the rows of a statement in one round trip. Without rows, there is one with the key alone.
 _READ = "WITH k AS ({key}) SELECT k.id, k.usable, found.* FROM k LEFT JOIN ({statement}) found ON k.usable ORDER BY 3"
-_CREATE = """WITH k AS ({key}), created AS (
-{pet.into} SELECT {pet.expressions} FROM k WHERE usable AND may_write RETURNING 1)
-SELECT id, EXISTS (SELECT FROM created) FROM k"""
-_CREATE_ONCE = """WITH k AS ({key}), record AS (
-{record.into} SELECT {record.expressions} FROM k
-WHERE usable AND may_write AND pg_try_advisory_xact_lock(hashtextextended(%s, k.id)) ON CONFLICT DO NOTHING RETURNING 1
-), created AS ({pet.into} SELECT {pet.expressions} FROM k, record RETURNING 1)
-SELECT id, EXISTS (SELECT FROM created) FROM k"""
+# Every pet that was sent, with its API key, and whether it was created. One with an Idempotency-Key is created if it is
+# the first one, and if Django handles no request with it. A statement for several pets costs little more than for one.
+_CREATE = """WITH sent AS (
+SELECT sent.*, k.id AS key_id, k.prefix, k.name AS key_name, k.usable AND k.may_write AS may_create
+FROM json_to_recordset(%s::json) AS sent ({columns}, digest text, idempotency_key text)
+LEFT JOIN LATERAL ({key}) k ON true
+), record AS (
+{record} FROM sent WHERE may_create AND pg_try_advisory_xact_lock(hashtextextended({lock}, key_id))
+ON CONFLICT DO NOTHING RETURNING {pet_id}
+), created AS (
+{pet} FROM sent WHERE may_create AND (idempotency_key IS NULL OR {id} IN (SELECT * FROM record)) RETURNING {id}
+) SELECT {id}::text, key_id, {id} IN (SELECT * FROM created) FROM sent"""
+
+
+class _Creation(NamedTuple):
+    """A pet as the statement gets it, and what the request gets: its API key, if known, and whether it was created."""
+
+    sent: dict[str, Any]
+    outcome: asyncio.Future[tuple[int, bool] | None]
 
 
 class PostgreSQL:
@@ -54,11 +67,24 @@ class PostgreSQL:
     def __init__(self) -> None:
         connection: Any = connections[DEFAULT_DB_ALIAS]
         self._statements = Statements(connection, _READ)
-        created_by = creator.of_key("' || k.prefix || '", "' || k.name || '")
-        self._pet = Insert(Pet, connection, {"created_by": f"'{created_by}'"})
-        self._record = Insert(IdempotencyRecord, connection, {"api_key_id": "k.id"})
-        parts = {"key": self._statements.key, "pet": self._pet, "record": self._record}
-        self._create, self._create_once = _CREATE.format_map(parts), _CREATE_ONCE.format_map(parts)
+        self._pet, record = Insert(Pet, connection), Insert(IdempotencyRecord, connection)
+        pet, of_record = names(Pet, connection), names(IdempotencyRecord, connection)
+        created_by = creator.of_key("' || prefix || '", "' || key_name || '")
+        pet_values = pet | {"created_by": f"'{created_by}'"}
+        record_values = pet | {"api_key_id": "key_id", "key": "idempotency_key", "pet_id": pet["id"]}
+        lock = lock_name("' || idempotency_key || '")
+        self._create = _CREATE.format(
+            columns=", ".join(f"{pet[field.attname]} {field.db_type(connection)}" for field in self._pet.fields),
+            key=self._statements.key_of_sent,
+            record=f"{record.into} SELECT {', '.join(record_values[field.attname] for field in record.fields)}",
+            lock=f"'{lock}'",
+            pet_id=of_record["pet_id"],
+            pet=f"{self._pet.into} SELECT {', '.join(pet_values[field.attname] for field in self._pet.fields)}",
+            id=pet["id"],
+        )
+        # What waits for the next statement, and the tasks that write while something waits.
+        self._waiting: list[_Creation] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         self._reading: _Places = asyncio.LifoQueue()
         self._writing: _Places = asyncio.LifoQueue()
         for places in (self._reading, self._writing):
@@ -79,17 +105,42 @@ class PostgreSQL:
             return key_id, None
         return key_id, [] if first[0] is None else [row[2:] for row in rows]
 
-    async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
-        """Create a pet, and the record of its Idempotency-Key, if the key may do so.
+    async def create(self, key: str, pet: dict[str, Any], idempotency_key: str | None) -> tuple[int, bool] | None:
+        """Create a pet, and the record of its Idempotency-Key if it has one, if the API key may do so.
 
         Returns the id of the API key and whether the pet was created, or None if the key is unknown.
         """
-        values = [*self._statements.key_values(key)]
-        if record is not None:
-            values += [*self._record.values(record), lock_name(record["key"])]
-        values += self._pet.values(pet)
-        rows = await _rows(self._writing, self._create if record is None else self._create_once, values)
-        return (rows[0][0], rows[0][1]) if rows else None
+        sent = self._pet.complete(pet) | {"digest": keys.digest(key), "idempotency_key": idempotency_key}
+        creation = _Creation(sent, asyncio.get_running_loop().create_future())
+        self._waiting.append(creation)
+        if len(self._tasks) < _CONNECTIONS:
+            task = asyncio.create_task(self._write_waiting())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return await creation.outcome
+
+    async def _write_waiting(self) -> None:
+        """Write all that waits by one statement, again and again, until nothing waits."""
+        while self._waiting:
+            creations, self._waiting = self._waiting, []
+            await self._write(creations)
+
+    async def _write(self, creations: list[_Creation]) -> None:
+        sent = orjson.dumps([creation.sent for creation in creations]).decode()
+        outcomes: Sequence[Any]
+        try:
+            rows = await _rows(self._writing, self._create, (sent, *self._statements.now_and_here()))
+            found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
+            outcomes = [found.get(creation.sent["id"]) for creation in creations]
+        except psycopg.IntegrityError as error:  # of one of them, which fails alone
+            if len(creations) > 1:
+                for creation in creations:
+                    await self._write([creation])
+                return
+            outcomes = [error]
+        except Exception as error:  # each request must get a response
+            outcomes = [error] * len(creations)
+        settle([creation.outcome for creation in creations], outcomes)
 
     def close(self) -> None:
         """Do nothing: the connections end with the process."""

@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
-from petservice.fastpath.statements import Insert, Rows, Statements, names
+from petservice.fastpath.statements import Insert, Rows, Statements, names, settle
 from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
@@ -72,8 +72,8 @@ class SQLite:
         rows = _run(self._connection, *self._statements.reading(request)).fetchall() if is_usable else None
         return key_id, rows
 
-    async def create(self, key: str, pet: dict[str, Any], record: dict[str, Any] | None) -> tuple[int, bool] | None:
-        """Create a pet, and the record of its Idempotency-Key, if the key may do so.
+    async def create(self, key: str, pet: dict[str, Any], idempotency_key: str | None) -> tuple[int, bool] | None:
+        """Create a pet, and the record of its Idempotency-Key if it has one, if the API key may do so.
 
         Returns the id of the API key and whether the pet was created, or None if the key is unknown.
         """
@@ -84,12 +84,12 @@ class SQLite:
         key_id, may_write, prefix, name, is_usable = found
         if not (is_usable and may_write):
             return key_id, False
-        creation = _Creation(
-            pet["id"],
-            self._pet.values({**pet, "created_by": creator.of_key(prefix, name)}),
-            None if record is None else self._record.values({**record, "api_key_id": key_id}),
-            asyncio.get_running_loop().create_future(),
-        )
+        record = None
+        if idempotency_key is not None:
+            names_it = {"api_key_id": key_id, "key": idempotency_key, "pet_id": pet["id"]}
+            record = self._record.values(pet | names_it)
+        values = self._pet.values(pet | {"created_by": creator.of_key(prefix, name)})
+        creation = _Creation(pet["id"], values, record, asyncio.get_running_loop().create_future())
         self._waiting.append(creation)
         if self._task is None:
             self._task = asyncio.create_task(self._write_waiting())
@@ -105,13 +105,7 @@ class SQLite:
                 outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, creations)
             except Exception as error:  # each request must get a response
                 outcomes, self._writer = [error] * len(creations), None
-            for creation, outcome in zip(creations, outcomes, strict=True):
-                if creation.is_done.done():  # the client has left
-                    continue
-                if isinstance(outcome, Exception):
-                    creation.is_done.set_exception(outcome)
-                else:
-                    creation.is_done.set_result(outcome)
+            settle([creation.is_done for creation in creations], outcomes)
         self._task = None
 
     def close(self) -> None:
@@ -160,7 +154,8 @@ def _insert(connection: Any, insert: Insert, rows: Sequence[Sequence[Any]], end:
 
     They are one statement, because the full-text index writes its words at the end of each statement.
     """
-    values = ", ".join([f"({insert.expressions})"] * len(rows))
+    places = ", ".join("?" for _ in rows[0])
+    values = ", ".join([f"({places})"] * len(rows))
     inserted: Rows = _run(connection, f"{insert.into} VALUES {values} {end}", [*chain.from_iterable(rows)]).fetchall()
     return inserted
 

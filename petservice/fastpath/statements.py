@@ -3,7 +3,8 @@
 Statements have Django's placeholders, `%s`.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -23,7 +24,7 @@ Statement = tuple[str, Sequence[Any]]
 # A usable key needs no further check, because it is valid here and now and has no request limit.
 _KEY = """SELECT {id} AS id, {access} = 'write' AS may_write, {prefix} AS prefix, {name} AS name,
 {revoked_at} IS NULL AND ({expires_at} IS NULL OR {expires_at} > %s) AND {environment} = %s
-AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = %s"""
+AND {requests_per_minute} IS NULL AS usable FROM {table} WHERE {digest} = {sought}"""
 # The name of the table, because the column of the result has the same name, and PostgreSQL would sort all pets by it.
 _PETS = "SELECT {shown} FROM {table} {condition} ORDER BY {table}.{id} LIMIT %s"
 _INVENTORY = "SELECT {status}, SUM({count}) FROM {table} GROUP BY {status}"
@@ -35,7 +36,10 @@ class Statements:
     def __init__(self, connection: Any, form: str = "{statement}") -> None:
         """Make each statement that reads in a form, which may also have `{key}`, the statement that finds a key."""
         self._adapted_time = connection.ops.adapt_datetimefield_value
-        self.key = _KEY.format_map(names(APIKey, connection))
+        key = names(APIKey, connection)
+        self.key = _KEY.format_map(key | {"sought": "%s"})
+        # The statement that finds the API key whose digest another part of the same statement has.
+        self.key_of_sent = _KEY.format_map(key | {"sought": "sent.digest"})
         pet = names(Pet, connection)
         # The driver for PostgreSQL would make an object of each UUID.
         as_text = "{}::text" if connection.features.has_native_uuid_field else "{}"
@@ -52,7 +56,11 @@ class Statements:
 
     def key_values(self, key: str) -> Sequence[Any]:
         """Return the parameters of `key`, the statement that finds an API key."""
-        return self._adapted_time(timezone.now()), settings.ENVIRONMENT, keys.digest(key)
+        return *self.now_and_here(), keys.digest(key)
+
+    def now_and_here(self) -> tuple[Any, str]:
+        """Return the parameters of `key_of_sent`."""
+        return self._adapted_time(timezone.now()), settings.ENVIRONMENT
 
     def reading(self, request: UsualRequest) -> Statement:
         """Return the statement whose rows have the columns of pets.fields.SHOWN, or a status and its number of pets.
@@ -69,34 +77,48 @@ class Statements:
         return self._page, (page.after, page.limit + 1)
 
 
+def settle(futures: Iterable[asyncio.Future[Any]], outcomes: Iterable[Any]) -> None:
+    """Give each request its outcome, a result or an error, unless its client has left."""
+    for future, outcome in zip(futures, outcomes, strict=True):
+        if future.done():
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
 class Insert:
-    """An INSERT of one record, whose fields have their defaults unless they are given.
+    """An INSERT of records, whose fields have their defaults unless they are given."""
 
-    `expressions` are SQL expressions for some fields, by their names.
-    """
-
-    def __init__(self, model: type[Model], connection: Any, expressions: dict[str, str] | None = None) -> None:
+    def __init__(self, model: type[Model], connection: Any) -> None:
         self._connection = connection
         # The database gives the other fields their values.
-        fields: list[Field[Any, Any]] = [
+        self.fields: list[Field[Any, Any]] = [
             field
             for field in model._meta.concrete_fields
             if not (isinstance(field, AutoField) or field.generated or field.db_default is not NOT_PROVIDED)
         ]
-        expressions = expressions or {}
         column = names(model, connection)
-        self.into = f"INSERT INTO {column['table']} ({', '.join(column[field.attname] for field in fields)})"
-        self.expressions = ", ".join(expressions.get(field.attname, "%s") for field in fields)
-        self._parameters = [field for field in fields if field.attname not in expressions]
+        self.into = f"INSERT INTO {column['table']} ({', '.join(column[field.attname] for field in self.fields)})"
+
+    def complete(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of all fields by name."""
+        return {
+            field.attname: given[field.attname] if field.attname in given else field.get_default()
+            for field in self.fields
+        }
 
     def values(self, given: dict[str, Any]) -> list[Any]:
-        """Return the parameters of the expressions, in their order."""
-        values = []
-        for field in self._parameters:
-            value = given[field.attname] if field.attname in given else field.get_default()
+        """Return the values of all fields in their order, as parameters of the driver."""
+        complete = self.complete(given)
+        return [
             # Every driver takes strings as they are.
-            values.append(value if isinstance(field, CharField) else field.get_db_prep_save(value, self._connection))
-        return values
+            complete[field.attname]
+            if isinstance(field, CharField)
+            else field.get_db_prep_save(complete[field.attname], self._connection)
+            for field in self.fields
+        ]
 
 
 def names(model: type[Model], connection: Any) -> dict[str, str]:

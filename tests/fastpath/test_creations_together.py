@@ -1,0 +1,73 @@
+"""Creations that wait together share a commit, but neither their errors nor their API keys."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from pets.fields import new_pet_id
+from pets.models import IdempotencyRecord, Pet
+from petservice.fastpath.postgresql import PostgreSQL
+from petservice.fastpath.sqlite import SQLite
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def create_together(*creations: tuple[str, str, str | None]) -> list[Any]:
+    """Create pets, each with an API key, a name and maybe an Idempotency-Key, and return the outcomes or errors."""
+    database = SQLite() if connection.vendor == "sqlite" else PostgreSQL()
+
+    async def create() -> list[Any]:
+        pets = ({"id": new_pet_id(), "name": name, "tag": None} for _, name, _ in creations)
+        waiting = (database.create(key, pet, once) for (key, _, once), pet in zip(creations, pets, strict=True))
+        outcomes: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
+        database.close()
+        if isinstance(database, PostgreSQL):
+            while (cursor := await database._writing.get()) is not None:
+                await cursor.connection.close()
+        return outcomes
+
+    return asyncio.run(create())
+
+
+def test_a_creation_that_the_database_rejects_fails_alone(create_key: Callable[..., str]) -> None:
+    key = create_key()
+
+    first, rejected, third = create_together(
+        (key, "Rex", None),
+        (key, "", None),  # no pet may have an empty name
+        (key, "Tom", None),
+    )
+
+    assert first[1]
+    assert type(rejected).__name__ in ("IntegrityError", "CheckViolation")
+    assert third[1]
+    assert set(Pet.objects.values_list("name", flat=True)) == {"Rex", "Tom"}
+
+
+def test_of_two_creations_with_one_idempotency_key_one_creates_a_pet(create_key: Callable[..., str]) -> None:
+    key = create_key()
+
+    outcomes = create_together((key, "Rex", "once"), (key, "Rex", "once"))
+
+    assert sorted(is_created for _, is_created in outcomes) == [False, True]
+    assert Pet.objects.get().pk == IdempotencyRecord.objects.get().pet_id
+
+
+def test_creations_with_several_api_keys_have_each_its_own_creator_and_rights(create_key: Callable[..., str]) -> None:
+    ours, theirs, reader = create_key(name="Ours"), create_key(name="Theirs"), create_key(access="read")
+
+    outcomes = create_together(
+        *((ours, "Rex", None), (theirs, "Tom", "once"), (reader, "Kim", None), ("unknown", "Kit", "once")),
+    )
+
+    assert [outcome and outcome[1] for outcome in outcomes] == [True, True, False, None]
+    creators = dict(Pet.objects.values_list("name", "created_by"))
+    assert creators == {"Rex": f"key {ours[:18]} Ours", "Tom": f"key {theirs[:18]} Theirs"}
+    assert IdempotencyRecord.objects.get().api_key.name == "Theirs"
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(DISTINCT xmin::text) FROM pets_pet")
+            assert cursor.fetchone() == (1,)  # one transaction
