@@ -145,25 +145,22 @@ class Application:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if self.access_log is None:
-            await self._respond(scope, receive, send, None)
+            await send(await self._answer(scope, receive, None))
             return
         record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"], scope["headers"])
-
-        async def recorded(response: Response) -> None:
+        try:
+            response = await self._answer(scope, receive, record)
             record.status = response[0]
             await send(response)
-
-        try:
-            await self._respond(scope, receive, recorded, record)
         finally:
             self.access_log.end(record)
 
-    async def _respond(self, scope: Message, receive: Receive, send: Send, record: AccessRecord | None) -> None:
+    async def _answer(self, scope: Message, receive: Receive, record: AccessRecord | None) -> Response:
+        """Return the response of the fast path, or else that of Django, or an error response."""
         if self.fast_path is not None:
             response, receive = await self.fast_path.respond(scope, receive, record)
             if response is not None:
-                await send(response)
-                return
+                return response
         request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
@@ -182,8 +179,8 @@ class Application:
         finally:
             if record is not None:
                 record.handled(request)
-        await send(response)
         request.release()
+        return response
 
     async def _response(self, request: ReceivedRequest, receive: Receive) -> Response:
         if request.META.get("HTTP_EXPECT", "100-continue").lower() != "100-continue":
