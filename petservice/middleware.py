@@ -48,13 +48,8 @@ def request_id_of(meta: dict[str, Any]) -> str:
     request_id: str | None = meta.get(REQUEST_ID)
     if request_id is None:
         sent = meta.get("HTTP_X_REQUEST_ID", "")
-        request_id = meta[REQUEST_ID] = sent if _REQUEST_ID_FORM.fullmatch(sent) else _new_request_id()
+        request_id = meta[REQUEST_ID] = sent if _REQUEST_ID_FORM.fullmatch(sent) else os.urandom(16).hex()
     return request_id
-
-
-def _new_request_id() -> str:
-    """Return a new random request id."""
-    return os.urandom(16).hex()
 
 
 def with_standard_headers(response: HttpResponse, request_id: str) -> HttpResponse:
@@ -66,9 +61,9 @@ def with_standard_headers(response: HttpResponse, request_id: str) -> HttpRespon
     return response
 
 
-def error_response_for(status: int, request_id: str = "") -> HttpResponse:
+def error_response_for(status: int, request_id: str) -> HttpResponse:
     """Return the complete error response for a status, for a request that did not reach Django."""
-    return with_standard_headers(standard_error_response(status), request_id or _new_request_id())
+    return with_standard_headers(standard_error_response(status), request_id)
 
 
 def _is_page(request: HttpRequest) -> bool:

@@ -6,7 +6,9 @@ together (petservice.apps), instead of one for each start.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
 from django.core.management.utils import get_random_secret_key
@@ -14,7 +16,6 @@ from environs import Env, EnvValidationError, ValidationError, validate
 from platformdirs import user_data_path
 
 from petservice.client_address import Proxies, host_and_port
-from petservice.configuration.secret_key import kept_secret_key
 from petservice.configuration.time_zone import zone
 from petservice.db.url import database_settings
 
@@ -52,6 +53,24 @@ def _default_data_dir() -> Path:
     return _ROOT / "data" if (_ROOT / "manage.py").is_file() else user_data_path("petservice", appauthor=False)
 
 
+def _kept_secret_key(data_dir: Path) -> str:
+    """Return the generated key of a test environment, in `data_dir`/secret_key. Create it first if it is missing.
+
+    Raises OSError if the file cannot be read or written.
+    """
+    path = data_dir / "secret_key"
+    data_dir.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        # The key is written to a temporary file first, so that no other process reads half a key. If two processes
+        # start together, one of them links its file to the final name, and the other reads that file.
+        with NamedTemporaryFile("w", dir=data_dir, prefix="secret_key.") as draft:  # only its owner may read it
+            draft.write(get_random_secret_key())
+            draft.flush()
+            with suppress(FileExistsError):
+                path.hardlink_to(draft.name)
+    return path.read_text()
+
+
 def _readable_file(path: str) -> str:
     if not (Path(path).is_file() and os.access(path, os.R_OK)):
         raise ValueError("it is no readable file, and TLS needs both")
@@ -70,7 +89,7 @@ REQUIRE_HTTPS = env.bool("PETSERVICE_REQUIRE_HTTPS", LIVE) is not False  # None 
 SECRET_KEY = env.str("SECRET_KEY", "")
 if not SECRET_KEY and not LIVE:
     try:
-        SECRET_KEY = kept_secret_key(DATA_DIR)
+        SECRET_KEY = _kept_secret_key(DATA_DIR)
     except OSError as error:
         CONFIGURATION_ERRORS.append(
             f"The data directory cannot be written ({error}): set PETSERVICE_DATA_DIR to one that can, "

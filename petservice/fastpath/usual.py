@@ -25,9 +25,9 @@ _PETS = b"/v1/pets"
 _ID_IN_PATH = re.compile(rb"%b/(%b)" % (_PETS, ID_PATTERN.encode()), re.ASCII)
 # Values of limit and after that need no decoding.
 _PLAIN_VALUE = re.compile(rb"[0-9a-f-]+", re.ASCII)
-_LENGTH = re.compile(rb"[0-9]{1,5}", re.ASCII)
-_JSON_TYPE = b"application/json"
-_JSON_TYPES = frozenset({_JSON_TYPE, b"application/json; charset=utf-8", b"application/json;charset=utf-8"})
+_LENGTH = re.compile(r"[0-9]{1,5}", re.ASCII)
+_JSON_TYPE = "application/json"
+_JSON_TYPES = frozenset({_JSON_TYPE, "application/json; charset=utf-8", "application/json;charset=utf-8"})
 _NO_PAGE = Page(DEFAULT_LIMIT, None)
 
 # The headers that Django's views and middleware read. A request that repeats one of them is not usual.
@@ -84,20 +84,20 @@ def usual(scope: dict[str, Any]) -> UsualRequest | None:
         return None
     operation, pet_id, page = found
     creates = operation is Operation.CREATE
-    length = headers.get(b"content-length", b"0")
-    content_type = headers.get(b"content-type", b"" if creates else _JSON_TYPE).lower()
+    length = headers.get(b"content-length", "0")
+    content_type = headers.get(b"content-type", "" if creates else _JSON_TYPE).lower()
     if not _LENGTH.fullmatch(length) or content_type not in _JSON_TYPES:
         return None
     body_bytes = int(length)
     if not (0 < body_bytes <= MAX_BODY_BYTES if creates else body_bytes == 0):
         return None
-    idempotency_key = _text(headers.get(b"idempotency-key"))
+    idempotency_key = headers.get(b"idempotency-key")
     if creates and idempotency_key is not None and not IDEMPOTENCY_KEY.fullmatch(idempotency_key):
         return None
     peer = scope["client"][0] if scope["client"] else None
-    scheme, host, path = scope["scheme"], headers.get(b"host", b"").decode("latin-1"), scope["raw_path"].decode()
+    scheme, host, path = scope["scheme"], headers.get(b"host", ""), scope["raw_path"].decode()
     if _FORWARDED_PROTO in headers:
-        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": headers[_FORWARDED_PROTO].decode("latin-1")}
+        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_PROTO": headers[_FORWARDED_PROTO]}
         scheme = forwarded_scheme(meta, settings.TRUSTED_PROXIES) or scheme
     # Probes may have any host, and come without TLS.
     is_served = _is_served(host, tuple(settings.ALLOWED_HOSTS)) and (scheme == "https" or not settings.REQUIRE_HTTPS)
@@ -105,21 +105,17 @@ def usual(scope: dict[str, Any]) -> UsualRequest | None:
         return None
     return UsualRequest(
         operation,
-        request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", b"").decode("latin-1")}),
+        request_id_of({"HTTP_X_REQUEST_ID": headers.get(b"x-request-id", "")}),
         f"{scheme}://{host}{path}",
         path,
-        _text(headers.get(b"x-api-key")),
+        headers.get(b"x-api-key"),
         peer,
-        headers.get(_FORWARDED_FOR, b"").decode("latin-1"),
+        headers.get(_FORWARDED_FOR, ""),
         pet_id,
         page,
         body_bytes,
         idempotency_key,
     )
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("latin-1")
 
 
 @lru_cache(maxsize=100)  # most requests have one of few hosts
@@ -155,16 +151,17 @@ def _page(query: bytes) -> Page | None:
     return page if page.limit else None
 
 
-def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
+def _headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[bytes, str] | None:
     """Return the headers that Django reads, or None if one of them is repeated or the body is coded."""
-    headers: dict[bytes, bytes] = {}
+    headers: dict[bytes, str] = {}
     for name, value in sent:
         if name in _READ:
             if name in headers:
                 return None
-            headers[name] = value
+            headers[name] = value.decode("latin-1")
         elif name in (_FORWARDED_FOR, _FORWARDED_PROTO):
-            headers[name] = headers[name] + b"," + value if name in headers else value
+            text = value.decode("latin-1")
+            headers[name] = f"{headers[name]},{text}" if name in headers else text
         elif name in _UNUSUAL:
             return None
     return headers

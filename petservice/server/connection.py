@@ -13,7 +13,7 @@ from typing import Any
 
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
-from petservice.middleware import REQUEST_ID, error_response_for
+from petservice.middleware import REQUEST_ID, error_response_for, request_id_of
 from petservice.monitoring.access_log import ACCESS_RECORD
 from petservice.monitoring.counters import count
 from petservice.monitoring.redaction import echo
@@ -25,7 +25,7 @@ from petservice.server.limits import (
     REQUEST_TIMEOUT,
     RESPONSE_PIECE_BYTES,
 )
-from petservice.server.messages import Response, encoded, head, scope_of, sent_request_id
+from petservice.server.messages import Response, encoded, head, scope_of
 
 # The reasons of refusals in the metrics, by status.
 _REASONS = {
@@ -252,7 +252,9 @@ class Connection(asyncio.Protocol):
         if not self._has_responded:  # a second response would be read as the response to another request
             self._has_responded = True
             count("refusals", _REASONS[status])
-            response = error_response_for(status, scope.get(REQUEST_ID) or sent_request_id(self._parser.asgi_headers))
+            sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
+            known = scope.get(REQUEST_ID) or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
+            response = error_response_for(status, known)
             # The cause can contain what the client has sent.
             request_id = response["X-Request-ID"]
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))

@@ -128,12 +128,6 @@ class ReceivedRequest(Request):
         self._received.seek(0)
 
 
-def sent_request_id(headers: list[tuple[bytes, bytes]]) -> str:
-    """Return the id of a request that never reaches Django: the one in its headers if valid, or else a new one."""
-    sent = [value.decode("latin-1") for name, value in headers if name == b"x-request-id"]
-    return request_id_of({"HTTP_X_REQUEST_ID": ",".join(sent)})
-
-
 def _environ(scope: dict[str, Any]) -> dict[str, Any]:
     """Return the WSGI environment of a request, without its body."""
     path = unquote_to_bytes(scope["raw_path"])

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.faults
 PETS = 1500
 # Parts of the statements that the guide explains.
 KNOWN = [
-    r"created AS \( INSERT INTO \"pets_pet\"",
     r"record AS \( INSERT INTO \"pets_idempotencyrecord\"",
     r"SELECT .*pets_pet\" WHERE \"id\" = ",
     r"SELECT .*pets_pet\" ORDER BY",
@@ -45,7 +44,7 @@ def test_the_guide_shows_what_takes_time_and_which_rows_are_dead(tmp_path: Path,
             )
             tables = {name: (int(size), int(updated)) for name, size, _, updated, *_ in rows}
             size, updated = tables["store_inventorycounter"]
-            assert updated > PETS // 2
+            assert updated > PETS // 10  # pets that wait together are counted together
             assert size <= SMALL
 
         with psycopg.connect(server.url, application_name="forgotten") as database:
