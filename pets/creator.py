@@ -28,7 +28,7 @@ def of_command(name: str) -> str:
     return f"command {name}"
 
 
-def read(text: str | None) -> Creator | None:
+def parsed(text: str | None) -> Creator | None:
     """Return the creator that a stored text names, or None if the creator is unknown."""
     if not text:
         return None

@@ -145,7 +145,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
 
     @admin.display(description="created by")
     def created_by_key(self, pet: Pet) -> str:
-        created_by = creator.read(pet.created_by)
+        created_by = creator.parsed(pet.created_by)
         if created_by is None or not created_by.key_prefix:
             return created_by_api(pet)
         keys = reverse("admin:apikeys_apikey_changelist")

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 from django.conf import settings
@@ -87,6 +88,12 @@ class ColumnMapping:
     sheet: str = ""
     encoding: str = ""
     header: str = ""  # the digest of the header
+
+    @classmethod
+    def stored(cls, answers: Mapping[str, Any] | None) -> "ColumnMapping":
+        """Return the answers that the database has. A newer version, which runs beside this one, may know more."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in (answers or {}).items() if name in known})
 
     def columns_for(self, header: Sequence[str], number: int) -> Sequence[str]:
         """Return the columns of a pet for the columns of the file. Raises BrokenFileError if there are no such ones."""

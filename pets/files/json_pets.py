@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
 
 
-def read_json(file: File) -> Values:
+def json_pets(file: File) -> Values:
     """Read a JSON array if the first character is `[`, or else JSON lines."""
     source: Any = codecs.EncodedFile(file, "utf-8", "utf-16") if is_utf_16(file.peek(2)) else file
     is_beginning = True

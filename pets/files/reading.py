@@ -7,7 +7,7 @@ from itertools import islice
 
 from pets.files.columns import OWN, ColumnMapping, known_columns, values
 from pets.files.csv_rows import csv_rows
-from pets.files.json_pets import read_json
+from pets.files.json_pets import json_pets
 from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
 from pets.files.workbook import workbook_rows
 
@@ -32,7 +32,7 @@ def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
         yield from found
 
 
-def read(
+def checked_lines(
     file: File, kind: str, *, now: datetime, created_by: str, mapping: ColumnMapping = OWN, table: Rows | None = None
 ) -> Generator[Line]:
     """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON, or those of a table.
@@ -42,7 +42,7 @@ def read(
     """
     try:
         is_table = kind in ("csv", "xlsx")
-        for number, found in values(table or rows(file, kind, mapping), mapping) if is_table else read_json(file):
+        for number, found in values(table or rows(file, kind, mapping), mapping) if is_table else json_pets(file):
             if isinstance(found, str):
                 yield Line(number, None, [found])
             else:

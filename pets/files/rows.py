@@ -130,13 +130,13 @@ def _created_at(value: Any) -> datetime:
     )
 
 
-def _text(column: str) -> Callable[[Any], str]:
+def _check_of_text(column: str) -> Callable[[Any], str]:
     field = TextField()
     field.field_name = column
     return field.to_internal_value
 
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {column: _text(column) for column in FREE_TEXT}
+_CHECKS: dict[str, Callable[[Any], Any]] = {column: _check_of_text(column) for column in FREE_TEXT}
 _CHECKS |= {"id": _id, "status": _status, "created_at": _created_at}
 
 

@@ -12,6 +12,7 @@ from openpyxl import Workbook, load_workbook
 
 from pets.files.columns import HEADER_WITHIN, likely_header
 from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
+from petservice.exports.csv_files import unescape
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
 MAX_BYTES = 64 << 20
@@ -28,6 +29,8 @@ _FORMULA = re.compile(
     rb'<c (?![^>]{0,99}t="str")[^>]{0,99}r="([A-Z]+\d+)"[^>]{0,99}>'
     rb"<f[^>]{0,99}(?:/>|>[^<]{0,9999}</f>)(?:<v ?/>|<v></v>)?</c>"
 )
+# A character that XML cannot have, or the low line of a text that looks like one, as spreadsheets write it.
+_ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff])_")
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+\d+:[A-Z]+(\d+))"')
 _END_OF_ROW = re.compile(rb"</(?:\w+:)?row>|(?=<(?:\w+:)?row[^<>]*/>)")
 # XML in another encoding than UTF-8, whose tags are not counted, or with an entity, which can stand for a long text
@@ -68,12 +71,12 @@ def workbook_rows(file: File, name: str = "") -> Rows:
         with ZipFile(file) as archive:
             xml = archive.read(sheet._worksheet_path)  # openpyxl has no other name for it
         # Comments could hide the end of a row.
-        if b"<!" in xml or any(_tags(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
+        if b"<!" in xml or any(_size(row) > _MAX_TAGS_OF_ROW for row in _END_OF_ROW.split(xml)):
             raise BrokenFileError(0, _NOT_A_WORKBOOK)
         if formula := _FORMULA.search(xml):
             raise BrokenFileError(0, _FORMULA_WITHOUT_RESULT.format(formula[1].decode()))
         sheet.reset_dimensions()  # some programs write wrong ones
-        found = _visible_rows([_text(cell) for cell in row] for row in sheet.rows)
+        found = _visible_rows([_shown(cell) for cell in row] for row in sheet.rows)
         start = list(islice(found, HEADER_WITHIN))
         position = likely_header([row for _, row in start])
         number, header = start[position] if start else (1, [])
@@ -99,7 +102,7 @@ def _opened(file: File) -> Iterator[Workbook]:
             if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise BrokenFileError(0, _LARGE)
             for content in map(archive.read, parts):
-                if _tags(content) > MAX_TAGS:
+                if _size(content) > MAX_TAGS:
                     raise BrokenFileError(0, _LARGE)
                 if _ENTITY in content or _OTHER_ENCODING.match(content):
                     raise BrokenFileError(0, _NOT_A_WORKBOOK)
@@ -111,7 +114,7 @@ def _opened(file: File) -> Iterator[Workbook]:
         raise BrokenFileError(0, _NOT_A_WORKBOOK) from None
 
 
-def _tags(xml: bytes) -> int:
+def _size(xml: bytes) -> int:
     """Return the number of tags or of attributes, whichever is greater."""
     return max(xml.count(b"<"), xml.count(b"="))
 
@@ -120,10 +123,13 @@ def _sheets(workbook: Workbook) -> list[Any]:
     return [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
 
 
-def _text(cell: Any) -> str:
+def _shown(cell: Any) -> str:
     value = cell.value
     if value is None or cell.data_type == "e":  # an error such as #N/A
         return ""
+    if isinstance(value, str):
+        # A CSV file of an export may have been saved as a workbook, with the apostrophes that it has before formulas.
+        return unescape(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), value))
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     if isinstance(value, bool):

@@ -18,9 +18,13 @@ from petservice.exports import csv_files
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # Characters that XML cannot have. The expression of openpyxl lacks the last two.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# The beginning of a text that spreadsheets would read as another character.
+_LIKE_AN_ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+# The columns of exports, which imports know. The admin leaves out the creator.
+EXPORTED = (*COLUMNS, "sold_at")
 
 
-def write(rows: Iterable[Any], file_format: str, columns: Sequence[str] = COLUMNS) -> Generator[bytes]:
+def write(rows: Iterable[Any], file_format: str, columns: Sequence[str] = EXPORTED) -> Generator[bytes]:
     """Yield the parts of a file of one of FORMATS. Each row is a named tuple of these columns."""
     if file_format == "csv":
         return csv_files.parts(columns, map(_cells, rows))
@@ -61,6 +65,8 @@ def _cell(sheet: Any, value: Any) -> Any:
         cell = WriteOnlyCell(sheet, timezone.localtime(value).replace(tzinfo=None, microsecond=0))
         cell.number_format = "yyyy-mm-dd hh:mm"
     else:
-        cell = WriteOnlyCell(sheet, _NO_XML.sub("\ufffd", value))
+        # An import removes the apostrophe before a formula, which a CSV file has that was saved as a workbook.
+        value = value if csv_files.unescape(value) == value else csv_files.escape(value)
+        cell = WriteOnlyCell(sheet, _LIKE_AN_ESCAPE.sub("_x005F_", _NO_XML.sub("\ufffd", value)))
         cell.data_type = "s"  # a text that begins with = is no formula
     return cell

@@ -4,7 +4,7 @@ import io
 from datetime import UTC, datetime
 from typing import Any
 
-from pets.files.reading import read
+from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, Line, Row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -12,7 +12,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def lines(text: str | bytes, file_format: str = "csv") -> list[Line]:
     content = text.encode() if isinstance(text, str) else text
-    return list(read(io.BufferedReader(io.BytesIO(content)), file_format, now=NOW, created_by="command x"))
+    return list(checked_lines(io.BufferedReader(io.BytesIO(content)), file_format, now=NOW, created_by="command x"))
 
 
 def rows(text: str | bytes, file_format: str = "csv") -> list[Row | None]:

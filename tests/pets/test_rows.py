@@ -10,7 +10,7 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pets.files.reading import read
+from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, FORMATS, Row
 from pets.files.writing import write
 from tests.pets.admin.import_export.import_pages import cells, upload
@@ -221,7 +221,7 @@ def test_an_endless_line_is_not_read_into_memory(file_format: str) -> None:
 
     source = Endless()
 
-    (line,) = read(io.BufferedReader(source), file_format, now=NOW, created_by="command x")
+    (line,) = checked_lines(io.BufferedReader(source), file_format, now=NOW, created_by="command x")
 
     assert line.errors
     assert source.left > 60 << 20

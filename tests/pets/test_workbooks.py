@@ -16,6 +16,8 @@ from openpyxl.styles import PatternFill
 from pets.files import workbook as reader
 from pets.files.rows import BrokenFileError
 from pets.files.workbook import MAX_BYTES, sheet_names, workbook_rows
+from pets.files.writing import workbook as exported_workbook
+from pets.models import Pet
 from tests.pets.workbooks import cells, problem, saved, with_part, workbook
 
 pytestmark = pytest.mark.once
@@ -31,6 +33,21 @@ def test_cells_have_the_texts_that_people_see() -> None:
         2,
         ["Rex", "3", "3", "1.5", "276098102345678", "TRUE", "2026-11-25", "2026-11-25 18:10:00", "09:05:00"],
     )
+
+
+def test_texts_that_spreadsheets_write_in_another_way_are_read_as_they_are() -> None:
+    """LibreOffice writes a control character by its number, and saves an exported CSV file with its apostrophes."""
+    texts = ["a_x001A_b", "_x005F_x0041_", "_xD83D_", "'=1+1", "''@x", "'Rex'"]
+
+    assert cells(workbook([["name", *range(5)], texts]))[1] == (
+        2,
+        ["a\x1ab", "_x0041_", "_xD83D_", "=1+1", "'@x", "'Rex'"],
+    )
+
+
+@pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''@", "_x0041_", "__x001A__x0041_", "'Rex", " a \nb"])
+def test_a_name_of_an_exported_workbook_is_read_as_it_was(name: str) -> None:
+    assert cells(exported_workbook([Pet(name=name)], ["name"])) == [(1, ["Name"]), (2, [name])]
 
 
 def test_titles_empty_rows_and_empty_columns_are_skipped() -> None:

@@ -142,7 +142,7 @@ class RenameTagForm(forms.Form):
 
     def __init__(self, selection: Selection, post: QueryDict) -> None:
         """Create a form for these pets. Before it is sent itself, other pages may fill it in by their own."""
-        tags = [*filter(None, set(_tags(selection).values()))]
+        tags = [*filter(None, set(_present_tags(selection).values()))]
         initial: dict[str, Any] = {"old_tag": tags[0]} if len({same_tag(tag) for tag in tags}) == 1 else {}
         initial |= {name: post[name] for name in self.base_fields if name in post}
         super().__init__(post if "post" in post else None, initial=initial)
@@ -163,7 +163,7 @@ class RenameTagForm(forms.Form):
                     "rename the tag on selected pets.",
                 )
                 return
-        self.having = [pk for pk, tag in _tags(self.chosen).items() if tag and same_tag(tag) == same_tag(old)]
+        self.having = [pk for pk, tag in _present_tags(self.chosen).items() if tag and same_tag(tag) == same_tag(old)]
         if not self.having:
             self.add_error("old_tag", "None of these pets has this tag.")
 
@@ -209,7 +209,7 @@ def remove_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
     """Remove the tags of the selected pets, after a confirmation if there are many."""
     if (selection := selected(request, queryset)) is None:
         return None
-    count = sum(tag is not None for tag in _tags(selection).values())
+    count = sum(tag is not None for tag in _present_tags(selection).values())
     if count <= MAX_UNCONFIRMED or "post" in request.POST:
         return _give(pages, request, selection, dict.fromkeys(selection))
     pets = count_of_pets(count)
@@ -233,7 +233,7 @@ def _give(
 def _ask(
     pages: ModelAdmin, request: HttpRequest, selection: Selection, action: str, title: str, **page: Any
 ) -> HttpResponse:
-    counts = Counter(_tags(selection).values()).most_common()
+    counts = Counter(_present_tags(selection).values()).most_common()
     tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
     facts = {
         "Filter of the list": filters_in_words(request.GET) or "none",
@@ -242,6 +242,6 @@ def _ask(
     return confirmation(pages, request, selection, action=action, title=title, facts=facts if tags else {}, **page)
 
 
-def _tags(selection: Selection) -> dict[str, str | None]:
+def _present_tags(selection: Selection) -> dict[str, str | None]:
     """Return the present tags of the selected pets by their ids."""
     return dict(Pet.objects.filter(Among("pk", [*selection])).values_list("pk", "tag"))

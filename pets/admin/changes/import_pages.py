@@ -29,7 +29,7 @@ from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping
 from pets.files.import_diff import RowChange, StaleError
-from pets.files.reading import read
+from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
 from pets.models import ImportedFile, Upload
 from pets.permissions import EDIT
@@ -107,7 +107,7 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
     """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
-    mapping, errors, form, source = ColumnMapping(**upload.mapping or {}), [], None, None
+    mapping, errors, form, source = ColumnMapping.stored(upload.mapping), [], None, None
     try:
         source = SourceForm(upload, mapping, answers or None)
         asks = request.method == "GET" or not (answers or all(getattr(mapping, name) for name in source.fields))
@@ -169,9 +169,11 @@ def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> 
     """Return the lines of the file, at most one more than the limit."""
     # The creator of a new pet is the user who imports it, not the creator that the file names.
     created_by = creator.of_staff(request.user.get_username())
-    mapping = ColumnMapping(**upload.mapping or {})
+    mapping = ColumnMapping.stored(upload.mapping)
     rows: Any = table and iter(table.lines)
-    lines = read(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows)
+    lines = checked_lines(
+        upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows
+    )
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]

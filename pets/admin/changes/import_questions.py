@@ -93,7 +93,7 @@ class Table:
             return mapping
         last = ImportedFile.objects.filter(mapping__header=header).order_by("pk").last()
         if last and last.mapping:
-            return replace(ColumnMapping(**last.mapping), sheet=mapping.sheet, encoding=mapping.encoding)
+            return replace(ColumnMapping.stored(last.mapping), sheet=mapping.sheet, encoding=mapping.encoding)
         return replace(mapping, columns=self.likely_columns(), header=header)
 
 

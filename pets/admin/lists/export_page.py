@@ -15,8 +15,7 @@ from django.utils.text import slugify
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.admin.undoable import record_export
-from pets.files.rows import COLUMNS
-from pets.files.writing import XLSX, workbook, write
+from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.exports.csv_files import BYTE_ORDER_MARK
@@ -25,8 +24,8 @@ from petservice.exports.csv_files import BYTE_ORDER_MARK
 MAX_ROWS = 10_000
 # Maximum number of pets on the page for paper: about 20 sheets.
 MAX_PRINTED = 1000
-# All columns of an import except the creator, which may contain the prefix of an API key, and the time of the sale.
-EXPORTED = (*COLUMNS[:-1], "sold_at")
+# Without the creator, which may contain the prefix of an API key.
+_COLUMNS = [column for column in EXPORTED if column != "created_by"]
 # Maximum number of characters of a file's name that come from the filters.
 _MAX_NAME = 60
 
@@ -50,7 +49,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     filters = filters_in_words(request.GET)
     if form.is_valid():
         # One row more than the limit detects too many pets.
-        rows = [*changelist.queryset.values_list(*EXPORTED, named=True)[: MAX_ROWS + 1]]
+        rows = [*changelist.queryset.values_list(*_COLUMNS, named=True)[: MAX_ROWS + 1]]
         file_format = form.cleaned_data["format"]
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
@@ -73,11 +72,11 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
     if file_format == "csv":
-        content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", EXPORTED)), "text/csv"
+        content, content_type = BYTE_ORDER_MARK + b"".join(write(rows, "csv", _COLUMNS)), "text/csv"
     elif file_format == "xlsx":
-        content, content_type = workbook(rows, EXPORTED[1:]), XLSX
+        content, content_type = workbook(rows, _COLUMNS[1:]), XLSX
     else:  # an array with one pet per line
-        lines = b",\n".join(line.rstrip() for line in write(rows, "jsonl", EXPORTED))
+        lines = b",\n".join(line.rstrip() for line in write(rows, "jsonl", _COLUMNS))
         content, content_type = b"[\n" + lines + b"\n]\n", "application/json"
     disposition = content_disposition_header(True, f"{name}.{file_format}")
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})

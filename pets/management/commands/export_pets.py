@@ -3,8 +3,8 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from pets.files.rows import COLUMNS, FORMATS, Row
-from pets.files.writing import write
+from pets.files.rows import FORMATS
+from pets.files.writing import EXPORTED, write
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import Pet
 from petservice.db.pending_migrations import DatabaseCommand
@@ -39,10 +39,10 @@ class Command(DatabaseCommand):
         record_done(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
         self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
 
-    def _rows(self, bar: Any) -> Iterator[Row]:
+    def _rows(self, bar: Any) -> Iterator[Any]:
         self._count = 0
-        pets = Pet.objects.order_by("pk").values_list(*COLUMNS)
-        for values in pets.iterator(chunk_size=_BATCH):
-            yield Row(*values)
+        pets = Pet.objects.order_by("pk").values_list(*EXPORTED, named=True)
+        for pet in pets.iterator(chunk_size=_BATCH):
+            yield pet
             self._count += 1
             bar.update()

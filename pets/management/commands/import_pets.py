@@ -24,7 +24,7 @@ from pets import creator
 from pets.fields import new_pet_id
 from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
-from pets.files.reading import read
+from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
 from pets.management.terminal import format_of, progress, throughput
 from pets.models import ImportedFile, Pet
@@ -181,7 +181,7 @@ class Command(DatabaseCommand):
     def _check(self, source: File, file_format: str, checked: CheckedRows) -> None:
         """Read and check the whole file before the transaction begins, so that other writers do not wait for it."""
         created_by = creator.of_command("import_pets")
-        lines = read(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
+        lines = checked_lines(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
         errors: list[LineError] = []
         with closing(lines), progress("Checking") as bar:
             while len(errors) < _MAX_ERRORS and (batch := list(islice(lines, _BATCH))):

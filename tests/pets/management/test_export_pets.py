@@ -3,7 +3,7 @@
 import errno
 import json
 from collections.abc import Callable, Generator
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pets.fields import OPTIONAL_TEXTS
-from pets.files.rows import COLUMNS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
@@ -23,14 +22,17 @@ from tests.pets.management.commands import all_pets, run
 pytestmark = pytest.mark.django_db
 
 
-def test_the_oldest_pet_is_exported_first(tmp_path: Path) -> None:
+def test_all_values_are_exported_the_oldest_pet_first(tmp_path: Path) -> None:
     for name in ("Rex", "Tom", "Mia"):
         create_pet(name=name)
+    Pet.objects.filter(name="Rex").update(status="sold")
+    Pet.objects.update(sold_at=datetime(2026, 11, 1, tzinfo=UTC))
 
     run("export_pets", tmp_path / "pets.json")
 
-    lines = (tmp_path / "pets.json").read_text().splitlines()
-    assert [json.loads(line)["name"] for line in lines] == ["Rex", "Tom", "Mia"]
+    rex, tom, mia = map(json.loads, (tmp_path / "pets.json").read_text().splitlines())
+    assert [rex["name"], tom["name"], mia["name"]] == ["Rex", "Tom", "Mia"]
+    assert rex["sold_at"] == "2026-11-01T00:00:00+00:00"
 
 
 def test_an_export_replaces_an_existing_file_and_leaves_no_other_file(file: Callable[..., Path]) -> None:
@@ -38,7 +40,7 @@ def test_an_export_replaces_an_existing_file_and_leaves_no_other_file(file: Call
 
     run("export_pets", path)
 
-    assert path.read_bytes() == (",".join(COLUMNS) + "\r\n").encode()
+    assert path.read_bytes() == b"id,name,tag,status,created_at,created_by,sold_at\r\n"
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -91,6 +91,18 @@ def test_the_answers_are_proposed_for_the_next_file_with_the_same_header(staff: 
     assert answers(upload(staff, "Call sign;Kind\nRex;dog\n"))["column-0"] == ""
 
 
+def test_answers_of_a_newer_version_are_used_without_what_only_that_knows(staff: Client) -> None:
+    page = send(staff, upload(staff, "Call sign;Kind\nRex;dog\n"), column_0="name")
+    for upload_ in Upload.objects.all():
+        upload_.mapping["answer_of_the_next_version"] = "x"
+        upload_.save()
+
+    confirm(staff, page)
+
+    assert Pet.objects.get().name == "Rex"
+    assert answers(upload(staff, "Call sign;Kind\nTom;dog\n"))["column-0"] == "name"
+
+
 def test_a_question_that_an_answer_raises_is_asked_before_the_preview(staff: Client) -> None:
     page = send(staff, upload(staff, "name,a\nRex,adopted\n"), column_1="status")
 

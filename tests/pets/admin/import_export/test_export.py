@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from openpyxl import load_workbook
 
 from pets.admin.changes.import_pages import MAX_BYTES
-from pets.admin.lists.export_page import EXPORTED, MAX_ROWS
+from pets.admin.lists.export_page import MAX_ROWS
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
@@ -73,7 +73,7 @@ def test_the_list_is_exported_as_a_workbook_with_local_times_and_without_formula
     sheet = load_workbook(io.BytesIO(response.content)).active
     assert [*sheet.values] == [
         ("Name", "Tag", "Status", "Created at", "Sold at"),
-        ("Re�x�", "'@1", "sold", local, local),
+        ("Re�x�", "''@1", "sold", local, local),
         ("=1+1", None, "available", local, None),
     ]
     assert {cell.data_type for cell in sheet["A"]} == {"s"}
@@ -151,7 +151,7 @@ def test_the_export_page_shows_the_number_of_pets_and_the_filter(
 
 def test_an_empty_list_is_exported(staff: Client) -> None:
     assert json.loads(exported(staff, JSON).content) == []
-    assert exported(staff).content.decode("utf-8-sig") == ",".join(EXPORTED) + "\r\n"
+    assert exported(staff).content.decode("utf-8-sig") == "id,name,tag,status,created_at,sold_at\r\n"
 
 
 def test_a_list_over_the_limit_is_not_exported(staff: Client) -> None:
