@@ -1,7 +1,5 @@
 """The full-text index of names and tags: exact the moment a pet is written, by any writer."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ from pets.models import Pet
 from pets.search.words import search
 from pets.services import create_pet, create_pet_once
 from petservice.apikeys.models import APIKey
-from tests.databases import fresh_database_url
 from tests.pets.changes import delete
-from tests.service import Service
 
 pytestmark = pytest.mark.django_db
 
@@ -96,43 +92,3 @@ def test_any_name_can_be_written_and_found(name: str) -> None:
     if any(map(str.isalpha, name)):
         assert found(name) == [name]
     assert found("zebra") == []
-
-
-def test_words_of_thousands_of_pets_are_found_completely() -> None:
-    insert_many("Sir Rex#", 6_000)
-    insert_many("Sir Abe Adam", 5_001)
-    insert_many("Sir Azor", 100)
-
-    def count(text: str) -> int:
-        return search(Pet.objects.all(), text).count()
-
-    assert count("Rex17") == 111
-    assert count("a") == 5_101
-    Pet.objects.filter(name__startswith="Sir Rex").update(tag="собака")
-    assert (count("собака"), count("кошка")) == (6_000, 5_101)
-
-
-def test_two_frequent_words_are_found_together() -> None:
-    for name, number in (("Sir Bert", 10_005), ("Sir Bert Anna", 50), ("Sir Anna", 10_005)):
-        insert_many(name, number)
-
-    assert search(Pet.objects.all(), "anna bert").count() == 50
-    assert search(Pet.objects.all(), "bert").count() == 10_055
-
-
-@pytest.mark.long
-def test_pets_of_an_earlier_version_are_found_after_the_migration(tmp_path: Path) -> None:
-    with fresh_database_url(tmp_path) as url:
-        environment = os.environ | {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(tmp_path)}
-        database = Service("", None, tmp_path / "log", environment)
-        database.manage("migrate", "pets", "0009")
-        insert = (
-            "INSERT INTO pets_pet (id, name, tag, status, created_at) VALUES ('{}', '{}', 'Ёж', 'sold', '2026-11-01')"
-        )
-        for number, name in enumerate(("New York", "Straße", "Rex")):
-            database.execute(insert.format(f"01890a5d-ac96-774b-bcce-b302099a805{number}", name))
-
-        database.manage("migrate")
-
-        with database.models():
-            assert (found("york"), found("strasse ёж"), found("lady")) == (["New York"], ["Straße"], [])

@@ -17,7 +17,6 @@ from tests.backoffice.pages import fields_of, submit
 from tests.pets.admin.import_export.import_pages import confirm, upload
 from tests.pets.admin.pet_pages import LIST, histories, page_of
 from tests.pets.changes import delete, request_of
-from tests.store.writes import WRITES, Write, sql_replace
 
 pytestmark = pytest.mark.django_db
 
@@ -38,24 +37,6 @@ def sold_pet(at: datetime | None = PAST) -> Pet:
 
 def is_now(at: datetime | None) -> bool:
     return at is not None and abs(timezone.now() - at) < timedelta(minutes=10)
-
-
-@pytest.mark.parametrize("statuses", [("available", "sold"), ("sold", "available"), ("pending", "sold")])
-@pytest.mark.parametrize("write", WRITES)
-def test_each_writer_sets_clears_and_keeps_the_time(write: Write, statuses: tuple[str, str]) -> None:
-    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "sold") * 2)
-    Pet.objects.filter(status="sold").update(sold_at=PAST)
-    were_sold = set(Pet.objects.filter(status="sold").values_list("pk", flat=True))
-
-    write(1, *statuses)
-
-    for pet in Pet.objects.all():
-        if pet.status != "sold":
-            assert pet.sold_at is None
-        elif pet.pk in were_sold and write is not sql_replace:  # which makes another pet of the same id
-            assert pet.sold_at == PAST
-        else:
-            assert is_now(pet.sold_at) or pet.sold_at == PAST
 
 
 def test_a_pet_that_comes_back_and_is_sold_again_has_the_time_of_the_last_sale() -> None:

@@ -59,6 +59,7 @@ def test_an_upgraded_database_has_all_that_the_last_release_had_and_the_schema_o
             log_in(client, "bob", "a password of bob")
             history = client.get(f"/admin/pets/pet/{rex}/history/").raise_for_status().text
             assert "Status changed from available to sold." in history
+            assert rex in client.get("/admin/pets/pet/?q=re").raise_for_status().text
             assert "Acme" in client.get("/admin/apikeys/apikey/").raise_for_status().text
         assert schema_of(url) == schema_of(migrated_url)
 

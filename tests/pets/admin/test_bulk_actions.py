@@ -2,18 +2,17 @@
 
 from typing import Any
 
-import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.undoable import MAX_UNCONFIRMED
+from pets.admin.undo_views import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, text_of
-from tests.pets.admin.pet_pages import LIST, histories, someone_else_edits, undo
+from tests.pets.admin.pet_pages import LIST, histories, sent, someone_else_edits, undo
 
 NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
 
@@ -21,12 +20,12 @@ NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
 def act(client: Client, action: str, shown: dict[str, str], *pets: Pet, url: str = LIST, **fields: Any) -> Any:
     """Run an action on pets, with the fields of the list as it was shown."""
     selection = {"action": action, "index": 0, "_selected_action": [pet.pk for pet in pets]}
-    return client.post(url, shown | selection | fields, follow=True)
+    return sent(client, url, shown | selection | fields)
 
 
 def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
     """Send the form of a page that asks, with these fields changed."""
-    return client.post(url, fields_of(page, "confirmation") | fields, follow=True)
+    return sent(client, url, fields_of(page, "confirmation") | fields)
 
 
 def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client) -> None:
@@ -267,14 +266,10 @@ def test_a_confirmed_change_leaves_pets_alone_that_changed_or_came_since(staff: 
     assert Pet.objects.get(name="New").status == "available"
 
 
-@pytest.mark.parametrize("selection", ["[]", "{", '{"sold": ["nonsense"]}', '{"lost": []}', '{"sold": 1}', '"x"'])
-def test_a_forged_selection_changes_nothing(staff: Client, selection: str) -> None:
+def test_a_forged_selection_changes_nothing(staff: Client) -> None:
     rex = create_pet(name="Rex")
 
-    response = act(staff, "mark_as_sold", {}, rex, selection=selection)
-
-    forged = act(staff, "mark_as_sold", {f"version-{rex.pk}": "1" * 99}, rex)
-
+    for selection in ("[]", '{"sold": ["nonsense"]}', f"{rex.pk}:x", f"{rex.pk}:{'1' * 99}", f"{rex.pk}x", "x:1"):
+        assert act(staff, "mark_as_sold", {}, rex, selection=selection).status_code == 400, selection
+    assert act(staff, "mark_as_sold", {f"version-{rex.pk}": "1" * 99}, rex).status_code == 400
     assert Pet.objects.get().status == "available"
-    assert forged.status_code == 400
-    assert response.status_code == 400 or messages(response) == [NOTHING_CHANGED]

@@ -89,11 +89,11 @@ def test_a_form_with_text_that_the_api_rejects_is_rejected(staff: Client, field:
     assert not Pet.objects.exists()
 
 
-@pytest.mark.parametrize("odd", ["nonsense", "01890A5D-AC96-774B-BCCE-B302099A8057", "%00", "_2F"])
-def test_the_page_of_a_pet_that_does_not_exist_says_so(staff: Client, odd: str) -> None:
-    response = staff.get(f"/admin/pets/pet/{odd}/change/", follow=True)
+def test_the_page_of_a_pet_that_does_not_exist_says_so(staff: Client) -> None:
+    for odd in ("nonsense", "01890A5D-AC96-774B-BCCE-B302099A8057", "%00", "_2F"):
+        response = staff.get(f"/admin/pets/pet/{odd}/change/", follow=True)
 
-    assert ["Perhaps it was deleted?" in message for message in messages(response)] == [True]
+        assert ["Perhaps it was deleted?" in message for message in messages(response)] == [True], odd
 
 
 def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff: Client, admin_user: User) -> None:

@@ -30,55 +30,13 @@ from tests.pets.admin.test_bulk_actions import confirm
 
 SEARCHES = (
     *("", "rex", " REX adam", "s", "a", "abe bert", "bert rex abe 4", "york new", "straß", "барсик", "x" * 40 + "a"),
-    *(
-        "nothing",
-        "rex dog",
-        "pip pig",
-        "strass grosse",
-        "СОБАК",
-        "cat",
-        " «CAT»! ",
-        "ｃａｔ",
-        "ＲＥＸ",
-        "ÉCL",
-        "eclair r",
-    ),
-    *(
-        "épée",
-        "epee",
-        "e\N{COMBINING ACUTE ACCENT}p",
-        "izm",
-        "İz",
-        "zołw",
-        "小明",
-        "हिन्दी",
-        "สุ",
-        "犬",
-        "- ' (",
-        "50% o",
-        "o neil",
-    ),
+    *("ork", "york x", "ÅNGSTRÖM épé", "ΦΊΛΟΣ", "Константинов", "😀 KIT", "Ⅱ", "nothing", "rex dog", "pip pig"),
+    *("strass grosse", "СОБАК", "cat", " «CAT»! ", "ｃａｔ", "ＲＥＸ", "ÉCL", "eclair r", "épée", "epee", "izm", "İz"),
+    *("e\N{COMBINING ACUTE ACCENT}p", "zołw", "小明", "हिन्दी", "สุ", "犬", "- ' (", "50% o", "o neil"),
 )
 STATUSES = ("", "available", "pending", "sold")
-TAGS: tuple[dict[str, str], ...] = (
-    *({}, {"no_tag": "1"}),
-    *(
-        {"tag": tag}
-        for tag in (
-            "dog",
-            "Guinea Pig",
-            "Собака",
-            "собака 77",
-            "pair",
-            "STRASSE",
-            "cat",
-            " cat ",
-            "éclair",
-            "ECLAIR",
-            "犬",
-        )
-    ),
-)
+_TAGS = ("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair", "ECLAIR", "犬")
+TAGS: tuple[dict[str, str], ...] = ({}, {"no_tag": "1"}, *({"tag": tag} for tag in _TAGS))
 DAYS: tuple[dict[str, str], ...] = (
     *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),
     *({"created_from": day, "created_to": day} for day in ("2026-04-23", "2026-04-24", "2026-10-29")),

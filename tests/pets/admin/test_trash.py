@@ -65,19 +65,14 @@ def test_a_pet_that_a_newer_version_deleted_is_shown_and_put_back_during_an_upgr
     assert Pet.objects.get().name == "Rex"
 
 
-def test_the_trash_lists_the_last_deleted_first_and_finds_pets_by_name_and_id(staff: Client) -> None:
-    rex, rexona, tom = (create_pet(name=name) for name in ("Rex", "rexona", "Tom"))
-    for pet in (rexona, tom, rex):
-        deleted(staff, pet)
+def test_the_trash_counts_its_pets_and_has_no_page_of_one_that_expired(staff: Client) -> None:
+    rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
+    deleted(staff, rex, tom)
 
-    assert names(staff, TRASH) == ["Rex", "Tom", "rexona"]
-    assert names(staff, TRASH, q="REX") == ["Rex", "rexona"]
-    assert names(staff, TRASH, q=f" {tom.pk.upper()} ") == ["Tom"]
-    assert names(staff, TRASH, q="nothing") == []
-    assert "3 deleted pets\n" in staff.get(TRASH).content.decode()
+    assert "2 deleted pets\n" in staff.get(TRASH).content.decode()
     TrashedPet.objects.filter(record_name="Tom").update(in_trash_until=timezone.now())
-    assert names(staff, TRASH) == ["Rex", "rexona"]
-    assert staff.get(detail(tom), follow=True).redirect_chain
+    assert names(staff, TRASH) == ["Rex"]
+    assert staff.get(detail(tom)).status_code == 302
 
 
 def test_one_pet_is_put_back_from_its_page_with_all_values(staff: Client) -> None:
@@ -133,12 +128,6 @@ def test_to_put_back_too_many_deleted_pets_changes_nothing(staff: Client) -> Non
         "You selected more than 10,000 pets. Select fewer and try again. Nothing was changed."
     ]
     assert names(staff, TRASH) == ["Rex"]
-
-
-def test_the_trash_finds_long_names_in_another_script(staff: Client) -> None:
-    deleted(staff, create_pet(name="Константин Первый"), create_pet(name="Константинополь"))
-
-    assert names(staff, TRASH, q="КОНСТАНТИН П") == ["Константин Первый"]
 
 
 def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(staff: Client) -> None:
@@ -229,17 +218,16 @@ def test_each_deletion_removes_the_values_of_a_limited_number_of_expired_pets_an
     assert names(staff, TRASH) == ["Pet 4"]
 
 
-@pytest.mark.parametrize("key", ["9" * 30, "9" * 5000, "-1", "²", "x", ""])
-def test_a_forged_key_of_the_trash_changes_nothing(staff: Client, key: str) -> None:
+def test_a_forged_key_of_the_trash_changes_nothing(staff: Client) -> None:
     rex = create_pet(name="Rex")
     deleted(staff, rex)
-
     fields = {"action": "put_back_selected", "index": 0, "post": "yes"}
-    assert staff.post(TRASH, fields | {"_selected_action": [key]}).status_code == 400
-    forged = fields | {"_selected_action": [row_of(rex).pk], "selection": f"{key} {key}"}
-    assert key == "" or staff.post(TRASH, forged).status_code == 302
 
-    assert names(staff, TRASH) == ["Rex"]
+    for key in ("9" * 30, "9" * 5000, "-1", "²", "x", ""):
+        assert staff.post(TRASH, fields | {"_selected_action": [key]}).status_code == 400, key[:30]
+        forged = fields | {"_selected_action": [row_of(rex).pk], "selection": f"{key} {key}"}
+        assert key == "" or staff.post(TRASH, forged).status_code == 302, key[:30]
+        assert names(staff, TRASH) == ["Rex"]
 
 
 def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:

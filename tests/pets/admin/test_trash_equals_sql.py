@@ -16,6 +16,7 @@ from petservice.journal.models import Event
 from petservice.journal.recording import Change, record
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.list_model import NAME_ORDER, PAGE, folded
+from tests.pets.admin.pet_pages import listed
 from tests.pets.changes import request_of
 
 TRASH = reverse("admin:pets_trashedpet_changelist")
@@ -48,7 +49,7 @@ def test_every_search_and_page_of_the_trash_shows_the_right_pets(staff: Client, 
         ]
         start = PAGE * (min(int(page or 1), max(1, -(-len(expected) // PAGE))) - 1)
 
-        found = staff.get(TRASH, {"q": search, "p": page} if page else {"q": search}).context["cl"]
+        found = listed(staff, TRASH, **({"q": search, "p": page} if page else {"q": search}))
 
         if (found.result_count, [row.pk for row in found.result_list]) != (
             len(expected),

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
+from tests.pets.admin.pet_pages import sent
 
 LIST = reverse("admin:pets_pet_changelist")
 IMPORT = reverse("admin:pets_pet_import")
@@ -25,7 +26,7 @@ def upload(client: Client, content: str | bytes, name: str = "pets.csv") -> Any:
 
 
 def confirm(client: Client, page: Any) -> Any:
-    return client.post(CONFIRM, hidden_fields(page), follow=True)
+    return sent(client, CONFIRM, hidden_fields(page))
 
 
 def hidden_fields(page: Any) -> dict[str, str]:

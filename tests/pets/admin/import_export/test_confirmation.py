@@ -9,6 +9,7 @@ from django.utils import timezone
 from pets.fields import new_pet_id
 from pets.models import ImportedFile, Pet, Upload
 from pets.services import create_pet
+from tests.backoffice.pages import messages
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.import_export.import_pages import CONFIRM, IMPORT, IMPORTER, LIST, cells, confirm, stored, upload
@@ -20,7 +21,7 @@ def test_a_repeated_confirmation_imports_nothing(staff: Client) -> None:
 
     response = confirm(staff, page)
 
-    assert "the file was already imported" in response.content.decode()
+    assert "the file was already imported" in messages(response)[0]
     assert Pet.objects.count() == 1
 
 
@@ -35,7 +36,7 @@ def test_a_confirmation_that_is_sent_again_does_not_confirm_the_new_preview(staf
         repeated = confirm(staff, page)
 
         assert stored() == before
-        assert "you opened a newer preview" in repeated.content.decode()
+        assert "you opened a newer preview" in messages(repeated)[0]
     confirm(staff, again)
     assert [row[1] for row in stored()] == ["Max", "Tom"]
 
@@ -51,7 +52,7 @@ def test_only_the_last_preview_of_an_account_can_be_confirmed(staff: Client) -> 
 
     response = confirm(staff, first)
 
-    assert "you opened a newer preview" in response.content.decode()
+    assert "you opened a newer preview" in messages(response)[0]
     assert stored() == []
     confirm(staff, last)
     confirm(other, page_of_other)
@@ -86,7 +87,7 @@ def test_two_concurrent_confirmations_import_once(staff: Client) -> None:
     with write_before('DELETE FROM "pets_upload"', lambda: confirm(staff, page)):
         response = confirm(staff, page)
 
-    assert "the file was already imported" in response.content.decode()
+    assert "the file was already imported" in messages(response)[0]
     assert Pet.objects.count() == 1
 
 
@@ -162,7 +163,7 @@ def test_an_upload_cannot_be_confirmed_after_a_day(staff: Client) -> None:
 
     response = confirm(staff, page)
 
-    assert "or this one has expired" in response.content.decode()
+    assert "or this one has expired" in messages(response)[0]
     assert not Pet.objects.exists()
 
 

@@ -28,8 +28,8 @@ def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
 
     response = confirm(staff, page)
 
-    assert response.request["PATH_INFO"] == LIST
-    assert "Imported: 2 pets added, 0 changed, 0 unchanged." in response.content.decode()
+    assert response.redirect_chain == [(LIST, 302)]
+    assert messages(response) == ["Imported: 2 pets added, 0 changed, 0 unchanged."]
     assert stored() == [(ANY, "Rex", "dog", "sold"), (ANY, " Tom ", None, "available")]
     assert inventory_counts() == {"available": 1, "pending": 0, "sold": 1}
     assert not Upload.objects.exists()
@@ -163,13 +163,6 @@ def test_the_changes_come_before_the_unchanged_pets(staff: Client) -> None:
     before, after = page.content.decode().split("<summary>Show 1 unchanged</summary>")
     assert before.count('<tr class="skip">') == 0
     assert after.count('<tr class="skip">') == 1
-
-
-def test_a_json_array_and_json_lines_are_imported(staff: Client) -> None:
-    confirm(staff, upload(staff, '[{"name": "Rex"},\n {"name": "Tom", "tag": null}]', "pets.json"))
-    confirm(staff, upload(staff, '{"name": "Mia"}\n', "pets.JSONL"))
-
-    assert [row[1] for row in stored()] == ["Rex", "Tom", "Mia"]
 
 
 def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
