@@ -1,7 +1,7 @@
-"""The undoing of a change by staff, by the values before the change that the journal keeps."""
+"""Changes of pets by staff: their record in the journal, and what undoes one, by the values before it."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,49 @@ from pets.models import Pet, TrashedPet
 from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
 from petservice.journal.recording import Change, Values, record
+
+
+def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
+    """Return a change, given the values of the changed fields; a pet that was added has none before.
+
+    The pet has the time of its sale as it was before the change, so that an undo restores it.
+    """
+    if before and before.get("status") == Pet.Status.SOLD:
+        before = before | {"sold_at": pet.sold_at}
+    return Change(pet.pk, pet.name, before, after)
+
+
+def record_change(
+    request: HttpRequest, kind: Event.Kind, summary: str, changes: Sequence[Change], *permissions: str
+) -> Event:
+    """Record changes in their transaction. Undoing them needs the permissions."""
+    if kind == Event.Kind.CHANGED:  # staff find by the kind what was sold
+        fields = [change.after or {} for change in changes]
+        if any(after.get("status") == Pet.Status.SOLD for after in fields):
+            kind = Event.Kind.SOLD
+        elif all({*after} == {"status"} for after in fields):
+            kind = Event.Kind.STATUS
+    changes = _with_versions(changes)
+    return record(request, kind, target=Pet, message=summary, changes=changes, permissions=permissions)
+
+
+def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
+    """Return the fields of each pet that changed after a version, with the values of then, by the ids of the pets.
+
+    Pets for which the journal does not name all changes are missing.
+    """
+    ids = Among("record_id", [pet.pk for pet in versions])
+    items = Item.objects.filter(ids, version__isnull=False)  # only pets have versions
+    changes: dict[str, dict[int | None, Values]] = defaultdict(dict)
+    for pk, version, before in items.order_by("pk").values_list("record_id", "version", "before"):
+        changes[pk][version] = before or {}
+    found = {}
+    for pet, version in versions.items():
+        # Each change raised the version by one.
+        since = range(version + 1, pet.version + 1)
+        if since and all(number in changes[pet.pk] for number in since):
+            found[pet.pk] = dict(ChainMap(*(changes[pet.pk][number] for number in since)))
+    return found
 
 
 class NotUndoableError(Exception):
@@ -114,28 +157,23 @@ def undo(request: HttpRequest, pk: int) -> Undoing:
     return undoing
 
 
-def _restore(changed: Sequence[tuple[Pet, Values]]) -> Iterable[Change]:
+def _restore(changed: Sequence[tuple[Pet, Values]]) -> list[Change]:
     """Give pets, which the current transaction has locked, their values before a change."""
     changes = []
     for pet, before in changed:
         after = {name: value for name, value in before.items() if name in EDITABLE}
-        values = with_sale(pet, {name: getattr(pet, name) for name in after})
-        changes.append(Change(pet.pk, before.get("name", pet.name), values, after))
+        change = change_of(pet, {name: getattr(pet, name) for name in after}, after)
         for name, value in before.items():
             setattr(pet, name, value)
+        changes.append(change._replace(record_name=pet.name))
     # One upsert for all pets, because each may have other values. The pets are locked, so none of them is inserted.
     pets = [pet for pet, _ in changed]
     fields = [*EDITABLE, "sold_at"]
     trash.write_with_sales(pets, update_conflicts=True, unique_fields=["id"], update_fields=fields)
-    return with_versions(changes)
+    return _with_versions(changes)
 
 
-def with_sale(pet: Pet, before: Values) -> Values:
-    """Return values before a change with the time of the sale, if the pet was sold, so that an undo restores it."""
-    return before | {"sold_at": pet.sold_at} if before.get("status") == Pet.Status.SOLD else before
-
-
-def with_versions(changes: Sequence[Change]) -> list[Change]:
+def _with_versions(changes: Sequence[Change]) -> list[Change]:
     """Return changes that were just made to locked pets, with the versions of the pets after them."""
     ids = [change.record_id for change in changes]
     versions = dict(Pet.objects.filter(Among("pk", ids)).values_list("pk", "version"))

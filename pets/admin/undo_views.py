@@ -1,14 +1,17 @@
-"""The list of recent changes, and the page that undoes one of them."""
+"""What undoes a change: a button in the message about it, the list of recent changes, and the page that asks."""
 
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import get_token
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from pets import undo
 from pets.admin.lists.changelist import OrderedList, count_of_pets
@@ -17,8 +20,11 @@ from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import is_key
+from petservice.journal.models import Event
 from petservice.journal.templatetags.journal import isolated
 
+# Maximum number of pets that change without a confirmation: about what a person can check in the list.
+MAX_UNCONFIRMED = 20
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
 _PREVIEW = (
     "{} will get the old values back.",
@@ -30,6 +36,22 @@ _DONE = (
     "{} that it added moved to the trash.",
     "{} came back from the trash.",
 )
+
+
+def with_undo(pages: ModelAdmin, request: HttpRequest, message: Any, event: Event) -> SafeString:
+    """Return a message about a change, with what undoes it: a button, or for many pets a link to a page that asks.
+
+    Both lead back to the list with its present filters.
+    """
+    filters = pages.get_preserved_filters(request)
+    url = reverse("admin:pets_recentchange_change", args=[event.pk]) + (f"?{filters}" if filters else "")
+    if event.count > MAX_UNCONFIRMED:
+        return format_html('{} <a class="undo" href="{}">Undo</a>', message, url)
+    return format_html(
+        '{} <form class="undo" method="post" action="{}"><input type="hidden" name="csrfmiddlewaretoken" value="{}">'
+        "<button>Undo</button></form>",
+        *(message, url, get_token(request)),
+    )
 
 
 @admin.register(RecentChange)

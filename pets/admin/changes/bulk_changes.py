@@ -4,7 +4,6 @@ They leave pets alone that someone else changed after the list was shown.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
@@ -18,50 +17,44 @@ from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import Selection, compare, confirmation, of_queryset, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undoable import MAX_UNCONFIRMED, Change, Kind, record_change, with_undo
+from pets.admin.undo_views import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
+from pets.undo import change_of, record_change
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import Among
+from petservice.journal.models import Event
 from petservice.journal.sentences import quoted
 
 
-def change_field(
-    pages: ModelAdmin,
-    request: HttpRequest,
-    field: str,
-    wanted: Mapping[str, str | None],
-    selection: Selection,
-    summary: Callable[[str], str],
-    value_in_words: str,
-) -> None:
-    """Set a field by pet id in one transaction with its record, and tell the user what became of each pet.
+def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, field: str, value: str | None) -> None:
+    """Set a field in one transaction with its record, and tell the user what became of the selected pets.
 
-    Pets whose field differs from that of the selection stay as they are, and the user gets a warning. `summary` makes a
-    sentence of the number of pets. `value_in_words` is what a pet with the wanted value has, such as “this status”.
+    Pets whose field differs from that of the selection stay as they are, and the user gets a warning.
     """
     with transaction.atomic():
-        comparison = compare(selection, [field], wanted, lock=True)
-        pets = [pet for pet in comparison.unchanged if pet.pk in wanted]
-        changes = [
-            Change(pet, {field: getattr(pet, field)}, {field: wanted[pet.pk]})
-            for pet in pets
-            if getattr(pet, field) != wanted[pet.pk]
-        ]
-        for value in sorted({wanted[change.pet.pk] for change in changes}, key=str):
-            ids = [change.pet.pk for change in changes if change.after[field] == value]
-            Pet.objects.filter(Among("pk", ids)).update(**{field: value})
-        done = summary(count_of_pets(len(changes)))
-        if changes:
-            event = record_change(request, Kind.CHANGED, done, changes, permission_to_change(request.user))
+        comparison = compare(selection, [field], {field: value}, lock=True)
+        pets = [pet for pet in comparison.unchanged if getattr(pet, field) != value]
+        count = count_of_pets(len(pets))
+        if field == "status":
+            done, has = f"{count} marked as {value}.", "this status"
+        elif value:
+            done, has = f"Tag {quoted(value)} given to {count}.", "this tag"
+        else:
+            done, has = f"Tag removed from {count}.", "no tag"
+        if pets:
+            Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).update(**{field: value})
+            changes = [change_of(pet, {field: getattr(pet, field)}, {field: value}) for pet in pets]
+            permission = permission_to_change(request.user)
+            event = record_change(request, Event.Kind.CHANGED, done, changes, permission)
     comparison.warn(request, "changed")
-    others = len(pets) - len(changes)
-    had = f"{count_of_pets(others)} had {value_in_words} already."
-    if changes:
+    others = len(comparison.unchanged) - len(pets)
+    had = f"{count_of_pets(others)} had {has} already."
+    if pets:
         messages.success(request, with_undo(pages, request, f"{done} {had}" if others else done, event))
     elif others or not (comparison.changed or comparison.deleted):
         messages.info(request, f"Nothing was changed: {had}" if others else "Nothing was changed.")
@@ -71,48 +64,43 @@ def change_field(
 
 
 def _marking_as(status: Pet.Status) -> Any:
-    """Return the admin action that sets the status of the selected pets."""
+    """Return the admin action that sets the status of the selected pets, after a confirmation if there are many."""
+    new = status.label.lower()
 
-    @admin.action(description=f"Mark as {status.label.lower()}", permissions=["change"])
+    @admin.action(description=f"Mark as {new}", permissions=["change"])
     def mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return _mark(pages, request, queryset, status)
+        if (selection := selected(request, queryset)) is None:
+            return None
+        if "post" not in request.POST:
+            comparison = compare(selection, ["status"], {"status": status.value})
+            shown = comparison.unchanged
+            counts = Counter(pet.status for pet in shown if pet.status != status)
+            if counts.total() > MAX_UNCONFIRMED:
+                comparison.warn(request, "selected")
+                facts = {
+                    "Filter of the list": filters_in_words(request.GET) or "none",
+                    "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
+                }
+                if already := len(shown) - counts.total():
+                    facts[f"Already {new}"] = count_of_pets(already)
+                return confirmation(
+                    pages,
+                    request,
+                    {pet.pk: pet.version for pet in shown},
+                    action=f"mark_as_{status}",
+                    title=f"Mark as {new}",
+                    question=f"Mark {count_of_pets(counts.total())} as {new}?",
+                    facts=facts,
+                    button=f"Yes, mark {count_of_pets(counts.total())} as {new}",
+                )
+        change_field(pages, request, selection, "status", status.value)
+        return None
 
     mark.__name__ = f"mark_as_{status}"
     return mark
 
 
 STATUS_ACTIONS = [*map(_marking_as, Pet.Status)]
-
-
-def _mark(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any], status: Pet.Status) -> HttpResponse | None:
-    """Set the status of the selected pets, after a confirmation if there are many."""
-    if (selection := selected(request, queryset)) is None:
-        return None
-    wanted, new = dict.fromkeys(selection, status.value), status.label.lower()
-    if "post" not in request.POST:
-        comparison = compare(selection, ["status"], wanted)
-        shown = comparison.unchanged
-        counts = Counter(pet.status for pet in shown if pet.status != status)
-        if counts.total() > MAX_UNCONFIRMED:
-            comparison.warn(request, "selected")
-            facts = {
-                "Filter of the list": filters_in_words(request.GET) or "none",
-                "Status now": ", ".join(f"{count:,} {one}" for one, count in sorted(counts.items())),
-            }
-            if already := len(shown) - counts.total():
-                facts[f"Already {new}"] = count_of_pets(already)
-            return confirmation(
-                pages,
-                request,
-                {pet.pk: pet.version for pet in shown},
-                action=f"mark_as_{status}",
-                title=f"Mark as {new}",
-                question=f"Mark {count_of_pets(counts.total())} as {new}?",
-                facts=facts,
-                button=f"Yes, mark {count_of_pets(counts.total())} as {new}",
-            )
-    change_field(pages, request, "status", wanted, selection, f"{{}} marked as {new}.".format, "this status")
-    return None
 
 
 # Tags.
@@ -175,7 +163,8 @@ def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) ->
         return None
     form = SetTagForm(request.POST if "post" in request.POST else None)
     if form.is_valid():
-        return _give(pages, request, selection, dict.fromkeys(selection, form.cleaned_data["new_tag"]))
+        change_field(pages, request, selection, "tag", form.cleaned_data["new_tag"])
+        return None
     pets = count_of_pets(len(selection))
     page = {"question": f"Give one tag to {pets}?", "button": f"Set the tag of {pets}", "form": form}
     return _ask(pages, request, selection, "set_tag", "Set tag", **page)
@@ -201,7 +190,8 @@ def rename_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
     changed = compare(chosen, ["tag"]).changed
     had = {pet.pk for pet, then in changed.items() if not then or same_tag(then["tag"] or "") == same_tag(old)}
     concerned = {pk: version for pk, version in chosen.items() if pk in had or pk in form.having}
-    return _give(pages, request, concerned, dict.fromkeys(form.having, new))
+    change_field(pages, request, concerned, "tag", new)
+    return None
 
 
 @admin.action(description="Remove tag", permissions=["edit"])
@@ -211,23 +201,11 @@ def remove_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any])
         return None
     count = sum(tag is not None for tag in _present_tags(selection).values())
     if count <= MAX_UNCONFIRMED or "post" in request.POST:
-        return _give(pages, request, selection, dict.fromkeys(selection))
+        change_field(pages, request, selection, "tag", None)
+        return None
     pets = count_of_pets(count)
     page = {"question": f"Remove the tags of {pets}?", "button": f"Yes, remove the tags of {pets}"}
     return _ask(pages, request, selection, "remove_tag", "Remove tag", **page)
-
-
-def _give(
-    pages: ModelAdmin, request: HttpRequest, selection: Selection, wanted: Mapping[str, str | None]
-) -> HttpResponse | None:
-    """Change the tags of the pets in `wanted`, and say how many have changed."""
-    new = next(iter(wanted.values()), None)
-
-    def summary(pets: str) -> str:
-        return f"Tag {quoted(new)} given to {pets}." if new else f"Tag removed from {pets}."
-
-    change_field(pages, request, "tag", wanted, selection, summary, "this tag" if new else "no tag")
-    return None
 
 
 def _ask(

@@ -8,14 +8,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from pets import trash
 from pets.admin.changes.selection import Comparison, Selection, as_version, compare, confirmation, selected
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undoable import delete, with_undo
+from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
 from petservice.configuration.time_zone import moment
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.journal.sentences import quoted
 
 # Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
@@ -54,7 +57,14 @@ def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Co
         comparison = compare(selection, lock=True)
         if pets := comparison.unchanged:
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-            event = delete(request, pets, done, "pets.delete_pet")
+            event = record(
+                request,
+                Event.Kind.DELETED,
+                target=Pet,
+                message=done,
+                changes=trash.delete(pets),
+                permissions=["pets.delete_pet"],
+            )
     comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))

@@ -20,13 +20,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.undoable import Change, Kind, record_change, with_undo
+from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.permissions import permission_to_change
+from pets.undo import change_of, record_change
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
+from petservice.journal.models import Event
+from petservice.journal.sentences import changed
 
 # Maximum number of pets that one form adds: more are the work of an import.
 _MAX_ADDED = 100
@@ -64,9 +67,10 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         before, after = (
             {name: values[name] for name in form.changed_data} for values in (form.initial, form.cleaned_data)
         )
-        edit = Change(Pet(pk=pet.pk, name=pet.name, sold_at=pet.sold_at), before, after)
-        summary = f"“{pet}”: {edit.sentences}"
-        event = record_change(request, Kind.CHANGED, summary, [edit], permission_to_change(request.user))
+        sentences = [changed(name, before[name], value) for name, value in after.items()]
+        summary = f"“{pet}”: {' '.join(sentences)}"
+        changes = [change_of(pet, before, after)]
+        event = record_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
         messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
@@ -102,9 +106,9 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     """Create the pets of a form after the first one, which is saved, record all of them together, and tell the user."""
     values = {"tag": pet.tag, "status": pet.status, "created_by": pet.created_by}
     pets = [pet, *Pet.objects.bulk_create(Pet(name=name, **values) for name in form.names[1:])]
-    changes = [Change(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
+    changes = [change_of(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
     text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
-    event = record_change(request, Kind.ADDED, text, changes, "pets.add_pet")
+    event = record_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
     messages.success(request, with_undo(pages, request, text, event))
     added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
     request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])

@@ -24,7 +24,7 @@ from pets import creator
 from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import MAX_ROWS
-from pets.admin.undoable import Change, Kind, record_change, with_undo
+from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping
@@ -33,8 +33,10 @@ from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
 from pets.models import ImportedFile, Upload
 from pets.permissions import EDIT
+from pets.undo import change_of, record_change
 from petservice.api.validators import is_id
 from petservice.configuration.time_zone import moment
+from petservice.journal.models import Event
 
 # An exported file can be imported again: a pet takes less than 4 KiB even if JSON escapes all of its 510 characters.
 MAX_BYTES = MAX_ROWS * 4 * 1024
@@ -223,7 +225,7 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
         raise StaleError(_ALREADY_IMPORTED)
     done = import_diff.apply(lines, digest=upload.digest)
     changes = [
-        Change(
+        change_of(
             change.after,
             {name: getattr(change.before, name) for name in change.changed_fields} if change.before else None,
             {name: getattr(change.after, name) for name in (change.changed_fields if change.before else EDITABLE)},
@@ -238,7 +240,7 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     text = f"{count_of_pets(added)} added, {changed:,} changed"
     message = f"Imported: {text}, {unchanged:,} unchanged."
     if changes:
-        event = record_change(request, Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
+        event = record_change(request, Event.Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
         message = with_undo(pages, request, message, event)
     messages.success(request, message)
 

@@ -16,9 +16,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.undoable import changed_since
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
@@ -145,7 +145,7 @@ def compare(
 ) -> Comparison:
     """Compare these fields of the selected pets with the database.
 
-    `wanted` has the values that the first field will get. A pet that has its wanted value already counts as unchanged.
+    A pet that has the values already that are wanted of some fields counts as unchanged.
     With `lock`, the pets stay locked until the current transaction ends.
     """
     queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
@@ -156,7 +156,7 @@ def compare(
     for pet in others:
         then = values.get(pet.pk)
         known = {name: then[name] for name in fields if name in then} if then else {}
-        has_value = wanted and pet.pk in wanted and getattr(pet, fields[0]) == wanted[pet.pk]
-        if (then is None or known) and not has_value:
+        is_as_wanted = wanted is not None and all(getattr(pet, name) == value for name, value in wanted.items())
+        if (then is None or known) and not is_as_wanted:
             changed[pet] = known
     return Comparison(fields, [pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))

@@ -14,11 +14,13 @@ from django.utils.text import slugify
 
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undoable import record_export
 from pets.files.writing import EXPORTED, XLSX, workbook, write
+from pets.models import Pet
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.exports.csv_files import BYTE_ORDER_MARK
+from petservice.journal.models import Event
+from petservice.journal.recording import record
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
@@ -53,7 +55,8 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         file_format = form.cleaned_data["format"]
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
-            record_export(request, f"Exported as {file_format.upper()}. Filter: {filters or 'none'}.", len(rows))
+            message = f"Exported as {file_format.upper()}. Filter: {filters or 'none'}."
+            record(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
             # The name of the file is made of the search, the tag and the status of the list.
             words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
             name = slugify(words[:_MAX_NAME], allow_unicode=True) or "pets"
@@ -88,7 +91,8 @@ def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     changelist: Any = pages.get_changelist_instance(request)
     pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
-    record_export(request, f"Printed. Filter: {filters or 'none'}.", len(pets))
+    message = f"Printed. Filter: {filters or 'none'}."
+    record(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(pets))
     context = pages.admin_site.each_context(request) | {
         "title": "Pets",
         "opts": pages.opts,
