@@ -2,4 +2,3 @@
 
 from pets.admin import pages as pages  # Django imports this package to register its pages
 from pets.admin import trash_pages as trash_pages
-from pets.admin import undo_views as undo_views

@@ -14,9 +14,9 @@ from django.utils.html import format_html
 
 from pets import trash
 from pets.admin.changes.selection import FIELD, confirmation, within_limit
+from pets.admin.changes.undo_pages import MAX_UNCONFIRMED
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
-from pets.admin.undo_views import MAX_UNCONFIRMED
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
 from pets.search.case_insensitive import CaseInsensitive

@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import Selection, compare, confirmation, of_queryset, selected
+from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undo_views import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
 from pets.models.pet import validate_not_blank
 from pets.permissions import permission_to_change

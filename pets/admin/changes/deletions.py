@@ -10,9 +10,9 @@ from django.shortcuts import redirect
 
 from pets import trash
 from pets.admin.changes.selection import Comparison, Selection, as_version, compare, confirmation, selected
+from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
-from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets

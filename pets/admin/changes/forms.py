@@ -19,8 +19,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.models.pet import validate_not_blank

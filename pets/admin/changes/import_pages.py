@@ -22,9 +22,9 @@ from django.utils.html import format_html
 
 from pets import creator
 from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table
+from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import MAX_ROWS
-from pets.admin.undo_views import with_undo
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping

@@ -39,11 +39,6 @@ def hidden_version(pet: Any) -> SafeString:
     return format_html('<input type="hidden" name="{}{}" value="{}">', _VERSION, pet.pk, pet.version)
 
 
-def version_in(post: Mapping[str, Any], pk: str) -> int | None:
-    """Return the version of a pet that a list showed."""
-    return as_version(post.get(f"{_VERSION}{pk}", ""))
-
-
 def as_version(text: str) -> int | None:
     """Return the version in a hidden field, which may be empty. Raises BadRequest for any other text."""
     if text and not _NUMBER.fullmatch(text):
@@ -61,11 +56,12 @@ def selected(request: HttpRequest, queryset: QuerySet[Any], limit: int | None = 
     if post.get(FIELD):
         pairs = (text.partition(":") for text in post[FIELD].split())
         selection = {pk: as_version(version) for pk, _, version in pairs}
-    elif post.get("select_across", "0") not in ("", "0"):
-        listed = [name.removeprefix(_VERSION) for name in post if name.startswith(_VERSION)]
-        selection = of_queryset(queryset) | {pk: version_in(post, pk) for pk in listed}
     else:
-        selection = {pk: version_in(post, pk) for pk in post.getlist(ACTION_CHECKBOX_NAME)}
+        is_all = post.get("select_across", "0") not in ("", "0")
+        listed = [name.removeprefix(_VERSION) for name in post if name.startswith(_VERSION)]
+        pks = listed if is_all else post.getlist(ACTION_CHECKBOX_NAME)
+        shown = {pk: as_version(post.get(f"{_VERSION}{pk}", "")) for pk in pks}
+        selection = of_queryset(queryset) | shown if is_all else shown
     if not all(map(is_id, selection)):
         raise BadRequest("The selection of pets is invalid.")
     limit, advice = (limit, "Select fewer") if limit else (MAX_COUNTED, "Filter the list")

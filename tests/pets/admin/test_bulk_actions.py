@@ -6,13 +6,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from pets.admin.undo_views import MAX_UNCONFIRMED
+from pets.admin.changes.undo_pages import MAX_UNCONFIRMED
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from store.services import inventory_counts
 from tests.backoffice.pages import fields_of, messages, read, text_of
-from tests.pets.admin.pet_pages import LIST, histories, sent, someone_else_edits, undo
+from tests.pets.admin.pet_pages import LIST, histories, sent, someone_else_edits, undo, versions_shown
 
 NOTHING_CHANGED = "Nothing was changed: 1 pet had this status already."
 
@@ -31,10 +31,10 @@ def confirm(client: Client, page: Any, url: str = LIST, **fields: str) -> Any:
 def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client) -> None:
     rex, tom = create_pet(name="Rex", tag="dog"), create_pet(name="Tom", tag="dog")
     Pet.objects.update(status="pending")
-    shown = read(staff, f"{LIST}?tag=dog", "changelist-form")
+    versions = read(staff, f"{LIST}?tag=dog", "changelist-form")
     someone_else_edits("Rex", status="sold")
 
-    response = act(staff, "mark_as_available", shown, rex, tom, url=f"{LIST}?tag=dog")
+    response = act(staff, "mark_as_available", versions, rex, tom, url=f"{LIST}?tag=dog")
 
     assert messages(response) == [
         "“Rex” was not changed: someone else set it to sold in the meantime.",
@@ -48,11 +48,11 @@ def test_a_pet_that_someone_else_changed_is_left_alone_and_named(staff: Client) 
 def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> None:
     rex = create_pet(name="Rex")
     url = f"{LIST}?status__exact=available"
-    shown = read(staff, url, "changelist-form")
+    versions = versions_shown(staff, url)
     someone_else_edits("Rex", status="sold")
 
     for fields in ({}, {"select_across": "1"}):
-        response = act(staff, "mark_as_pending", shown, rex, url=url, **fields)
+        response = act(staff, "mark_as_pending", versions, rex, url=url, **fields)
 
         assert messages(response) == [
             "“Rex” was not changed: someone else set it to sold in the meantime.",
@@ -62,19 +62,19 @@ def test_a_pet_that_left_the_filtered_list_is_named_as_well(staff: Client) -> No
 
 def test_a_change_of_another_field_and_its_undo_are_no_obstacle(staff: Client) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     undo(staff, someone_else_edits("Rex", tag="dog"))
     someone_else_edits("Tom", name="Tim", tag="dog")
 
-    assert messages(act(staff, "mark_as_sold", shown, rex, tom)) == ["2 pets marked as sold."]
+    assert messages(act(staff, "mark_as_sold", versions, rex, tom)) == ["2 pets marked as sold."]
 
 
 def test_a_change_and_its_undo_since_the_list_was_shown_are_noticed(staff: Client) -> None:
     rex = create_pet(name="Rex")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     undo(staff, someone_else_edits("Rex", status="sold"))
 
-    assert messages(act(staff, "mark_as_pending", shown, rex))[0] == (
+    assert messages(act(staff, "mark_as_pending", versions, rex))[0] == (
         "“Rex” was not changed: someone else set it to available in the meantime."
     )
 
@@ -82,12 +82,12 @@ def test_a_change_and_its_undo_since_the_list_was_shown_are_noticed(staff: Clien
 def test_pets_that_another_program_changed_are_left_alone_although_no_record_says_what_changed(staff: Client) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
     someone_else_edits("Rex", tag="dog")  # before the list was shown, so this is not what changed
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     Pet.objects.update(status="pending")
     Pet.objects.update(status="available")
 
-    both = act(staff, "mark_as_sold", shown, rex, tom)
-    one = act(staff, "mark_as_sold", shown, tom)
+    both = act(staff, "mark_as_sold", versions, rex, tom)
+    one = act(staff, "mark_as_sold", versions, tom)
 
     assert messages(both)[0] == (
         "2 pets were not changed, because someone else changed them in the meantime: “Rex”, “Tom”."
@@ -98,10 +98,10 @@ def test_pets_that_another_program_changed_are_left_alone_although_no_record_say
 
 def test_of_many_pets_that_someone_else_changed_ten_are_named(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(12))
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     act(staff, "mark_as_sold", {}, *pets)
 
-    response = act(staff, "mark_as_pending", shown, *pets)
+    response = act(staff, "mark_as_pending", versions, *pets)
 
     names = ", ".join(f"“Pet {number:02}” (sold)" for number in range(10))
     assert messages(response)[0] == (
@@ -111,19 +111,19 @@ def test_of_many_pets_that_someone_else_changed_ten_are_named(staff: Client) -> 
 
 def test_a_pet_that_has_the_wanted_status_already_needs_no_warning(staff: Client) -> None:
     rex = create_pet(name="Rex")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     Pet.objects.update(status="sold")
 
-    assert messages(act(staff, "mark_as_sold", shown, rex)) == [NOTHING_CHANGED]
+    assert messages(act(staff, "mark_as_sold", versions, rex)) == [NOTHING_CHANGED]
     assert histories(staff, rex) == []
 
 
 def test_a_pet_that_someone_else_deleted_is_counted(staff: Client) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     Pet.objects.filter(name="Rex").delete()
 
-    assert messages(act(staff, "mark_as_sold", shown, rex, tom)) == [
+    assert messages(act(staff, "mark_as_sold", versions, rex, tom)) == [
         "1 pet was not changed, because someone else deleted it in the meantime.",
         "1 pet marked as sold.",
     ]
@@ -132,9 +132,9 @@ def test_a_pet_that_someone_else_deleted_is_counted(staff: Client) -> None:
 def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) -> None:
     rex, tom = Pet.objects.create(name="Rex <b>", tag="dog", status="sold"), create_pet(name="Tom")
     create_pet(name="Max")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
 
-    page = act(staff, "delete_selected", shown, rex, tom, url=f"{LIST}?created_from=2026-01-01")
+    page = act(staff, "delete_selected", versions, rex, tom, url=f"{LIST}?created_from=2026-01-01")
 
     assert Pet.objects.count() == 3
     assert "<dt>Filter of the list</dt><dd>created from 2026-01-01" in page.content.decode()
@@ -146,10 +146,10 @@ def test_pets_are_deleted_after_a_confirmation_that_lists_them(staff: Client) ->
 
 def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
     pets = [create_pet(name=name) for name in ("Rex", "Tom", "Max")]
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     someone_else_edits("Rex", status="pending")
 
-    page = act(staff, "delete_selected", shown, *pets)
+    page = act(staff, "delete_selected", versions, *pets)
 
     assert messages(page) == ["“Rex” was not selected: someone else set it to pending in the meantime."]
     assert "Delete 2 pets?" in page.content.decode()
@@ -163,11 +163,11 @@ def test_a_pet_that_someone_else_changed_is_not_deleted(staff: Client) -> None:
 
 def test_a_pet_whose_texts_someone_else_changed_is_not_deleted(staff: Client) -> None:
     pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max")]
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     someone_else_edits("Rex", tag="cat")
     someone_else_edits("Tom", name="Tim", tag="")
 
-    page = act(staff, "delete_selected", shown, *pets)
+    page = act(staff, "delete_selected", versions, *pets)
     first = messages(page)
     someone_else_edits("Max", tag="<b>")
 
@@ -184,7 +184,7 @@ def test_a_pet_whose_texts_someone_else_changed_is_not_deleted(staff: Client) ->
 def test_as_many_pets_as_the_limit_are_deleted_with_one_confirmation(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(500))
 
-    page = act(staff, "delete_selected", read(staff, LIST, "changelist-form"), pets[0], select_across="1")
+    page = act(staff, "delete_selected", versions_shown(staff), pets[0], select_across="1")
     response = confirm(staff, page)
 
     assert messages(response) == ["500 pets deleted."]
@@ -203,13 +203,13 @@ def test_deletion_needs_the_permission_at_the_confirmation_as_well(staff: Client
 
 def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name="Rex", tag="<fish>") for _ in range(MAX_UNCONFIRMED))
-    shown = read(staff, LIST, "changelist-form")
-    assert messages(act(staff, "mark_as_sold", shown, *pets)) == ["20 pets marked as sold."]
+    versions = versions_shown(staff)
+    assert messages(act(staff, "mark_as_sold", versions, *pets)) == ["20 pets marked as sold."]
     pets += [create_pet(name="Tom", tag="<fish>"), Pet.objects.create(name="Max", tag="<fish>", status="pending")]
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
 
     filtered = f"{LIST}?tag=%3Cfish%3E&created_from=2026-01-01"
-    page = act(staff, "mark_as_available", shown, *pets, url=filtered)
+    page = act(staff, "mark_as_available", versions, *pets, url=filtered)
 
     text = text_of(page)
     assert "Mark 21 pets as available?" in text
@@ -225,12 +225,12 @@ def test_a_change_of_more_than_twenty_pets_asks_first(staff: Client) -> None:
 
 def test_the_confirmation_of_a_change_shows_present_statuses_and_names_pets_that_changed(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}") for number in range(25))
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     someone_else_edits("Pet 01", status="pending")
     Pet.objects.filter(name="Pet 02").update(status="sold")
     Pet.objects.filter(name="Pet 03").delete()
 
-    page = act(staff, "mark_as_sold", shown, *pets)
+    page = act(staff, "mark_as_sold", versions, *pets)
 
     assert messages(page) == [
         "“Pet 01” was not selected: someone else set it to pending in the meantime.",

@@ -11,9 +11,9 @@ from pets.admin.changes import bulk_changes
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read, text_of
+from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import granted
-from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo
+from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 
 pytestmark = pytest.mark.django_db
@@ -26,11 +26,11 @@ def tags() -> dict[str, str | None]:
 def test_a_tag_is_set_except_where_someone_else_changed_it_since_the_list_was_shown(staff: Client) -> None:
     rex, tom, max_ = create_pet(name="Rex", tag="dog"), create_pet(name="Tom"), create_pet(name="Max", tag="cat")
     url = f"{LIST}?created_from=2026-01-01"
-    shown = read(staff, url, "changelist-form")
+    versions = versions_shown(staff, url)
     someone_else_edits("Rex", tag="hound")
     someone_else_edits("Tom", status="sold")
 
-    page = act(staff, "set_tag", shown, rex, tom, max_, url=url)
+    page = act(staff, "set_tag", versions, rex, tom, max_, url=url)
     text = text_of(page)
     response = confirm(staff, page, url, new_tag=" Fish")
 
@@ -64,9 +64,9 @@ def test_a_tag_is_renamed_in_any_case_on_the_selected_pets(staff: Client) -> Non
     pets = [create_pet(name=name, tag=tag) for name, tag in (("Rex", "Dog"), ("Tom", "DOG"), ("Max", "cat"))]
     create_pet(name="Mia", tag="dog")
 
-    page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets[:2])
+    page = act(staff, "rename_tag", versions_shown(staff), *pets[:2])
     assert fields_of(page, "confirmation")["old_tag"].lower() == "dog"
-    page = act(staff, "rename_tag", read(staff, LIST, "changelist-form"), *pets)
+    page = act(staff, "rename_tag", versions_shown(staff), *pets)
     wrong = confirm(staff, page, old_tag="bird", new_tag="dog")
     response = confirm(staff, wrong, old_tag="dog", new_tag="dog")
 
@@ -100,12 +100,12 @@ def test_a_tag_is_renamed_on_all_pets_after_a_confirmation_if_there_are_many(sta
 def test_renaming_a_tag_warns_only_of_pets_that_had_it(staff: Client) -> None:
     pets = [create_pet(name=name, tag=tag) for name, tag in (("Rex", "Dog"), ("Tom", "dog"), ("Max", "cat"))]
     pets.append(create_pet(name="Mia"))
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     someone_else_edits("Tom", tag="wolf")
     for name in ("Max", "Mia"):
         someone_else_edits(name, tag="bird")
 
-    response = confirm(staff, act(staff, "rename_tag", shown, *pets), old_tag="dog", new_tag="hound")
+    response = confirm(staff, act(staff, "rename_tag", versions, *pets), old_tag="dog", new_tag="hound")
 
     assert messages(response) == [
         "“Tom” was not changed: someone else changed its tag to “wolf” in the meantime.",
@@ -142,10 +142,12 @@ def test_tags_are_removed_after_a_confirmation_if_there_are_many(staff: Client) 
 
 def test_the_number_of_tags_to_remove_is_the_present_one(staff: Client) -> None:
     pets = Pet.objects.bulk_create(Pet(name=f"Pet {number:02}", tag="dog") for number in range(21))
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     Pet.objects.filter(name="Pet 07").update(tag=None)
 
-    assert messages(act(staff, "remove_tag", shown, *pets)) == ["Tag removed from 20 pets. 1 pet had no tag already."]
+    assert messages(act(staff, "remove_tag", versions, *pets)) == [
+        "Tag removed from 20 pets. 1 pet had no tag already."
+    ]
 
 
 def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:

@@ -12,12 +12,12 @@ from pets.services import create_pet
 from petservice.journal import retention
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
-from tests.backoffice.pages import fields_of, messages, read, submit
+from tests.backoffice.pages import fields_of, messages, submit
 from tests.backoffice.staff import granted
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import LIST, histories, names, page_of, undo
+from tests.pets.admin.pet_pages import histories, names, page_of, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_undo import values
 
@@ -33,7 +33,7 @@ def detail(pet: Pet) -> str:
 
 
 def deleted(client: Client, *pets: Pet) -> None:
-    confirm(client, act(client, "delete_selected", read(client, LIST, "changelist-form"), *pets))
+    confirm(client, act(client, "delete_selected", versions_shown(client), *pets))
 
 
 def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_history(
@@ -157,7 +157,7 @@ def test_a_deleted_pet_and_an_imported_one_with_its_id_are_both_in_the_trash(sta
 def test_the_undo_of_an_import_leaves_the_deleted_pet_whose_id_it_used(staff: Client) -> None:
     rex = create_pet(name="Rex", tag="dog")
     before = values()
-    deletion = confirm(staff, act(staff, "delete_selected", read(staff, LIST, "changelist-form"), rex))
+    deletion = confirm(staff, act(staff, "delete_selected", versions_shown(staff), rex))
     in_trash = row_of(rex)
     imported = confirm_import(staff, upload(staff, f"id,name\n{rex.pk},Max\n"))
     assert Pet.objects.get().name == "Max"

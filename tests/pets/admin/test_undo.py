@@ -19,7 +19,7 @@ from tests.backoffice.staff import granted, logged_in
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import LIST, histories, names, page_of, undo
+from tests.pets.admin.pet_pages import LIST, histories, names, page_of, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.changes import delete
 
@@ -34,7 +34,7 @@ def values() -> set[tuple[Any, ...]]:
 def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(staff: Client, admin_user: User) -> None:
     pets = [create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max", "Mia")]
     Pet.objects.filter(name="Tom").update(status="pending")
-    changed = act(staff, "mark_as_sold", read(staff, LIST, "changelist-form"), *pets)
+    changed = act(staff, "mark_as_sold", versions_shown(staff), *pets)
     assert inventory_counts() == {"available": 0, "pending": 0, "sold": 4}
     Pet.objects.filter(name="Rex").update(status="available")
     Pet.objects.filter(name="Tom").update(tag="hound")
@@ -91,7 +91,7 @@ def test_deleted_pets_come_back_with_all_values_and_their_history(staff: Client)
     rex, tom = create_pet(name="Rex", tag="dog", created_by="key pets_test_Ab12Cd34 Acme"), create_pet(name="Tom")
     Pet.objects.filter(name="Tom").update(status="sold")
     before, counts = values(), inventory_counts()
-    deleted = confirm(staff, act(staff, "delete_selected", read(staff, LIST, "changelist-form"), rex, tom))
+    deleted = confirm(staff, act(staff, "delete_selected", versions_shown(staff), rex, tom))
     assert (values(), inventory_counts()) == (set(), dict.fromkeys(counts, 0))
 
     assert messages(undo(staff, deleted)) == ["Undone. 2 pets came back from the trash."]
@@ -251,8 +251,8 @@ def test_a_change_of_few_pets_is_undone_by_the_button_of_the_message_which_leads
     filtered = f"{LIST}?status__exact=available&tag=rabbit+%26+hare"
 
     def mark(*pets: Pet, **fields: str) -> str:
-        shown = read(client, filtered, "changelist-form")
-        return str(*act(client, "mark_as_sold", shown, *pets, url=filtered, **fields).context["messages"])
+        versions = read(client, filtered, "changelist-form")
+        return str(*act(client, "mark_as_sold", versions, *pets, url=filtered, **fields).context["messages"])
 
     message = mark(rabbits[0])
     fields = re.findall('name="(.+?)" value="(.+?)"', message)

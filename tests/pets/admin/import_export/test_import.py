@@ -14,9 +14,9 @@ from pets.models import Pet, Upload
 from pets.services import create_pet
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
-from tests.backoffice.pages import messages, read
+from tests.backoffice.pages import messages
 from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, stored, upload
-from tests.pets.admin.pet_pages import histories
+from tests.pets.admin.pet_pages import histories, versions_shown
 from tests.pets.admin.test_bulk_actions import act
 
 
@@ -183,12 +183,12 @@ def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
 
 def test_an_imported_pet_with_the_id_of_a_deleted_one_is_not_the_pet_that_a_list_showed(staff: Client) -> None:
     pet = create_pet(name="Rex")
-    shown = read(staff, LIST, "changelist-form")
+    versions = versions_shown(staff)
     pk = pet.pk
     pet.delete()
     confirm(staff, upload(staff, f"id,name\n{pk},Max\n"))
 
-    response = act(staff, "mark_as_sold", shown, Pet.objects.get())
+    response = act(staff, "mark_as_sold", versions, Pet.objects.get())
 
     assert messages(response)[0] == "“Max” was not changed: someone else changed it in the meantime."
     assert Pet.objects.get().status == "available"
