@@ -13,9 +13,9 @@ from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from pets.undo import undo
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, submit
+from tests.backoffice.pages import fields_of
 from tests.pets.admin.import_export.import_pages import confirm, upload
-from tests.pets.admin.pet_pages import LIST, histories, page_of
+from tests.pets.admin.pet_pages import LIST, edit, histories, page_of
 from tests.pets.changes import delete, request_of
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_a_pet_that_is_put_back_keeps_its_sale_or_that_it_is_unknown(
 def test_an_undo_restores_the_sale(sold_at: datetime | None, admin_client: Client, admin_user: User) -> None:
     pet = sold_pet(sold_at)
     for status, name in (("available", "Rex"), ("pending", "Tom")):
-        submit(admin_client, page_of(pet), "pet_form", {"status": status, "name": name})
+        edit(admin_client, pet, {"status": status, "name": name})
         assert Pet.objects.get().sold_at is None
 
     for event in Event.undoable().order_by("-pk"):
@@ -94,7 +94,7 @@ def test_an_undo_restores_the_sale(sold_at: datetime | None, admin_client: Clien
 
 def test_the_undo_of_a_sale_clears_it_and_the_undo_of_a_name_keeps_it(admin_client: Client, admin_user: User) -> None:
     pet = sold_pet()
-    submit(admin_client, page_of(pet), "pet_form", {"name": "Tom"})
+    edit(admin_client, pet, {"name": "Tom"})
     undo(request_of(admin_user), Event.undoable().get().pk)
     assert Pet.objects.get().sold_at == PAST
 

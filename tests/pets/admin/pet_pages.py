@@ -36,11 +36,15 @@ def sent(client: Client, url: str, fields: dict[str, Any]) -> Any:
     return response
 
 
+def edit(client: Client, pet: Pet, values: dict[str, Any]) -> Any:
+    """Change values of a pet on its page, and return the response."""
+    return sent(client, page_of(pet), read(client, page_of(pet), "pet_form") | values)
+
+
 def someone_else_edits(pet_name: str, **values: Any) -> Any:
     """Change the values of a pet on its page, as another member of staff, and return the response."""
     user, _ = User.objects.get_or_create(username="bea", is_staff=True, is_superuser=True)
-    client, url = logged_in(user), page_of(Pet.objects.get(name=pet_name))
-    return sent(client, url, read(client, url, "pet_form") | values)
+    return edit(logged_in(user), Pet.objects.get(name=pet_name), values)
 
 
 def undo(client: Client, response: Any) -> Any:

@@ -11,7 +11,7 @@ from pets.models import Pet, TrashedPet
 from petservice.accounts import services
 from petservice.accounts.models import Account
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read, send, undo_url
+from tests.backoffice.pages import fields_of, messages, read, undo_url
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
@@ -20,7 +20,7 @@ ADD = reverse("admin:pets_pet_add")
 
 
 def test_staff_add_a_pet(staff: Client) -> None:
-    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Żółw"})
+    response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Żółw"})
 
     pet = Pet.objects.get()
     assert (pet.name, pet.tag, pet.status) == ("Żółw", None, "available")
@@ -32,7 +32,7 @@ def test_staff_add_a_pet(staff: Client) -> None:
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
 def test_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Client, line_break: str) -> None:
     names = line_break.join(["Ada", "", " Bea ", "   ", "C\u2028D"])
-    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": names, "tag": "rabbit", "status": "pending"})
+    response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": names, "tag": "rabbit", "status": "pending"})
 
     assert messages(response) == ["3 pets added."]
     added = [(name, "rabbit", "pending", "staff admin") for name in ("Ada", " Bea ", "C\u2028D")]
@@ -55,7 +55,7 @@ def test_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Client, l
     ],
 )
 def test_names_of_which_one_is_invalid_add_no_pet(staff: Client, names: str, error: str) -> None:
-    response = send(staff, ADD, read(staff, ADD, "pet_form") | {"name": names})
+    response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": names})
 
     assert response.context["adminform"].form.errors["name"] == [error]
     assert not Pet.objects.exists()
@@ -66,9 +66,9 @@ def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(
 ) -> None:
     monkeypatch.setattr(forms, "_MAX_REMEMBERED", 2)
     fields = read(staff, ADD, "pet_form") | {"name": "Rex\nTom"}
-    send(staff, ADD, fields)
+    sent(staff, ADD, fields)
 
-    again = send(staff, ADD, fields | {"name": "Max"})
+    again = sent(staff, ADD, fields | {"name": "Max"})
 
     rex, _ = Pet.objects.order_by("pk")
     assert messages(again) == ["This form was sent already, and has added “Rex”."]
@@ -90,7 +90,7 @@ def test_a_form_for_another_pet_has_the_tag_and_the_status_of_the_last_one(staff
 
 def test_who_may_add_may_undo_it(staff: Client) -> None:
     clerk, other = granted("add_pet", "view_pet"), granted("view_pet", name="bo")
-    response = send(clerk, ADD, read(clerk, ADD, "pet_form") | {"name": "Rex"})
+    response = sent(clerk, ADD, read(clerk, ADD, "pet_form") | {"name": "Rex"})
 
     assert other.post(undo_url(response)).status_code == 403
     assert Pet.objects.exists()

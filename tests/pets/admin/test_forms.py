@@ -12,10 +12,10 @@ from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read, send, submit, undo_url
+from tests.backoffice.pages import fields_of, messages, read, submit, undo_url
 from tests.backoffice.staff import granted, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.pets.admin.pet_pages import LIST, histories, page_of, someone_else_edits
+from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, someone_else_edits
 from tests.pets.changes import delete
 
 
@@ -74,7 +74,7 @@ def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> Non
     shown = name.replace("\r", "").replace("\n", "")
     hidden = name.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
 
-    submit(staff, page_of(pet), "pet_form", {"name": shown, "initial-name": hidden, "tag": "hound"})
+    edit(staff, pet, {"name": shown, "initial-name": hidden, "tag": "hound"})
 
     pet.refresh_from_db()
     assert (pet.name, pet.tag) == (name, "hound")
@@ -104,13 +104,13 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
     delete(admin_user, rex, tom)
     told = "was deleted by admin, " + moment(Event.objects.latest("pk").at) + ". It is in the trash."
 
-    response, opened = send(staff, page_of(rex), typed), staff.get(page_of(rex), follow=True)
+    response, opened = sent(staff, page_of(rex), typed), staff.get(page_of(rex), follow=True)
 
     trashed = TrashedPet.objects.get(record_id=rex.pk)
     in_trash = reverse("admin:pets_trashedpet_change", args=[trashed.pk])
     assert messages(response) == [f"“Rex” {told} Nothing was saved of what you typed: name “Max”, status sold."]
     assert messages(opened) == [f"“Rex” {told}"]
-    assert messages(send(staff, page_of(tom), unchanged)) == [f"“Tom” {told}"]
+    assert messages(sent(staff, page_of(tom), unchanged)) == [f"“Tom” {told}"]
     assert response.redirect_chain == opened.redirect_chain == [(in_trash, 302)]
     for_clerk = clerk.get(page_of(rex), follow=True)
     assert messages(for_clerk) == [f"“Rex” {told}"]
@@ -149,7 +149,7 @@ def test_a_field_that_only_someone_else_changed_keeps_their_value(
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(**theirs)
 
-    response = send(staff, page_of(pet), fields | mine)
+    response = sent(staff, page_of(pet), fields | mine)
 
     ((field, value),) = theirs.items()
     shown = {None: "nothing", "sold": "sold"}.get(value, f"“{value}”")
@@ -166,7 +166,7 @@ def test_a_status_that_someone_else_sets_while_a_form_is_saved_is_kept(staff: Cl
     fields = read(staff, page_of(pet), "pet_form")
 
     with write_before('UPDATE "pets_pet"', lambda: Pet.objects.update(status="sold")):
-        send(staff, page_of(pet), fields | {"tag": "wolf"})
+        sent(staff, page_of(pet), fields | {"tag": "wolf"})
 
     assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
 
@@ -176,7 +176,7 @@ def test_a_field_that_both_set_to_the_same_value_is_no_conflict(staff: Client) -
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(status="sold")
 
-    send(staff, page_of(pet), fields | {"status": "sold", "tag": "wolf"})
+    sent(staff, page_of(pet), fields | {"status": "sold", "tag": "wolf"})
 
     assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
     assert histories(staff, pet) == [("admin", "Tag changed from “dog” to “wolf”.")]
@@ -193,7 +193,7 @@ def test_a_field_that_both_changed_is_shown_with_both_values_and_not_saved(
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(**{field: theirs})
 
-    response = send(staff, page_of(pet), fields | {"name": "Tom", field: mine})
+    response = sent(staff, page_of(pet), fields | {"name": "Tom", field: mine})
 
     assert list(response.context["adminform"].form.errors) == [field]
     page = response.content.decode()
@@ -213,13 +213,13 @@ def test_a_conflict_shows_current_values_and_a_second_save_overwrites_only_the_f
     fields = read(staff, page_of(pet), "pet_form")
     Pet.objects.filter(pk=pet.pk).update(tag="hound", status="sold")
 
-    response = send(staff, page_of(pet), fields | {"tag": "wolf"})
+    response = sent(staff, page_of(pet), fields | {"tag": "wolf"})
     shown = fields_of(response, "pet_form")
     message = "While the page was open, someone else changed the status to sold. That change was kept."
     assert response.context["adminform"].form.non_field_errors() == [message]
     assert message in response.content.decode()
     assert (shown["status"], shown["initial-status"]) == ("sold", "sold")
-    send(staff, page_of(pet), shown)
+    sent(staff, page_of(pet), shown)
 
     assert Pet.objects.values_list("tag", "status").get() == ("wolf", "sold")
     assert histories(staff, pet) == [("admin", "Tag changed from “hound” to “wolf”.")]
@@ -228,7 +228,7 @@ def test_a_conflict_shows_current_values_and_a_second_save_overwrites_only_the_f
 def test_a_form_without_the_hidden_fields_overwrites_the_current_values(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
 
-    send(staff, page_of(pet), {"name": "Tom", "tag": "cat", "status": "sold"})
+    sent(staff, page_of(pet), {"name": "Tom", "tag": "cat", "status": "sold"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Tom", "cat", "sold")
 
 

@@ -16,13 +16,13 @@ from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.backoffice.pages import submit
 from tests.backoffice.staff import staff as staff_of
-from tests.pets.admin.pet_pages import LIST, names, page_of
+from tests.pets.admin.pet_pages import LIST, edit, names, page_of
 
 
 def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     markup = "<script>alert(1)</script>"
     pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
-    submit(staff, page_of(pet), "pet_form", {"tag": "<b>"})
+    edit(staff, pet, {"tag": "<b>"})
 
     for url in (LIST, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
         page = staff.get(url).content.decode()
@@ -32,7 +32,7 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
 
 def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
     pet = Pet.objects.create(name="Rex", created_at=datetime(2026, 3, 10, 12, 5, tzinfo=UTC))
-    submit(staff, page_of(pet), "pet_form", {"tag": "dog"})
+    edit(staff, pet, {"tag": "dog"})
     Event.objects.update(at=pet.created_at)
 
     history = reverse("admin:pets_pet_history", args=[pet.pk])

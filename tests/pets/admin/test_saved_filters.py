@@ -14,14 +14,14 @@ from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as staff_client
 from tests.concurrent_write import only_on_postgresql, write_before
-from tests.pets.admin.pet_pages import LIST, names, number_of
+from tests.pets.admin.pet_pages import LIST, names, number_of, sent
 
 SAVE, REMOVE = f"{LIST}save_filter/", f"{LIST}remove_filter/"
 QUERY = "tag=guinea+pig&p=3&status__exact=sold&created_to=&q=+rex+&o=1"
 
 
 def save(client: Client, name: str, query: str = QUERY, url: str = SAVE) -> list[str]:
-    return messages(client.post(url, {"name": name, "query": query}, follow=True))
+    return messages(sent(client, url, {"name": name, "query": query}))
 
 
 def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:

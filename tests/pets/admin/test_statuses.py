@@ -11,9 +11,9 @@ from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
-from tests.backoffice.pages import messages, read, submit
+from tests.backoffice.pages import messages, read
 from tests.backoffice.staff import granted
-from tests.pets.admin.pet_pages import LIST, page_of, someone_else_edits
+from tests.pets.admin.pet_pages import LIST, edit, page_of, someone_else_edits
 
 RECENT = "/admin/pets/recentchange/"
 
@@ -83,7 +83,7 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     assert messages(sell(clerk, pet)) == ["1 pet marked as sold."]
     form = clerk.get(page_of(pet)).context["adminform"].form
     assert list(form.fields) == ["status"]
-    submit(clerk, page_of(pet), "pet_form", {"name": "Max", "tag": "cat", "status": "pending"})
+    edit(clerk, pet, {"name": "Max", "tag": "cat", "status": "pending"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex <b>", "dog", "pending")
     assert inventory_counts() == {"available": 0, "pending": 1, "sold": 0}
     assert messages(clerk.post(RECENT + str(Event.objects.latest("pk").pk) + "/change/", follow=True))[0].startswith(

@@ -12,12 +12,12 @@ from pets.services import create_pet
 from petservice.journal import retention
 from petservice.journal.models import Event, Item
 from store.services import inventory_counts
-from tests.backoffice.pages import fields_of, messages, submit
+from tests.backoffice.pages import fields_of, messages
 from tests.backoffice.staff import granted
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import histories, names, page_of, undo, versions_shown
+from tests.pets.admin.pet_pages import edit, histories, names, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.admin.test_undo import values
 
@@ -40,7 +40,7 @@ def test_a_deleted_pet_leaves_the_api_and_the_counts_and_keeps_its_values_and_hi
     staff: Client, api: Client
 ) -> None:
     rex = create_pet(name="Rex <b>", tag="dog", created_by="key pets_test_Ab12Cd34 Acme")
-    submit(staff, page_of(rex), "pet_form", {"status": "sold"})
+    edit(staff, rex, {"status": "sold"})
 
     deleted(staff, rex)
 
@@ -232,7 +232,7 @@ def test_a_forged_key_of_the_trash_changes_nothing(staff: Client) -> None:
 
 def test_an_entry_of_the_history_is_no_row_of_the_trash(staff: Client) -> None:
     rex = create_pet(name="Rex")
-    submit(staff, page_of(rex), "pet_form", {"tag": "dog"})
+    edit(staff, rex, {"tag": "dog"})
     item = Item.objects.get()
 
     chosen = {"action": "put_back_selected", "index": 0, "_selected_action": [item.pk], "post": "yes"}

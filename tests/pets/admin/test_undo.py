@@ -19,7 +19,7 @@ from tests.backoffice.staff import granted, logged_in
 from tests.journal.events import last_record
 from tests.pets.admin.import_export.import_pages import confirm as confirm_import
 from tests.pets.admin.import_export.import_pages import upload
-from tests.pets.admin.pet_pages import LIST, histories, names, page_of, undo, versions_shown
+from tests.pets.admin.pet_pages import LIST, edit, histories, names, undo, versions_shown
 from tests.pets.admin.test_bulk_actions import act, confirm
 from tests.pets.changes import delete
 
@@ -68,7 +68,7 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
 def test_an_edit_on_the_page_of_a_pet_and_in_the_inventory_is_undone(staff: Client) -> None:
     submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex", "tag": "dog"})
     pet = Pet.objects.get()
-    edited = submit(staff, page_of(pet), "pet_form", {"name": "Max", "tag": "", "status": "sold"})
+    edited = edit(staff, pet, {"name": "Max", "tag": "", "status": "sold"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Max", None, "sold")
     audit = Event.objects.filter(items__record_id=pet.pk).order_by("pk").values_list("kind", "message")
     assert list(audit) == [
@@ -157,9 +157,9 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
 def test_a_change_that_others_changed_and_changed_back_is_not_undone(staff: Client) -> None:
     rex, tom, max_ = (create_pet(name=name, tag="dog") for name in ("Rex", "Tom", "Max"))
     first = act(staff, "mark_as_sold", {}, rex, tom, max_)
-    submit(staff, page_of(rex), "pet_form", {"status": "available"})
-    submit(staff, page_of(rex), "pet_form", {"status": "sold"})
-    submit(staff, page_of(tom), "pet_form", {"tag": "hound"})
+    edit(staff, rex, {"status": "available"})
+    edit(staff, rex, {"status": "sold"})
+    edit(staff, tom, {"tag": "hound"})
     undo(staff, act(staff, "mark_as_pending", {}, max_))
     assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
 
