@@ -81,11 +81,10 @@ def test_editing_the_tag_keeps_the_name_exactly(staff: Client, name: str) -> Non
     assert histories(staff, pet) == [("admin", "Tag changed from “dog” to “hound”.")]
 
 
-@pytest.mark.parametrize(("field", "value"), [("name", ""), ("name", "   "), ("name", "x" * 256), ("tag", "x" * 300)])
-def test_a_form_with_text_that_the_api_rejects_is_rejected(staff: Client, field: str, value: str) -> None:
-    response = submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex", "tag": "dog", field: value})
+def test_a_form_with_a_tag_that_the_api_rejects_is_rejected(staff: Client) -> None:
+    response = submit(staff, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex", "tag": "x" * 256})
 
-    assert field in response.context["adminform"].form.errors
+    assert [*response.context["adminform"].form.errors] == ["tag"]
     assert not Pet.objects.exists()
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -13,7 +12,6 @@ from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
-from petservice.journal.models import Event
 from tests.backoffice.pages import submit
 from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import LIST, edit, names, page_of
@@ -28,16 +26,6 @@ def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
         page = staff.get(url).content.decode()
         assert "<script>alert(1)" not in page
         assert "&lt;script&gt;alert(1)" in page
-
-
-def test_times_have_one_style_with_the_zone_on_all_pages(staff: Client) -> None:
-    pet = Pet.objects.create(name="Rex", created_at=datetime(2026, 3, 10, 12, 5, tzinfo=UTC))
-    edit(staff, pet, {"tag": "dog"})
-    Event.objects.update(at=pet.created_at)
-
-    history = reverse("admin:pets_pet_history", args=[pet.pk])
-    for url in (LIST, page_of(pet), history, reverse("admin:index")):
-        assert "2026-03-10 12:05 UTC" in staff.get(url).content.decode(), url
 
 
 @pytest.fixture
