@@ -40,6 +40,26 @@ def test_a_rotated_key_works_for_the_grace_period_but_no_longer_than_before(
     assert (new.expires_at, new.environment) == (None, "live")
 
 
+def test_a_key_that_was_replaced_after_it_was_read_is_not_replaced_again() -> None:
+    APIKey.objects.create_key(name="Zoo", environment="live", pk=1)
+    api_key, _ = APIKey.objects.create_key(name="Acme", pk=2)
+    APIKey.objects.filter(pk=2).update(replaced_by=1)
+
+    with pytest.raises(ValueError, match=r"already replaced by Zoo \(pets_live_.{8}…\)"):
+        api_key.rotate(grace_period=DAY, expires_at=None, now=NOW)
+
+    assert APIKey.objects.count() == 2
+
+
+def test_a_key_that_was_revoked_after_it_was_read_gets_no_grace_period() -> None:
+    api_key, _ = APIKey.objects.create_key(name="Acme")
+    APIKey.objects.update(revoked_at=NOW)
+
+    api_key.rotate(grace_period=DAY, expires_at=None, now=NOW)
+
+    assert (api_key.revoked_at, api_key.expires_at) == (NOW, None)
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("name", ""), ("environment", "prod"), ("access", "all"), ("requests_per_minute", 0), ("requests_per_minute", -1)],

@@ -149,6 +149,13 @@ def test_login_works_after_the_time_in_retry_after() -> None:
     assert is_logged_in(log_in())
 
 
+def test_the_lockout_page_writes_one_minute_in_the_singular() -> None:
+    fail()
+    let_time_pass(timedelta(minutes=14, seconds=30))
+
+    assert "Try again in 1 minute, at " in log_in().content.decode()
+
+
 def test_the_lockout_page_does_not_reveal_whether_the_account_exists_or_the_password_is_correct() -> None:
     fail(name="ada")
     fail(name="nobody")
