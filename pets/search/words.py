@@ -4,7 +4,7 @@ import json
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +16,8 @@ from pets.search.tags import spellings_in_use
 from petservice.api.validators import is_id
 from petservice.db.folding import fold
 
-# The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py).
+# The conditions for the index of words that triggers write (pets/migrations/0010_full_text_search.py, and
+# 0022_filters_in_search.py on SQLite).
 _HAS_WORDS = "pets_pet.search @@ pets_search_query(%s)"
 # The sign + rules out another order of the steps.
 _FOUND_BY_WORDS = "pets_search MATCH %s AND pets_pet.number = +pets_search.rowid"
@@ -25,14 +26,17 @@ _ASCII_WORD = re.compile("[0-9A-Za-z]")
 _AS_INDEXED = str.maketrans({"ß": "ss", "ẞ": "ss", "ς": "\N{GREEK SMALL LETTER SIGMA}", '"': " "})
 # The index and the trigger that fills it.
 _INDEX = "SELECT sql FROM sqlite_master WHERE name IN ('pets_search', 'pets_search_insert') ORDER BY type"
-_FILL = "INSERT INTO pets_pet SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
+_FILL = """
+    INSERT INTO pets_pet (number, name, tag)
+    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)
+"""
 
 
-def search(pets: QuerySet[Any], text: str, tag: str = "") -> QuerySet[Any]:
+def search(pets: QuerySet[Any], text: str, tag: str = "", filters: Iterable[str] = ()) -> QuerySet[Any]:
     """Return the pets with this id, or with a word in name or tag for each word that begins with it.
 
     SQLite reads all pets that the words find, in the order of their numbers, which takes 0.2 µs for each. If the pets
-    must have a tag as well, its words leave the others out.
+    must have a tag as well, its words leave the others out, as do the values of other filters that the index has.
     """
     if is_id(text.lower()) and (with_id := pets.filter(pk=text.lower())).exists():
         return with_id
@@ -40,7 +44,7 @@ def search(pets: QuerySet[Any], text: str, tag: str = "") -> QuerySet[Any]:
         return pets.none()
     found: dict[str, Any] = {"where": [_HAS_WORDS], "params": [" ".join(words)]}
     if connection.vendor == "sqlite":
-        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text) + _match_of(tag)]}
+        found = {"tables": ["pets_search"], "where": [_FOUND_BY_WORDS], "params": [_match(text, tag, filters)]}
     return pets.extra(**found)
 
 
@@ -50,7 +54,7 @@ def found_among(texts: Sequence[tuple[str, str | None]], text: str) -> list[int]
     The index of the database answers this only for all pets. So these get an index of their own, in memory.
     """
     with connection.cursor() as cursor, closing(sqlite3.connect(":memory:")) as memory:
-        memory.execute("CREATE TABLE pets_pet (number, name, tag)")
+        memory.execute("CREATE TABLE pets_pet (number, name, tag, status, created_through)")
         for (statement,) in cursor.execute(_INDEX).fetchall():
             memory.execute(statement)
         memory.execute(_FILL, [json.dumps(texts)])
@@ -67,19 +71,14 @@ def words_of(text: str) -> list[str]:
     return sorted(set(spaced.split()))
 
 
-def _match_of(tag: str) -> str:
-    """Return what all pets with a tag fit, to add to a condition of FTS5, or nothing."""
-    spellings = spellings_in_use(tag) if tag else []
-    # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
-    if not (spellings and all(_ASCII_WORD.search(one) for one in spellings)):
-        return ""
-    phrases = [f'"{one.translate(_AS_INDEXED)}"' for one in spellings]
-    return f" AND ({' OR '.join(phrases)})"
-
-
-def _match(text: str) -> str:
-    """Return the condition of FTS5 for the words of a text."""
+def _match(text: str, tag: str = "", filters: Iterable[str] = ()) -> str:
+    """Return the condition of FTS5 for the words of a text, and for what all pets with a tag and values have."""
     # FTS5 does not know that some characters are forms of others, such as full-width letters.
     usual = [f'("{word}"* OR "{full_width(word)}"*)' for word in words_of(fold(text))]
     as_typed = [f'"{word}"*' for word in words_of(text) if not text.isascii()]
-    return "(" + " OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words) + ")"
+    conditions = [" OR ".join(f"({' AND '.join(words)})" for words in (usual, as_typed) if words)]
+    spellings = spellings_in_use(tag) if tag else []
+    # A text without any other letters could have no word for FTS5, which knows fewer scripts than Python.
+    if spellings and all(_ASCII_WORD.search(one) for one in spellings):
+        conditions.append(" OR ".join(f'"{one.translate(_AS_INDEXED)}"' for one in spellings))
+    return " AND ".join([*(f"words : ({one})" for one in conditions), *(f'filters : "{one}"' for one in filters)])

@@ -244,12 +244,24 @@ def test_a_list_with_several_conditions_looks_up_the_one_that_few_pets_fit(
 
 
 @sqlite_only
-def test_a_search_beside_a_tag_leaves_pets_without_the_words_of_the_tag_out(admin_client: Client) -> None:
+@pytest.mark.parametrize(
+    ("query", "condition"),
+    [
+        ("q=re&tag=dog", 'AND words : ("Dog")'),
+        (
+            "q=re&status__exact=sold&creator=api&no_tag=1",
+            'AND filters : "sold" AND filters : "key" AND filters : "untagged"',
+        ),
+    ],
+)
+def test_a_search_with_filters_reads_no_pets_that_do_not_fit_them(
+    admin_client: Client, query: str, condition: str
+) -> None:
     create_pet(name="Rex", tag="Dog")
 
-    queries = queries_about("pets_pet", admin_client, f"{PETS}?q=re&tag=dog")
+    queries = queries_about("pets_pet", admin_client, f"{PETS}?{query}")
 
-    assert [query for query in queries if 'AND ("Dog")' in query]
+    assert [query for query in queries if condition in query]
 
 
 @sqlite_only

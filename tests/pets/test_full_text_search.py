@@ -14,6 +14,7 @@ from petservice.apikeys.models import APIKey
 from tests.pets.changes import delete
 
 pytestmark = pytest.mark.django_db
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL combines its indexes")
 
 
 def run(statement: str, *values: Any) -> None:
@@ -68,6 +69,30 @@ def test_every_writer_is_followed_at_once(admin_user: User) -> None:
     assert found("strasse") == ["Straße"]
     Pet.objects.all().delete()
     assert found("s") == found("york") == []
+
+
+@sqlite_only
+def test_the_values_of_filters_follow_every_writer(admin_user: User) -> None:
+    def found_with(*filters: str) -> list[str]:
+        return sorted(search(Pet.objects.all(), "sir", filters=filters).values_list("name", flat=True))
+
+    Pet.objects.create(name="Sir Max", created_by="staff ada")
+    Pet.objects.create(name="Sir Rex", tag="available untagged", created_by="key k Acme", status="pending")
+    insert_many("Sir #", 1)
+    assert (found_with("available"), found_with("pending"), found_with("sold")) == (["Sir Max"], ["Sir Rex"], ["Sir 1"])
+    assert (found_with("sta"), found_with("key"), found_with("com")) == (["Sir Max"], ["Sir Rex"], [])
+    assert (found_with("untagged"), found_with("sta", "sold")) == (["Sir Max"], [])
+
+    Pet.objects.filter(name="Sir Max").update(status="sold")
+    run("UPDATE pets_pet SET tag = NULL, created_through = NULL WHERE name = 'Sir Rex'")
+    run("UPDATE pets_pet SET tag = 'x', created_through = 'command import_pets' WHERE name = 'Sir Max'")
+    assert (found_with("available"), found_with("sold")) == ([], ["Sir 1", "Sir Max"])
+    assert (found_with("key"), found_with("sta"), found_with("com", "sold")) == ([], [], ["Sir Max"])
+    assert found_with("untagged", "pending") == ["Sir Rex"]
+    event = delete(admin_user, Pet.objects.get(name="Sir Max"))
+    assert found_with("sold") == ["Sir 1"]
+    trash.put_back([event.items.get().pk])
+    assert found_with("com", "sold") == ["Sir Max"]
 
 
 def test_a_write_that_fails_leaves_nothing_in_the_index() -> None:

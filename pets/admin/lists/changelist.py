@@ -102,7 +102,8 @@ class PetChangeList(OrderedChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         found = super().get_queryset(request, exclude_parameters)  # reads the filters as well
         if self.query:
-            found = search(found, self.query, self.filter_form.cleaned_data.get("tag", ""))
+            tag, filters = self.filter_form.cleaned_data.get("tag", ""), self.filter_form.words()
+            found = search(found, self.query, tag, filters)
         return found.filter(*self._conditions().values())
 
     def _conditions(self) -> dict[tuple[str, ...], Any]:

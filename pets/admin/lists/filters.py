@@ -65,6 +65,12 @@ class PetFilterForm(forms.Form):
                 found[names] = condition(*values)
         return found
 
+    def words(self) -> list[str]:
+        """Return the values of filters in use that the search on SQLite has beside the words of pets."""
+        value = self.cleaned_data.get
+        _, kind = creator.KINDS.get(value("creator") or "", (None, None))
+        return [*filter(None, (value("status__exact"), kind, value("no_tag") and "untagged"))]
+
 
 def _has_status(status: str) -> Q:
     return Q(status=status)
