@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -15,27 +16,36 @@ LOGS = ("-wal", "-shm", "-journal")
 
 
 @contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Yield an empty file, which gets the name of the target at the end without an error.
+
+    Raises FileExistsError if the target exists.
+    """
+    _require_missing(target)
+    with TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+        part = Path(folder) / target.name
+        create_for_owner(part)
+        yield part
+        _require_missing(target)
+        _synchronize(part)
+        os.link(part, target)  # unlike a rename, this replaces no existing file
+        _synchronize(target.parent)
+
+
+@contextmanager
 def filled_at_once(database: Any) -> Iterator[None]:
     """Let the connection fill another file, which gets the name of the database at the end without an error.
 
     Raises FileExistsError if the database exists, and BlockingIOError if a service or another move uses it.
     """
     target = Path(database.settings_dict["NAME"]).resolve()
-    part = Path(f"{target}.moving")
-    with exclude_services(target):
-        _require_missing(target)
-        _remove(part)  # what a killed move has left
+    with exclude_services(target), new_file(target) as part:
         database.settings_dict["NAME"] = part
         try:
-            create_for_owner(part)
             yield
             close_log(database)
-            _require_missing(target)
-            os.link(part, target)  # unlike a rename, this replaces no existing file
-            _synchronize(target.parent)
         finally:
             database.close()
-            _remove(part)
 
 
 def close_log(database: Any) -> None:
@@ -51,15 +61,9 @@ def _require_missing(target: Path) -> None:
             raise FileExistsError(None, None, str(path))
 
 
-def _remove(part: Path) -> None:
-    for name in ("", *LOGS, ".lock"):
-        with suppress(FileNotFoundError):
-            Path(f"{part}{name}").unlink()
-
-
-def _synchronize(folder: Path) -> None:
-    """Make the names of a folder's files survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _synchronize(path: Path) -> None:
+    """Make a file, or the names of a folder's files, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

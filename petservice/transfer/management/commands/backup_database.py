@@ -1,6 +1,4 @@
-import os
 import sqlite3
-import tempfile
 from argparse import ArgumentParser
 from contextlib import closing, suppress
 from pathlib import Path
@@ -11,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from petservice.db.backend import backend
+from petservice.transfer.sqlite_file import new_file
 
 
 class Command(BaseCommand):
@@ -27,17 +26,14 @@ class Command(BaseCommand):
         if not source.is_file():
             raise CommandError(f"There is no database yet: {source}")
         try:
-            # A temporary file until the copy is complete. Only the owner may read it, because it has digests of keys.
-            with tempfile.NamedTemporaryFile(prefix=f"{file.name}.", dir=file.parent) as part:
-                with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part.name)) as copy:
+            with new_file(file) as part:
+                with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(part)) as copy:
                     database.backup(copy)  # one read transaction: writers continue, and their changes are not copied
                     (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
                 if verdict != "ok":
                     raise CommandError(f"The copy is damaged, and so the database may be: {verdict}")
-                os.fsync(part.fileno())
-                os.link(part.name, file)  # unlike a rename, this replaces no existing file
         except FileExistsError as error:
-            raise CommandError(f"{file} exists: name a file that does not.") from error
+            raise CommandError(f"{error.filename} exists: name a file that does not.") from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{file} cannot be written: {error}") from error
         with suppress(OSError):  # the backup is complete, whoever may write to the data directory
