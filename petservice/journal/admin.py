@@ -17,14 +17,13 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED, MoreThan
 from petservice.admin_pages.mixins import AdministratorsOnly, ReadOnlyPages
 from petservice.admin_pages.staff_page import staff_page
 from petservice.db.backend import backend
-from petservice.journal.export import CSVExport
+from petservice.journal.export import csv_parts
 from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
 from petservice.journal.pages import page_of
 from petservice.journal.recording import COMMAND, record
 
-# Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds. The
-# command export_audit has no limit.
+# Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds.
 MAX_EXPORTED = 100_000
 # Maximum number of account names that the filter suggests: more than a shop has.
 _MAX_SUGGESTIONS = 500
@@ -85,8 +84,8 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         count = form.events()[: MAX_EXPORTED + 1].values("pk").count()
         if count > MAX_EXPORTED:
             text = (
-                f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days and try "
-                "again, or ask the operator of the service for a file of the command export_audit, which has no limit."
+                f"Nothing was exported: this page exports at most {MAX_EXPORTED:,} events. Choose fewer days, and "
+                "export the others afterwards."
             )
             self.message_user(request, text, messages.ERROR)
             query = request.POST.copy()
@@ -97,6 +96,6 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
         record(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
         events = form.events().filter(pk__lte=newest)  # without the event of this export
         with backend().read_consistently():
-            response = HttpResponse(CSVExport(events).parts(), content_type="text/csv; charset=utf-8")
+            response = HttpResponse(csv_parts(events), content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = f'attachment; filename="audit-{timezone.localdate()}.csv"'
         return response

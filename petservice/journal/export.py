@@ -14,20 +14,12 @@ _HEADER = ("time", "kind", "person", "address", "record type", "record ID", "rec
 _BATCH = 2000
 
 
-class CSVExport:
-    """An export of events, which counts them."""
+def csv_parts(events: QuerySet[Event]) -> Generator[bytes]:
+    """Yield the parts of the file. Read them all in one consistent read of the database."""
+    yield BYTE_ORDER_MARK
+    yield from parts(_HEADER, _rows(events))
 
-    def __init__(self, events: QuerySet[Event]) -> None:
-        self._events = events
-        self.count = 0
 
-    def parts(self) -> Generator[bytes]:
-        """Yield the parts of the file. Read them all in one consistent read of the database."""
-        yield BYTE_ORDER_MARK
-        yield from parts(_HEADER, self._rows())
-
-    def _rows(self) -> Iterator[list[Any]]:
-        for at, *others in Event.with_record(self._events).values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
-            cells = [escape(cell) if isinstance(cell, str) else cell for cell in others]
-            yield [at.isoformat(timespec="seconds"), *cells]
-            self.count += 1
+def _rows(events: QuerySet[Event]) -> Iterator[list[Any]]:
+    for at, *others in Event.with_record(events).values_list(*_COLUMNS).iterator(chunk_size=_BATCH):
+        yield [at.isoformat(timespec="seconds"), *(escape(cell) if isinstance(cell, str) else cell for cell in others)]

@@ -20,7 +20,6 @@ COMMANDS = {
     "revoke_api_key": ["pets_test_12345678"],
     "import_pets": [os.devnull],
     "export_pets": ["-"],
-    "export_audit": ["-"],
     "reconcile_inventory": [],
 }
 

@@ -31,7 +31,6 @@ call_command("create_api_key", "Zoe", "--read-only")
 call_command("revoke_api_key", APIKey.objects.get(name="Zoe").prefix)
 call_command("import_pets", "{folder}/pets.jsonl")
 call_command("export_pets", "{folder}/out.jsonl")
-call_command("export_audit", "{folder}/audit.csv")
 call_command("reconcile_inventory")
 call_command("doctor")
 """

@@ -149,8 +149,7 @@ def test_an_export_of_too_many_entries_says_what_to_do(
     response = admin_client.post(EXPORT, {"person": ""}, follow=True)
 
     assert messages(response) == [
-        "Nothing was exported: this page exports at most 3 events. Choose fewer days and try again, or ask the "
-        "operator of the service for a file of the command export_audit, which has no limit."
+        "Nothing was exported: this page exports at most 3 events. Choose fewer days, and export the others afterwards."
     ]
     assert not Event.objects.filter(kind=Kind.EXPORTED).exists()
 

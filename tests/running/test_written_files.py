@@ -18,7 +18,6 @@ from petservice.db.backend import backend
 call_command("migrate", verbosity=0)
 backend().begin_service()
 call_command("backup_database", "backup.sqlite3")
-call_command("export_audit", "audit.csv")
 for name in ("pets.csv", "pets.jsonl"):
     call_command("export_pets", name)
 """
@@ -38,5 +37,5 @@ def test_only_their_owner_may_read_the_files_that_commands_write(tmp_path: Path)
     subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environment, umask=0o022, check=True)
 
     modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
-    assert set(modes) >= {"pets.csv", "pets.jsonl", "audit.csv", "backup.sqlite3", "petservice.sqlite3"}
+    assert set(modes) >= {"pets.csv", "pets.jsonl", "backup.sqlite3", "petservice.sqlite3"}
     assert {name: mode for name, mode in modes.items() if mode != "0o600"} == {}
