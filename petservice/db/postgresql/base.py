@@ -1,10 +1,10 @@
-"""Django's PostgreSQL backend, extended by the interface of petservice.db.backend.
+"""Django's PostgreSQL backend, extended by the methods that both backends have.
 
 It refuses connection poolers, which lose the timeouts of the service.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from time import sleep
 from typing import Any
@@ -14,7 +14,7 @@ from django.db import OperationalError, transaction
 from django.db.backends.postgresql import base, schema
 from psycopg.errors import DeadlockDetected
 
-from petservice.db.backend import REQUEST_TIMEOUT, Backend, time_limit
+from petservice.db.backend import REQUEST_TIMEOUT, Batches, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -112,12 +112,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def copy_rows(
-        self,
-        table: str,
-        columns: Sequence[str],
-        batches: Iterable[Sequence[Sequence[Any]]],
-        *,
-        refresh_statistics: bool = True,
+        self, table: str, columns: Sequence[str], batches: Batches, *, refresh_statistics: bool = True
     ) -> None:
         table, names = self.ops.quote_name(table), ", ".join(map(self.ops.quote_name, columns))
         with self.cursor() as cursor:
@@ -204,7 +199,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if number:  # a sequence begins with 1
             with self.cursor() as cursor:
                 cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, number])
-
-
-# Not used. It lets mypy compare the class with the interface.
-_backend: type[Backend] = DatabaseWrapper

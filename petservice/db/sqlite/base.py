@@ -1,4 +1,4 @@
-"""Django's SQLite backend, extended by the interface of petservice.db.backend.
+"""Django's SQLite backend, extended by the methods that both backends have.
 
 Next to the file of the database is a lock, which a service shares with its worker processes and with other services. A
 restore excludes all of them.
@@ -6,7 +6,7 @@ restore excludes all of them.
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base, schema
 
-from petservice.db.backend import Backend
+from petservice.db.backend import Batches
 
 # The suffix of the file of a database whose data has moved.
 MOVED = ".moved"
@@ -102,13 +102,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def copy_rows(
-        self,
-        table: str,
-        columns: Sequence[str],
-        batches: Iterable[Sequence[Sequence[Any]]],
-        *,
-        refresh_statistics: bool = True,
+        self, table: str, columns: Sequence[str], batches: Batches, *, refresh_statistics: bool = True
     ) -> None:
+        """Insert batches of rows, in the current transaction, by the database's fastest method.
+
+        Leave `refresh_statistics` on if the number of rows in the table may change greatly.
+        """
         names = ", ".join(map(self.ops.quote_name, columns))
         places = ", ".join("%s" for _ in columns)
         sql = f"INSERT INTO {self.ops.quote_name(table)} ({names}) VALUES ({places})"  # noqa: S608  # our own names
@@ -117,25 +116,29 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.executemany(sql, batch)
 
     def read_consistently(self) -> AbstractContextManager[Any]:
+        """Return a context in which rows are fetched in small batches and show the state at the statement's start."""
         # Each SQLite statement reads one state anyway, and a transaction would block writers.
         return nullcontext()
 
     def lock_out_writers(self, tables: list[str]) -> None:
-        """Do nothing, because each transaction has SQLite's only write lock from its start."""
+        """Block other writers of these tables until the transaction ends, which SQLite does from the start of it."""
 
     def try_lock(self, name: str, number: int) -> bool:
+        """Try to take the lock of this name and number until the current transaction ends; return whether it worked."""
         # The current transaction has the only write lock.
         return True
 
     def begin_service(self) -> None:
-        """Take the shared lock for as long as this process or a fork of it runs. Waits for the end of a restore.
+        """Prepare the start of a service. Raises DatabaseError or OSError if it must not start.
 
+        It takes the shared lock for as long as this process or a fork of it runs, and waits for the end of a restore.
         The kernel releases the lock, also after SIGKILL.
         """
         fcntl.flock(_open_lock(Path(self.settings_dict["NAME"])), fcntl.LOCK_SH)
 
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
+        """Let one process at a time migrate this database."""
         # A lock file, because SQLite's own lock would block the migrations' transactions.
         path = Path(f"{self.settings_dict['NAME']}.lock")
         create_for_owner(path)
@@ -143,11 +146,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    # The rest is for move_database.
+
     def exclude_services(self) -> AbstractContextManager[None]:
+        """Return a context that raises BlockingIOError if a service uses this database."""
         return exclude_services(Path(self.settings_dict["NAME"]))
 
     @contextmanager
     def without_trigger(self, table: str, trigger: str) -> Iterator[None]:
+        """Keep a trigger of the table from running, within a transaction."""
         with self.cursor() as cursor:
             cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger])
             (statement,) = cursor.fetchone()
@@ -156,15 +163,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cursor.execute(statement, None)
 
     def last_number(self, table: str, column: str) -> int:
+        """Return the last number that the database gave to a row of the table, or 0."""
         with self.cursor() as cursor:
             row = cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table]).fetchone()
         return row[0] if row else 0
 
     def set_last_number(self, table: str, column: str, number: int) -> None:
+        """Let the database give numbers after this one to new rows of the table."""
         with self.cursor() as cursor:
             cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table])
             cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])
-
-
-# Not used. It lets mypy compare the class with the interface.
-_backend: type[Backend] = DatabaseWrapper
