@@ -14,7 +14,7 @@ from django.utils.safestring import mark_safe
 from petservice.backoffice import dashboard
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.sign_in import login_limits, second_factor_view
-from petservice.sign_in.login_view import TwoStepLoginView, page_before
+from petservice.sign_in.login_view import KeptFormLoginView, page_before
 
 # The apps of the menu in the order of their use. All others are under *Advanced*.
 _MENU = ("pets", "apikeys", "accounts", "journal")
@@ -56,7 +56,7 @@ class PetServiceAdminSite(admin.AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index", current_app=self.name))
-        return TwoStepLoginView.as_view()(request)
+        return KeptFormLoginView.as_view()(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method in ("GET", "HEAD"):  # a typed URL; only the button, which sends POST, logs out

@@ -37,8 +37,9 @@ from petservice.monitoring.logs import request_id
 from petservice.monitoring.telemetry import span
 from petservice.paths import ADMIN, LOGIN, READINESS
 from petservice.server import limits
-from petservice.server.messages import Receive, ReceivedRequest, RefusedBodyError, Response, Send, encoded
-from petservice.sign_in.login_limits import counted_address, staff_account, too_many_logins
+from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
+from petservice.sign_in.kept_forms import last_account
+from petservice.sign_in.login_limits import counted_address, too_many_logins
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath
@@ -51,6 +52,10 @@ T = TypeVar("T")
 
 class BusyError(Exception):
     """The error that a client, or all clients together, have reached their limit."""
+
+
+class RefusedBodyError(Exception):
+    """The error that a body cannot be accepted, with a message for the client."""
 
 
 class Places:
@@ -194,22 +199,23 @@ class Application:
             except TimeoutError:
                 return encoded(with_standard_headers(unavailable(), request.id))
         if request.is_for_api:
-            await request.receive_body(receive, MAX_BODY_BYTES)
+            await request.receive_body(receive, MAX_BODY_BYTES)  # the parser refuses a larger one
             return await self._on_thread("api", request)
         with ExitStack() as places:
-            await request.receive_body(receive, await self._max_body_bytes(request, places))
+            max_bytes = self._max_body_bytes(request, places)
+            if not await request.receive_body(receive, max_bytes):
+                count("refusals", "large_body")
+                raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
             if (request.method, request.path_info) == ("POST", LOGIN):
                 return await self._login_response(request)
             return await self._on_thread("pages", request)
 
-    async def _max_body_bytes(self, request: ReceivedRequest, places: ExitStack) -> int:
+    def _max_body_bytes(self, request: ReceivedRequest, places: ExitStack) -> int:
         """Return how many bytes the body of a request to a page may have, and take a place for an upload."""
-        if request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked:
-            return limits.MAX_FORM_BYTES
-        account = await self.threads["pages"].call(partial(staff_account, request))
+        is_form = request.declared_bytes <= limits.MAX_FORM_BYTES and not request.is_chunked
+        # A cookie shows that the browser was logged in. Strangers have none, and no page takes a large body from them.
+        account = None if is_form else last_account(request)
         if account is None:
-            if not request.is_chunked:  # no page accepts this from a stranger, so it can refuse immediately
-                request.leave_body()
             return limits.MAX_FORM_BYTES
         try:
             places.enter_context(self._uploads.take(account))

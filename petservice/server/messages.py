@@ -16,7 +16,6 @@ from django.conf import settings
 
 from petservice.client_address import forwarded_scheme
 from petservice.middleware import REQUEST_ID, request_id_of
-from petservice.monitoring.counters import count
 from petservice.paths import API
 from petservice.server.limits import UPLOAD_MEMORY_BYTES
 from petservice.wsgi import UNKNOWN_LENGTH, Request
@@ -33,10 +32,6 @@ _SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
 _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
 # Control characters, with which a header could end early.
 _NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-
-
-class RefusedBodyError(Exception):
-    """The error that a body cannot be accepted, with a message for the client."""
 
 
 def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> dict[str, Any]:
@@ -86,10 +81,6 @@ class ReceivedRequest(Request):
         """The length of the body by its Content-Length, or 0 without one."""
         return 0 if self.is_chunked else int(self.META.get("CONTENT_LENGTH", 0))
 
-    def leave_body(self) -> None:
-        """Continue without the body; the server closes the connection after the response, with the body unread."""
-        self.META["CONTENT_LENGTH"] = "0"
-
     def release(self) -> None:
         """Free all that the middleware has stored in the request, which can no longer be used.
 
@@ -99,33 +90,28 @@ class ReceivedRequest(Request):
         self._received.close()
         self.__dict__.clear()
 
-    async def receive_body(self, receive: Receive, max_bytes: int) -> None:
-        """Receive the body. Raises RefusedBodyError if it is too large for a page.
+    async def receive_body(self, receive: Receive, max_bytes: int) -> bool:
+        """Receive the body, and return whether it has at most so many bytes. The rest of a larger one is not received.
 
-        For the API, nothing more is received once the body is above the parser's limit. If Content-Length is above that
-        limit, nothing is received, and the client gets no `100 Continue`. The parser refuses such bodies.
+        If Content-Length is above the limit, nothing is received, and the client gets no `100 Continue`.
         """
-        if not (self.is_chunked or self.declared_bytes) or (self.is_for_api and self.declared_bytes > max_bytes):
-            return
+        if self.declared_bytes > max_bytes:
+            return False
         size = 0
         try:
-            while part := await receive():
+            while size <= max_bytes and (self.is_chunked or self.declared_bytes) and (part := await receive()):
                 size += len(part)
-                if not self.is_for_api and max(size, self.declared_bytes) > max_bytes:
-                    count("refusals", "large_body")
-                    raise RefusedBodyError(f"The body is too large: send at most {max_bytes} bytes.")
                 if size > UPLOAD_MEMORY_BYTES:  # on a thread, because the file is on a disk
                     await asyncio.to_thread(self._received.write, part)
                 else:
                     self._received.write(part)
-                if self.is_for_api and size > max_bytes:
-                    break
         except BaseException:
             self._received.close()
             raise
         if self.is_chunked:
             self.META["CONTENT_LENGTH"] = str(size)
         self._received.seek(0)
+        return size <= max_bytes
 
 
 def _environ(scope: dict[str, Any]) -> dict[str, Any]:

@@ -7,4 +7,4 @@ class SignInConfig(AppConfig):
     name = "petservice.sign_in"
 
     def ready(self) -> None:
-        from petservice.sign_in import reauthentication, sessions  # noqa: F401  # their receivers of signals
+        from petservice.sign_in import sessions  # noqa: F401  # its receiver of a signal

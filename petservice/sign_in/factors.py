@@ -2,8 +2,7 @@
 
 import hashlib
 import secrets
-from base64 import b32decode, b32encode
-from datetime import timedelta
+from base64 import b32encode
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +10,6 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -22,14 +20,9 @@ RECOVERY_CODES = 10
 # 80 random bits, so that the stored digest of a recovery code cannot be reversed by trying.
 _RECOVERY_BYTES = 10
 _CODE_LENGTH = 6
-# Number of wrong codes in a row, from all addresses together, after which codes are refused for a while. Only someone
-# who knows the password can enter a code. With many addresses, such a person could try most of the million codes.
-MAX_WRONG_CODES = 100
-# Time after the last wrong code for which further codes are refused.
-PAUSE = timedelta(minutes=15)
-PAUSED = (
-    f"Codes of this account are refused for 15 minutes, because {MAX_WRONG_CODES} wrong ones were entered in a row. "
-    "Enter a recovery code, and tell an administrator, because someone else may know your password."
+WRONG_CODE = (
+    "This code is wrong, it was used before, or it came too soon after many wrong ones. Enter a new code, or one of "
+    "your recovery codes. If it was not you who entered wrong ones, change your password."
 )
 # An account with a permission of these apps, apart from viewing, may change API keys or accounts.
 _SENSITIVE_APPS = ("apikeys", "auth", "accounts")
@@ -60,30 +53,31 @@ def is_satisfied(user: Any) -> bool:
     return user.is_verified() or not (is_set_up(user) or is_required(user))
 
 
-def new_secret() -> str:
-    """Return a new random secret, in the alphabet in which authenticator apps accept it."""
-    return b32encode(secrets.token_bytes(20)).decode()
+def _unconfirmed(user: Any) -> QuerySet[TOTPDevice]:
+    return TOTPDevice.objects.filter(user=user.pk, confirmed=False)  # type: ignore[no-any-return]  # no types
 
 
-def unsaved_device(user: Any, secret: str) -> TOTPDevice:
-    """Return the device of a secret that is not confirmed yet."""
-    return TOTPDevice(user=user, name="Authenticator app", key=b32decode(secret).hex())
+def device_to_confirm(user: Any, *, is_new: bool) -> TOTPDevice:
+    """Return the device that an account can confirm with a code. A new one replaces that of an earlier page."""
+    with transaction.atomic():
+        if is_new:
+            _unconfirmed(user).delete()
+        device = _unconfirmed(user).first()
+        return device or TOTPDevice.objects.create(user_id=user.pk, name="Authenticator app", confirmed=False)
 
 
-def set_up(request: HttpRequest, secret: str, code: str) -> tuple[TOTPDevice, list[str]] | None:
+def set_up(request: HttpRequest, code: str) -> tuple[TOTPDevice, list[str]] | None:
     """Give the account of a request a second factor, and return its device and new recovery codes.
 
     Returns None and changes nothing if the code is wrong or if the account has a factor already.
     """
     with transaction.atomic():
         user = _locked_account(request)
-        device = unsaved_device(user, secret)
-        if is_set_up(user):
+        device = _unconfirmed(user).first()
+        if device is None or is_set_up(user) or not device.verify_token(_plain(code)):
             return None
-        device.save()
-        if not device.verify_token(_plain(code)):
-            transaction.set_rollback(True)
-            return None
+        device.confirmed = True
+        device.save(update_fields=["confirmed"])
         codes = _new_recovery_codes(user)
         record(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
         return device, codes
@@ -129,24 +123,12 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
     with transaction.atomic():
         # Locked, so that a code that is sent twice at the same time is accepted once.
         device = model.objects.devices_for_user(user, confirmed=True).select_for_update().first()
-        if device is None or (not is_recovery_code and _is_paused(device)):
-            return None
-        if not device.verify_token(_digest(code) if is_recovery_code else code):
+        if device is None or not device.verify_token(_digest(code) if is_recovery_code else code):
             return None
         if is_recovery_code:
             message = f"Recovery code used; {recovery_codes_left(user)} left."
             record(request, Event.Kind.SECOND_FACTOR, target=user, message=message, account=user)
     return device
-
-
-def is_paused(user: Any) -> bool:
-    """Return whether codes of an account are refused now, because too many wrong ones came from all addresses."""
-    return any(map(_is_paused, TOTPDevice.objects.devices_for_user(user, confirmed=True)))
-
-
-def _is_paused(device: TOTPDevice) -> bool:
-    last = device.throttling_failure_timestamp
-    return device.throttling_failure_count >= MAX_WRONG_CODES and last is not None and timezone.now() < last + PAUSE
 
 
 def remove(request: HttpRequest | None, user: Any, *, message: str) -> bool:

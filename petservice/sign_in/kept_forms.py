@@ -1,8 +1,9 @@
-"""Forms that were sent after the session had ended.
+"""Forms that were sent when a login was needed first, for example because the session had ended.
 
 The pages of the login carry the form, signed, and offer it afterwards. The service stores nothing.
-Files and passwords are left out. A form belongs to the account that its browser was last logged in to, as a signed
-cookie says. The middleware has checked that the form comes from a page of this service in this browser.
+Files and passwords are left out. A form belongs to the account of its session, or else to the one that its browser was
+last logged in to, as a signed cookie says. The middleware has checked that the form comes from a page of this service
+in this browser.
 """
 
 from dataclasses import dataclass
@@ -52,19 +53,15 @@ class KeptForm:
 def signed(request: HttpRequest) -> str | None:
     """Return the form that a request has sent as text for a hidden field, or None if it is too long."""
     is_complete = not (request.FILES or any(map(_is_password, request.POST)))
-    form = [request.get_full_path(), last_account(request), without_secrets(request), is_complete]
-    text = signing.dumps(form, salt=__name__, compress=True)
-    return text if len(text) <= MAX_LENGTH else None
-
-
-def without_secrets(request: HttpRequest) -> list[list[str]]:
-    """Return the fields of a form without its CSRF token and without passwords."""
-    return [
+    fields = [
         [name, value]
         for name, values in request.POST.lists()
         if name != _TOKEN and not _is_password(name)
         for value in values
     ]
+    form = [request.get_full_path(), request.user.pk or last_account(request), fields, is_complete]
+    text = signing.dumps(form, salt=__name__, compress=True)
+    return text if len(text) <= MAX_LENGTH else None
 
 
 def _is_password(name: str) -> bool:

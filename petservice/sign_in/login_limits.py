@@ -12,9 +12,6 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.handlers.proxy import AxesProxyHandler
 from axes.models import AccessAttempt
 from django.conf import settings
-from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
-from django.db import connection
 from django.db.models import Max, QuerySet
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
@@ -63,28 +60,6 @@ def counted_address(request: HttpRequest) -> str:
     return str(network_of(address)) if address else UNKNOWN_ADDRESS
 
 
-def is_locked_out(request: HttpRequest, user: Any) -> bool:
-    """Return whether an account is locked for the client's address. If so, the response becomes the lockout page."""
-    locked: bool = not AxesProxyHandler.is_allowed(request, {"username": user.get_username()})
-    if locked:
-        request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
-        _count(request, user)  # reports the lockout, and does not count during one
-    return locked
-
-
-def count_failed_reauthentication(
-    request: HttpRequest, user: Any, message: str = "Wrong code or password when asked to confirm."
-) -> None:
-    """Count a wrong code or password of someone who is logged in."""
-    _count(request, user)
-    record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
-
-
-def _count(request: HttpRequest, user: Any) -> None:
-    credentials = {"username": user.get_username()}
-    AxesProxyHandler.user_login_failed(sender=__name__, credentials=credentials, request=request)
-
-
 def forget_failures(user: Any, *, address: str | None = None) -> None:
     """Unlock an account for the clients of a counted address, or for all clients."""
     AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=address)
@@ -98,7 +73,10 @@ def limited_password_change(request: HttpRequest, view: Callable[[], HttpRespons
     if request.method != "POST":
         return view()
     user: Any = request.user
-    if is_locked_out(request, user):
+    login = {"sender": __name__, "credentials": {"username": user.get_username()}, "request": request}
+    if not AxesProxyHandler.is_allowed(request, login["credentials"]):
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
+        AxesProxyHandler.user_login_failed(**login)  # reports the lockout, and does not count during one
         return HttpResponse(status=429)  # replaced by the lockout page
     response = view()
     form = (getattr(response, "context_data", None) or {}).get("form")
@@ -106,19 +84,10 @@ def limited_password_change(request: HttpRequest, view: Callable[[], HttpRespons
         forget_failures(user, address=counted_address(request))
         record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
     elif form.has_error("old_password", "password_incorrect"):
+        AxesProxyHandler.user_login_failed(**login)
         message = "Wrong present password on the page that changes the password."
-        count_failed_reauthentication(request, user, message)
+        record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
     return response
-
-
-def staff_account(request: HttpRequest) -> int | None:
-    """Return the id of the account of a request's session, or None if it is not active staff."""
-    request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-    try:
-        user = get_user(request)
-    finally:
-        connection.close_if_unusable_or_obsolete()
-    return user.pk if user.is_active and user.is_staff else None
 
 
 def too_many_logins() -> HttpResponse:

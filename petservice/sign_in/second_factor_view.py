@@ -1,11 +1,10 @@
 """The pages on which staff set up, renew and remove their own second factor."""
 
-from urllib.parse import urlencode
+from base64 import b32encode
 
 import django_otp
 import segno
 from django.contrib import messages
-from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,9 +13,6 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.admin_pages.staff_page import staff_page
 from petservice.sign_in import factors, reauthentication
-
-# Seconds for which the secret on the page can be confirmed with a code.
-_SECRET_MAX_AGE = 3600
 
 
 def second_factor(request: HttpRequest) -> HttpResponse:
@@ -44,34 +40,21 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return staff_page(request, "sign_in/second_factor.html", "Second factor", context)
 
 
-def set_up_first(request: HttpRequest) -> HttpResponse:
-    """Say that the account needs a second factor now, and that the browser still has the form."""
-    target = urlencode({"next": reverse("admin:index")}, safe="/")
-    context = {"set_up_url": f"{reverse('admin:second_factor')}?{target}"}
-    return staff_page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
-
-
-@sensitive_variables("secret", "codes")
+@sensitive_variables("secret", "codes", "device")
 def _set_up(request: HttpRequest) -> HttpResponse:
-    secret, error = None, ""
-    try:  # the secret that the page has shown to this person
-        pk, sent = signing.loads(request.POST.get("secret", ""), salt=__name__, max_age=_SECRET_MAX_AGE)
-        secret = sent if pk == request.user.pk else None
-    except signing.BadSignature:
-        pass
-    if secret is not None and "code" in request.POST:
-        done = factors.set_up(request, secret, request.POST["code"])
+    error = ""
+    if "code" in request.POST:
+        done = factors.set_up(request, request.POST["code"])
         if done is not None:
             device, codes = done
             django_otp.login(request, device)
             return _show_codes(request, codes)
         error = "This code is wrong. Check the clock of your device, and enter the code that it shows now."
-    secret = secret or factors.new_secret()
-    url = factors.unsaved_device(request.user, secret).config_url
+    device = factors.device_to_confirm(request.user, is_new=not error)
+    secret = b32encode(device.bin_key).decode()
     context = {
         "secret": " ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
-        "signed_secret": signing.dumps([request.user.pk, secret], salt=__name__),
-        "qr_code": segno.make(url, micro=False).svg_data_uri(scale=5, light="white"),
+        "qr_code": segno.make(device.config_url, micro=False).svg_data_uri(scale=5, light="white"),
         "error": error,
         "is_required": factors.is_required(request.user),
     }

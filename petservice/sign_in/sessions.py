@@ -14,6 +14,8 @@ from django.utils import timezone
 
 LIFETIME = timedelta(hours=12)
 IDLE_LIFETIME = timedelta(minutes=30)
+# The time after a login in which API keys and accounts can be changed.
+RECENT = timedelta(minutes=15)
 # How much of the idle time must have passed before it is written again, so that most requests write nothing.
 _WRITE_AFTER = timedelta(minutes=1)
 
@@ -28,6 +30,17 @@ def begin(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     request.session[_ENDS_AT] = ends_at.isoformat()
     request.session[_IS_SHARED] = False
     request.session.set_expiry(ends_at)
+
+
+def is_recent(session: SessionBase) -> bool:
+    """Return whether the login of a session is recent enough to change API keys and accounts."""
+    ends_at = session.get(_ENDS_AT)
+    return ends_at is not None and timezone.now() < datetime.fromisoformat(ends_at) - LIFETIME + RECENT
+
+
+def is_shared(session: SessionBase) -> bool:
+    """Return whether a session is one on a shared computer."""
+    return bool(session.get(_IS_SHARED))
 
 
 def end_when_idle(session: SessionBase) -> None:

@@ -65,7 +65,7 @@ class _FormReader(HTMLParser):
             return
         is_sent = values.get("type") not in ("submit", "checkbox", "file", "radio") or "checked" in values
         if tag == "input" and "name" in values and is_sent:
-            self.fields[values["name"]] = values.get("value", "")
+            self.fields[values["name"]] = values.get("value", "on" if values.get("type") == "checkbox" else "")
         elif tag == "select":
             self._select = values["name"]
         elif tag == "option" and "selected" in values:

@@ -3,6 +3,8 @@
 import re
 import time
 from base64 import b32decode
+from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -55,12 +57,24 @@ def recovery_codes(page: str) -> list[str]:
 
 
 def let_pass(client: Client, seconds: float) -> None:
-    """Make the last confirmation of a session older."""
+    """Make the login of a session older."""
     session = client.session
-    session["confirmed_at"] -= seconds
+    session["ends_at"] = (datetime.fromisoformat(session["ends_at"]) - timedelta(seconds=seconds)).isoformat()
     session.save()
 
 
 def is_asked(response: Any) -> bool:
-    """Return whether a page asks for a code or a password."""
-    return 'id="confirmation-form"' in response.content.decode()
+    """Return whether a page asks for another login."""
+    return 'id="login-form"' in response.content.decode()
+
+
+def log_in_again(client: Client, asked: Any, password: str, code: str = "") -> Any:
+    """Log in on a page that asks for it, if need be with a code, and return the response."""
+    action = re.search(r'<form action="([^"]+)" method="post" id="login-form"', asked.content.decode())[1]
+    return client.post(unescape(action), fields_of(asked, "login-form") | {"password": password, "code": code})
+
+
+def send_again(client: Client, offer: Any) -> Any:
+    """Send the form that a page offers after a login."""
+    action = re.search(r'<form action="([^"]+)" method="post" id="kept-form"', offer.content.decode())[1]
+    return client.post(unescape(action), fields_of(offer, "kept-form"))

@@ -14,7 +14,7 @@ from pets.models import Pet
 from petservice.sign_in import kept_forms
 from tests.backoffice.login import ADD, LOGIN, PASSWORD
 from tests.backoffice.pages import fields_of, messages
-from tests.sign_in.authenticator import MINUTE, let_pass, set_up, with_factor
+from tests.sign_in.authenticator import send_again, set_up, with_factor
 
 pytestmark = pytest.mark.once
 
@@ -45,11 +45,6 @@ def end_session(browser: Client) -> None:
     browser.cookies.pop("sessionid")
 
 
-def send_again(browser: Client, offer: Any) -> Any:
-    action = re.search(r'<form action="([^"]+)" method="post" id="kept-form"', offer.content.decode())[1]
-    return browser.post(action, fields_of(offer, "kept-form"))
-
-
 def is_offered(response: Any) -> bool:
     return 'id="kept-form"' in response.content.decode()
 
@@ -74,13 +69,15 @@ def test_the_login_page_says_why_and_the_form_is_sent_again_with_one_click(brows
     assert list(Pet.objects.values_list("name", "tag")) == [(NAME, "dog")]
 
 
-def test_a_second_factor_comes_in_between(browser: Client, boss: User) -> None:
+def test_the_code_of_a_second_factor_is_needed(browser: Client, boss: User) -> None:
     fields = filled_in(browser)
     app = with_factor(boss)
     end_session(browser)
 
-    code_page = log_in(browser, browser.post(ADD, fields))
-    offer = browser.post(LOGIN, fields_of(code_page, "code-form") | {"code": app.code()})
+    page = log_in(browser, browser.post(ADD, fields))
+    assert not is_offered(page)
+    login = {"username": "boss", "password": PASSWORD, "code": app.code()}
+    offer = browser.post(LOGIN, fields_of(page, "login-form") | login)
 
     assert send_again(browser, offer).status_code == 302
     assert Pet.objects.get().name == NAME
@@ -173,20 +170,6 @@ def test_files_and_passwords_are_not_kept(browser: Client) -> None:
     sent = fields_of(offer, "kept-form")
     assert sent["name"] == NAME
     assert not {"password1", "a_file"} & set(sent)
-
-
-def test_a_password_that_confirms_is_not_kept_but_its_form_is(browser: Client) -> None:
-    url = reverse("admin:apikeys_apikey_add")
-    fields = fields_of(browser.get(url), "apikey_form") | {"name": "Acme", "_save": "Save"}
-    let_pass(browser, 16 * MINUTE)
-    asked = browser.post(url, fields)
-    end_session(browser)
-
-    page = browser.post(url, fields_of(asked, "confirmation-form") | {"password_or_code": PASSWORD})
-    offer = log_in(browser, page)
-
-    assert "password_or_code" not in fields_of(offer, "kept-form")
-    assert "This is the only time" in send_again(browser, offer).content.decode()
 
 
 def test_a_form_above_the_limit_is_not_kept_and_the_page_says_so(browser: Client) -> None:

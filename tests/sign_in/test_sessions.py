@@ -9,7 +9,6 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.backoffice.login import HERE, INDEX, LOGIN, PASSWORD
-from tests.backoffice.pages import fields_of
 from tests.sign_in.authenticator import with_factor
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -83,8 +82,7 @@ def test_on_a_shared_computer_a_session_in_use_ends_after_12_hours_too(clock: Cl
 def test_a_login_with_a_code_remembers_that_the_computer_is_shared(ada: User, clock: Clock) -> None:
     app = with_factor(ada)
     client = Client()
-    page = client.post(LOGIN, {"username": "ada", "password": PASSWORD, "is_shared": "on"})
-    client.post(LOGIN, fields_of(page, "code-form") | {"code": app.code()})
+    client.post(LOGIN, {"username": "ada", "password": PASSWORD, "is_shared": "on", "code": app.code()})
     assert is_logged_in(client)
 
     clock.passed += 30 * MINUTE
