@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Case, DateTimeField, QuerySet, Value, When
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -22,7 +22,7 @@ from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownState
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names, relative
 from petservice.apikeys import keys
-from petservice.apikeys.forms import ExpiryField, KeyForm, NewKeyForm, RotateForm
+from petservice.apikeys.forms import KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
@@ -72,8 +72,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
     search_length = keys.PREFIX_LENGTH  # limits the input, so that a pasted key does not get into the URL
     list_select_related = ("created_by",)
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
-    add_fields = ("name", "access", "lifetime", "expires_at", "requests_per_minute", "form_token")
-    formfield_overrides = {DateTimeField: {"form_class": ExpiryField}}
+    add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
     actions = ("revoke_selected",)
     addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
     form_lookup = "form_token"
@@ -145,13 +144,16 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
         if obj is None:
-            return self.add_fields
+            return (*self.add_fields, "requests_per_minute") if settings.REDIS_URL else self.add_fields
         replacements = ["replaced_by"] * (obj.replaced_by_id is not None) + ["old_key"] * hasattr(obj, "replaces")
         fixed, dates = self.readonly_fields[:4], self.readonly_fields[4:]
         return ["name", *fixed, *replacements, "expires_at", "requests_per_minute", *dates]
 
     def get_readonly_fields(self, request: HttpRequest, obj: APIKey | None = None) -> Any:
-        return (*self.readonly_fields, "replaced_by", "old_key") if obj else ()
+        if obj is None:
+            return ()
+        limit = () if settings.REDIS_URL else ("requests_per_minute",)
+        return (*self.readonly_fields, "replaced_by", "old_key", *limit)
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **{"form": KeyForm if change else NewKeyForm} | kwargs)

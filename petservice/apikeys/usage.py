@@ -7,8 +7,9 @@ stop writes what is left. A worker that is killed loses what it counted since it
 import atexit
 import logging
 import threading
-from dataclasses import dataclass
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 from django.db import Error, connection, transaction
 from django.db.models import Q
@@ -35,20 +36,17 @@ server_errors = apikeys_keyday.server_errors + excluded.server_errors
 """
 
 
-@dataclass(slots=True)
-class Counts:
-    """The requests with one key on one day, and the time and the client of its last request."""
+class Use(NamedTuple):
+    """The time and the client of the last request with a key, as petservice.client_address takes the client."""
 
-    requests: int = 0
-    client_errors: int = 0
-    server_errors: int = 0
-    last_used: float = 0.0
-    peer: str | None = None
-    forwarded_for: str = ""
+    at: float
+    peer: str | None
+    forwarded_for: str
 
 
-# A key's primary key and a day (UTC).
-Place = tuple[int, date]
+# The numbers of requests by primary key, day (UTC) and column of KeyDay, and the last use of each key.
+Counts = Counter[tuple[int, date, str]]
+LastUses = dict[int, Use]
 
 
 class UsageRecorder:
@@ -60,7 +58,8 @@ class UsageRecorder:
     def __init__(self, *, in_background: bool = True) -> None:
         self._in_background = in_background
         self._lock = threading.Lock()
-        self._uses: dict[Place, Counts] = {}
+        self._counts: Counts = Counter()
+        self._last: LastUses = {}
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -69,39 +68,31 @@ class UsageRecorder:
 
         `peer` and `forwarded_for` are those of petservice.client_address.
         """
-        place = key, datetime.fromtimestamp(now, UTC).date()
+        day = datetime.fromtimestamp(now, UTC).date()
         with self._lock:
-            use = self._uses.get(place)
-            if use is None:  # only valid keys get here, so memory is bounded by their number
-                use = self._uses[place] = Counts()
-                if self._in_background and self._thread is None:
-                    # At the first use, because the process that loads this module forks the workers.
-                    self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
-                    self._thread.start()
-                    atexit.register(self._stop, self._thread)
-            use.requests += 1
-            if status >= 500:
-                use.server_errors += 1
-            elif status >= 400:
-                use.client_errors += 1
-            use.last_used = now
-            use.peer, use.forwarded_for = peer, forwarded_for
+            if self._in_background and self._thread is None:
+                # At the first use, because the process that loads this module forks the workers.
+                self._thread = threading.Thread(target=self._run, name="key-usage", daemon=True)
+                self._thread.start()
+                atexit.register(self._stop, self._thread)
+            # Only valid keys get here, so memory is bounded by their number.
+            self._counts[key, day, "requests"] += 1
+            if status >= 400:
+                self._counts[key, day, "server_errors" if status >= 500 else "client_errors"] += 1
+            self._last[key] = Use(now, peer, forwarded_for)
 
     def write(self) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
         with self._lock:
-            uses, self._uses = self._uses, {}
+            counts, last = self._counts, self._last
+            self._counts, self._last = Counter(), {}
         try:
-            if uses:
-                _write(uses)
+            if counts:
+                _write(counts, last)
         except BaseException:
             with self._lock:
-                for place, use in uses.items():
-                    later = self._uses.setdefault(place, use)
-                    if later is not use:
-                        later.requests += use.requests
-                        later.client_errors += use.client_errors
-                        later.server_errors += use.server_errors
+                self._counts += counts
+                self._last = last | self._last
             raise
 
     # The following runs on the thread, except _stop.
@@ -129,19 +120,18 @@ class UsageRecorder:
 
 
 @transaction.atomic
-def _write(uses: dict[Place, Counts]) -> None:
+def _write(counts: Counts, last: LastUses) -> None:
     """Add uses to the database, and delete the days that no page shows any more."""
     # In the order of keys, so that workers do not wait for each other in a circle.
-    for key, day in sorted(uses):
-        use = uses[key, day]
+    for key, day in sorted({(key, day) for key, day, _ in counts}):
+        numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
         with connection.cursor() as cursor:
-            adapted = connection.ops.adapt_datefield_value(day)
-            cursor.execute(_ADD, [adapted, use.requests, use.client_errors, use.server_errors, key])
-        last_used_at = datetime.fromtimestamp(use.last_used, UTC)
+            cursor.execute(_ADD, [connection.ops.adapt_datefield_value(day), *numbers, key])
+        last_used_at = datetime.fromtimestamp(last[key].at, UTC)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
-        address = shown_address(use.peer, use.forwarded_for)
+        address = shown_address(last[key].peer, last[key].forwarded_for)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
-    today = max(day for _, day in uses)
+    today = max(day for _, day, _ in counts)
     KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()
 
 

@@ -81,10 +81,3 @@ def in_days(field: str, first: date | None, last: date | None) -> Q:
     if last and last < date.max:
         period &= Q(**{f"{field}__lt": end_of(last)})
     return period
-
-
-def time_on(day: date, at: time) -> datetime | None:
-    """Return a time of a day in UTC, or None if the clocks skip it. If the time exists twice, it is the second one."""
-    local = datetime.combine(day, at, timezone.get_current_timezone()).replace(fold=1)
-    exact = local.astimezone(UTC)
-    return exact if timezone.make_naive(exact) == local.replace(tzinfo=None, fold=0) else None

@@ -13,8 +13,7 @@ FORM = {
     "name": "Acme",
     "access": "write",
     "lifetime": "never",
-    "expires_at_0": "",
-    "expires_at_1": "",
+    "expires_at": "",
     "form_token": "6f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e",
 }
 ROTATE = {"grace_period": "24", "lifetime": "never", "form_token": "0f1c0a5e-9b3d-4f7c-8a2e-1d0b9c8f7a6e"}

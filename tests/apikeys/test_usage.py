@@ -142,8 +142,8 @@ def test_what_cannot_be_written_is_kept_and_written_later(
         use(key_usage, api_key.pk, NOW)
     written = usage._write
 
-    def fail(uses: Any) -> None:
-        written(uses)
+    def fail(*uses: Any) -> None:
+        written(*uses)
         use(key_usage, second.pk, NOW + SECOND, status=500)  # a request that arrives at the same time
         raise OperationalError("disk full")
 

@@ -52,7 +52,7 @@ def test_the_expiry_of_a_key_has_the_date_fields_of_the_browser_and_names_anothe
     clock = staff_page.context.new_cdp_session(staff_page)
     clock.send("Emulation.setTimezoneOverride", {"timezoneId": "Africa/Lagos"})
     staff_page.goto("/admin/apikeys/apikey/add/")
-    expect(staff_page.get_by_text("Times are UTC; your clock is 1 hour ahead.")).to_be_visible()
+    expect(staff_page.get_by_text("Days are UTC; your clock is 1 hour ahead.")).to_be_visible()
     assert staff_page.locator(".vDateField, .vTimeField").count() == 0
     staff_page.get_by_label("Name:").fill("Dated")
     staff_page.get_by_label("Expires:").select_option("On the day below")

@@ -52,7 +52,7 @@ ADMIN_PARAMETERS = [
     *(b"_changelist_filters", b"term", b"app_label", b"model_name", b"field_name", b"id__in", b"action"),
     *(b"_selected_action", b"select_across", b"index", b"post", b"username", b"password", b"old_password"),
     *(b"new_password1", b"new_password2", b"name", b"_save", b"_continue", b"access", b"environment", b"resource"),
-    *(b"expires_at_0", b"expires_at_1", b"overlap", b"requests_per_minute", b"import_file", b"upload", b"next"),
+    *(b"expires_at", b"overlap", b"requests_per_minute", b"import_file", b"upload", b"next"),
     *(b"form-TOTAL_FORMS", b"form-INITIAL_FORMS", b"form-0-id", b"form-0-status"),
 ]
 # Half of the parameters belong to the API and the public pages. Otherwise the many of the admin would outnumber them.

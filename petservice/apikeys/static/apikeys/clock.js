@@ -1,4 +1,4 @@
-// Tells people whose clock has another time zone than the store that a field for a time means the time of the store.
+// Tells people whose clock has another time zone than the store that a field for a day means the day of the store.
 "use strict";
 
 for (const field of document.querySelectorAll("input[data-zone]")) {
@@ -6,6 +6,6 @@ for (const field of document.querySelectorAll("input[data-zone]")) {
     if (!hours) continue;
     const clock = `${Math.abs(hours)} hour${Math.abs(hours) === 1 ? "" : "s"} ${hours > 0 ? "ahead" : "behind"}`;
     const note = Object.assign(document.createElement("div"), {className: "help"});
-    note.textContent = `Times are ${field.dataset.zone}; your clock is ${clock}.`;
+    note.textContent = `Days are ${field.dataset.zone}; your clock is ${clock}.`;
     field.parentElement.after(note);
 }
