@@ -168,8 +168,8 @@ REST_FRAMEWORK: dict[str, Any] = {
     "URL_FORMAT_OVERRIDE": None,
 }
 if DEBUG:
-    # The browsable API for logged-in staff.
-    REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] += ["petservice.apikeys.authentication.StaffSessionAuthentication"]
+    # The browsable API for administrators who are logged in.
+    REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] += ["rest_framework.authentication.SessionAuthentication"]
     REST_FRAMEWORK["DEFAULT_METADATA_CLASS"] = "rest_framework.metadata.SimpleMetadata"
     REST_FRAMEWORK["DEFAULT_RENDERER_CLASSES"] += ["rest_framework.renderers.BrowsableAPIRenderer"]
 

@@ -1,18 +1,17 @@
-"""Authentication of requests by API key, and by staff session in the browsable API."""
+"""Authentication of requests by API key."""
 
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
-from petservice.sign_in import factors
 
 HEADER = "X-API-Key"
 CHALLENGE = f'ApiKey header="{HEADER}"'
@@ -71,13 +70,3 @@ class APIKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]  # unt
             "name": HEADER,
             "description": "An API key, `pets_<environment>_…`, from the service's operator. Send it over HTTPS only.",
         }
-
-
-class StaffSessionAuthentication(SessionAuthentication):
-    """An authentication by the session of staff who are logged in to the admin, for the browsable API."""
-
-    def authenticate(self, request: Request) -> tuple[object, None] | None:
-        result: tuple[object, None] | None = super().authenticate(request)
-        if result is None or not getattr(result[0], "is_staff", False) or not factors.is_satisfied(result[0]):
-            return None
-        return result

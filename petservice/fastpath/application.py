@@ -116,7 +116,7 @@ class FastPath:
         if operation is Operation.CREATE:
             return await self._create(request, key, body)
         with DatabaseCall("fast_path"):
-            found = await self._database.read(key, request)
+            found = await self._database.find(key, request)
         if found is None:
             return _unknown_key(key)
         key_id, rows = found

@@ -91,7 +91,7 @@ class PostgreSQL:
             for _ in range(_CONNECTIONS):
                 places.put_nowait(None)
 
-    async def read(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
+    async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
         """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
 
         Returns None if the key is unknown.

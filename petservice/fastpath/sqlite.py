@@ -59,7 +59,7 @@ class SQLite:
         row: tuple[Any, ...] | None = _run(self._connection, self._statements.key, values).fetchone()
         return row
 
-    async def read(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
+    async def find(self, key: str, request: UsualRequest) -> tuple[int, Rows | None] | None:
         """Return the id of an API key and what a request finds, or None for the rows if the key is not usable.
 
         Returns None if the key is unknown.

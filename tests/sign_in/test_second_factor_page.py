@@ -9,13 +9,11 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import CommandError, call_command
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from rest_framework.request import Request
 
-from petservice.apikeys.authentication import StaffSessionAuthentication
 from petservice.journal.models import Event
 from petservice.sign_in import factors
 from tests.accounts.pages import page_of
@@ -256,19 +254,3 @@ def test_a_reset_factor_must_be_set_up_again_in_running_sessions(settings: LazyS
 
     assert boss_client.get(INDEX).status_code == 302
     assert boss_client.post(reverse("admin:logout")).status_code == 200
-
-
-def test_the_browsable_api_accepts_only_sessions_with_the_required_factor(
-    settings: LazySettings, boss: User, rf: RequestFactory
-) -> None:
-    request = rf.get("/v1/pets")
-    request.user = boss
-    boss.is_verified = lambda: False
-    accepted = StaffSessionAuthentication().authenticate(Request(request))
-    assert accepted == (boss, None)
-
-    settings.SECOND_FACTOR = "keys"
-    assert StaffSessionAuthentication().authenticate(Request(request)) is None
-    settings.SECOND_FACTOR = "off"
-    with_factor(boss)
-    assert StaffSessionAuthentication().authenticate(Request(request)) is None
