@@ -27,11 +27,13 @@ def no_database(file: Path, backup: Path) -> str:
 
 def nothing_in_it(file: Path, backup: Path) -> str:
     file.touch()
-    return f"{file} is a database of another program"
+    return f"{file} is damaged, or no backup: no such table: django_migrations"
 
 
 def another_program_s(file: Path, backup: Path) -> str:
-    execute(file, "CREATE TABLE song (id)")
+    execute(
+        file, "CREATE TABLE django_migrations (id, app, name)", "INSERT INTO django_migrations VALUES (1, 'a', 'b')"
+    )
     return f"{file} is a database of another program"
 
 

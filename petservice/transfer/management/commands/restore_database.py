@@ -5,14 +5,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.models import Model
 
-from pets.models import Pet
-from petservice.apikeys.models import APIKey
 from petservice.db.backend import backend
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
@@ -20,9 +16,7 @@ from petservice.journal.recording import record_done
 from petservice.transfer.sqlite_file import LOGS, new_file, require_account_of
 
 # A database of this service has this migration.
-_MARK = "SELECT 1 FROM django_migrations WHERE app = 'pets' AND name = '0001_initial'"
-# The records that the command counts.
-_RECORDS: dict[str, type[Model]] = {"pets": Pet, "API keys": APIKey, "accounts": get_user_model()}
+_MARK = ("pets", "0001_initial")
 
 
 class Command(BaseCommand):
@@ -43,9 +37,8 @@ class Command(BaseCommand):
         try:
             with exclude_services(target):
                 with _checked(file) as backup, new_file(target) as part, closing(sqlite3.connect(part)) as database:
-                    counts = _counts(backup)
                     backup.backup(database)
-                message = f"Backup restored by the command restore_database: {counts}."
+                message = "Backup restored by the command restore_database."
                 record_done(self, Event.Kind.RESTORED, "The database is restored.", message=message)
                 connection.close()
         except BlockingIOError as error:
@@ -57,7 +50,7 @@ class Command(BaseCommand):
             ) from error
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"{target} cannot be restored, and is unchanged: {error}") from error
-        self.stderr.write(f"{target}: {counts} from {file}. Start the service now.")
+        self.stderr.write(f"{target} is restored from {file}. Start the service now.")
 
 
 @contextmanager
@@ -73,13 +66,11 @@ def _checked(file: Path) -> Iterator[sqlite3.Connection]:
             (verdict,) = backup.execute("PRAGMA integrity_check").fetchone()
             if verdict != "ok":
                 raise CommandError(f"{file} is damaged: {verdict}. Use another backup.")
-            if "django_migrations" not in _tables(backup) or not backup.execute(_MARK).fetchone():
-                raise CommandError(
-                    f"{file} is a database of another program: name one that backup_database has written."
-                )
             applied = backup.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
         except sqlite3.DatabaseError as error:
             raise CommandError(f"{file} is damaged, or no backup: {error}. Use another backup.") from error
+        if _MARK not in applied:
+            raise CommandError(f"{file} is a database of another program: name one that backup_database has written.")
         loader = MigrationLoader(None)
         # The migrations of an app that is no longer installed count for nothing.
         known = [migration for migration in applied if migration[0] in loader.migrated_apps]
@@ -89,18 +80,3 @@ def _checked(file: Path) -> Iterator[sqlite3.Connection]:
                 "install that version first."
             )
         yield backup
-
-
-def _tables(database: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def _counts(database: sqlite3.Connection) -> str:
-    """Return the numbers of records in words."""
-    tables = {kind: model._meta.db_table for kind, model in _RECORDS.items()}
-    numbers = {
-        kind: database.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608  # our own names
-        for kind, table in tables.items()
-        if table in _tables(database)
-    }
-    return ", ".join(f"{kind}: {number:,}" for kind, number in numbers.items())
