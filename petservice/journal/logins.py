@@ -1,19 +1,15 @@
 """The audit of logins: logins and logouts, failed logins and lock-outs.
 
-Strangers cause failed logins and lock-outs, so these are counted in few entries. If the audit cannot be written, for
-example because the disk is full, the event goes to the log instead, and the login continues.
+Strangers cause failed logins and lock-outs, so these are counted in few entries.
 """
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from axes.signals import user_locked_out
 from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.db.models import F
 from django.dispatch import Signal, receiver
 from django.http import HttpRequest
@@ -24,8 +20,6 @@ from petservice.journal.models import Event
 from petservice.journal.recording import address_of, record
 from petservice.journal.retention import remove_old_events
 from petservice.monitoring.counters import count
-
-logger = logging.getLogger(__name__)
 
 # The failures of one account from one address within this time are one entry with their number.
 PERIOD = timedelta(minutes=15)
@@ -38,7 +32,7 @@ def record_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now
     """Count an event that a stranger may have caused. The entry has a name only if there is such an account."""
     address = parse_address(address_of(request) or "")
     network = None if address is None else str(network_of(address))
-    with _logged_instead(request, kind):
+    with transaction.atomic():
         # Lock the account, so that two failures at the same time are counted in one entry.
         account = get_user_model().objects.select_for_update(no_key=True).filter(username=username).first()
         _count(kind, account, network, now or timezone.now())
@@ -59,25 +53,11 @@ def _count(kind: Event.Kind, account: Any, address: str | None, now: datetime) -
     Event.objects.create(kind=kind, at=now, account=account, account_name=name, address=address)
 
 
-@contextmanager
-def _logged_instead(request: HttpRequest, kind: Event.Kind, account: Any = None) -> Iterator[None]:
-    """Write to the audit in one transaction, or write the event to the log if that fails."""
-    try:
-        with transaction.atomic():
-            yield
-    except DatabaseError as error:
-        account_id = account.pk if account is not None else None
-        address = address_of(request)
-        logger.error(
-            "The audit cannot be written (%s): %s, account %s, address %s", error, kind.label, account_id, address
-        )
-
-
 @receiver([user_logged_in, user_logged_out])
 def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs: Any) -> None:
     kind = Event.Kind.LOGIN if signal is user_logged_in else Event.Kind.LOGOUT
     count("logins", kind)
-    with _logged_instead(request, kind, user):
+    with transaction.atomic():
         record(request, kind, account=user)
         remove_old_events()
 
