@@ -13,9 +13,9 @@ from petservice.admin_pages.day_field import DayField
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import day_of, end_of, zone_name
 
-# The lifetimes that the forms offer, by their values there, and the values of the other two choices.
+# The lifetimes that the forms offer, by their values there, and the value of the other choice.
 LIFETIMES = {str(days): timedelta(days=days) for days in (30, 90, 365)}
-NEVER, OWN_DAY = "never", "own"
+NEVER = "never"
 
 
 class ExpiryField(DayField):
@@ -67,10 +67,10 @@ class KeyForm(forms.ModelForm):
 
 
 class ExpiryChoice(forms.Form):
-    """A part of the form of a new key or a replacement, with usual lifetimes next to a day of one's own."""
+    """A part of the form of a new key or a replacement: a usual lifetime, or a day in its place."""
 
     lifetime = forms.ChoiceField(label="Expires", initial="90")
-    expires_at = ExpiryField(label="Day of expiry", help_text="Only for “On the day below”.")
+    expires_at = ExpiryField(label="Day of expiry", help_text="In place of the choice above.")
 
     def offer_lifetimes(self, now: datetime, old_lifetime: timedelta | None = None) -> None:
         """Fill in the choices. The lifetime of an old key is the first one, if there is an old key that expires."""
@@ -83,7 +83,7 @@ class ExpiryChoice(forms.Form):
             like = ", like the old key" if value == "same" else ""
             choices.append((value, f"After {length}{like} (on {day_of(now + lifetime)})"))
         field: Any = self.fields["lifetime"]
-        field.choices = [*choices, (NEVER, "Never"), (OWN_DAY, "On the day below")]
+        field.choices = [*choices, (NEVER, "Never")]
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -92,18 +92,11 @@ class ExpiryChoice(forms.Form):
         return expires_at
 
     def clean(self) -> dict[str, Any]:
-        """Put the chosen time into `expires_at`, which holds the day of one's own until then."""
+        """Put the chosen lifetime into `expires_at`, unless that has a day."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        choice, own_day = cleaned.get("lifetime"), cleaned.get("expires_at")
-        if choice == OWN_DAY:
-            if own_day is None and "expires_at" not in self.errors:
-                self.add_error("expires_at", "Choose the day on which the key expires.")
-        elif choice is not None and own_day is not None:
-            self.add_error(
-                "lifetime", "You also entered a day. Choose “On the day below” to use it, or leave the day empty."
-            )
-        elif choice is not None:
-            cleaned["expires_at"] = None if choice == NEVER else self.now + self._lifetimes[choice]
+        choice = cleaned.get("lifetime", NEVER)
+        if cleaned.get("expires_at") is None and choice != NEVER:
+            cleaned["expires_at"] = self.now + self._lifetimes[choice]
         return cleaned
 
 

@@ -25,7 +25,7 @@ REDIS_URL = "redis://127.0.0.1/0"
 
 def expiry(time: datetime | None) -> dict[str, str]:
     """Return the fields of the form for this expiry."""
-    return {"lifetime": "own", "expires_at": f"{time:%Y-%m-%d}" if time else ""}
+    return {"expires_at": f"{time:%Y-%m-%d}" if time else ""}
 
 
 def change(client: Client, record: APIKey, **fields: Any) -> Any:
@@ -43,7 +43,7 @@ def test_a_new_key_is_read_only_and_expires_in_90_days_unless_staff_choose_other
     assert form.initial.keys() == {"access"}
     labels = dict(form.fields["lifetime"].choices)
     assert labels["90"] == f"After 90 days (on {timezone.now() + 90 * DAY:%Y-%m-%d})"
-    assert list(labels) == ["30", "90", "365", "never", "own"]
+    assert list(labels) == ["30", "90", "365", "never"]
     # Each button would lead to the page that shows the key.
     assert 'name="_save"' in response.content.decode()
     assert not re.search("_addanother|_continue", response.content.decode())
@@ -64,11 +64,9 @@ def test_staff_choose_a_usual_lifetime(admin_client: Client) -> None:
 
 def test_an_unclear_or_impossible_choice_creates_no_key(admin_client: Client, settings: LazySettings) -> None:
     for fields, error in [
-        ({"lifetime": "own"}, "Choose the day on which the key expires."),
-        ({"lifetime": "90", "expires_at": "2099-12-24"}, "You also entered a day."),
-        ({"lifetime": "own", "expires_at": "2020-01-01"}, "This day is in the past"),
+        ({"expires_at": "2020-01-01"}, "This day is in the past"),
         ({"lifetime": "90", "expires_at": "x"}, "Write a day as year-month-day"),
-        ({"lifetime": "own", "expires_at": "9999-12-31"}, "No key can expire on this day."),
+        ({"expires_at": "9999-12-31"}, "No key can expire on this day."),
         ({"name": ""}, "This field is required."),
         ({"lifetime": "7"}, "Select a valid choice."),
         ({"lifetime": ""}, "This field is required."),
@@ -98,10 +96,10 @@ def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypa
 # The expiry.
 
 
-def test_a_key_expires_at_the_end_of_its_day(admin_client: Client) -> None:
+def test_a_key_expires_at_the_end_of_its_day_in_place_of_a_lifetime(admin_client: Client) -> None:
     assert "A key expires at the end of its day (UTC)." in admin_client.get(ADD).content.decode()
 
-    admin_client.post(ADD, FORM | {"lifetime": "own", "expires_at": "2099-12-24"})
+    admin_client.post(ADD, FORM | {"lifetime": "30", "expires_at": "2099-12-24"})
 
     assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
 

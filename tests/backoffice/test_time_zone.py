@@ -138,7 +138,7 @@ def test_times_that_exist_twice_are_shown_apart(admin_client: Client, move: Move
 
 def created_key(client: Client, day: str) -> tuple[APIKey | None, str]:
     """Fill in the form of a new key with an expiry, and return the key and the page."""
-    response = client.post(NEW_KEY, KEY | {"lifetime": "own", "expires_at": day})
+    response = client.post(NEW_KEY, KEY | {"expires_at": day})
     return APIKey.objects.first(), response.content.decode()
 
 
