@@ -10,7 +10,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import partial
@@ -89,8 +89,7 @@ class ThreadPool:
         self._name = name
         self.size = size
         self._executor = ThreadPoolExecutor(size, thread_name_prefix=name)
-        # The calls that run or wait for a thread, and the start time of each that runs, by its thread.
-        self._calls: set[Future[Any]] = set()
+        # The start time of each call that runs, by its thread.
         self._started: dict[int, float] = {}
 
     async def call(self, function: Callable[[], T]) -> T:
@@ -98,10 +97,8 @@ class ThreadPool:
 
         If the caller is cancelled, a function that has not begun never does, and one that has begun runs to its end.
         """
-        future = self._executor.submit(copy_context().run, self._run, function, time.monotonic())
-        self._calls.add(future)
-        future.add_done_callback(self._calls.discard)
-        return await asyncio.wrap_future(future)
+        run = partial(copy_context().run, self._run, function, time.monotonic())
+        return await asyncio.get_running_loop().run_in_executor(self._executor, run)
 
     def _run(self, function: Callable[[], T], submitted: float) -> T:
         now = self._started[get_ident()] = time.monotonic()
@@ -112,11 +109,6 @@ class ThreadPool:
             return function()
         finally:
             del self._started[get_ident()]
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a call runs or waits for a thread."""
-        return bool(self._calls)
 
     @property
     def in_use(self) -> int:
@@ -257,7 +249,7 @@ class Application:
     def watch_readiness(self) -> bool:
         """Return whether the worker was ready, for the metrics, and start a check if no client has requested one."""
         thread = self.threads["readiness"]
-        if readiness.age() >= WATCH_INTERVAL and not thread.is_busy:
+        if readiness.age() >= WATCH_INTERVAL and not thread.in_use:
             self._check = asyncio.ensure_future(thread.call(renew))
         return readiness.was_ready()
 

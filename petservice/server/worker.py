@@ -132,7 +132,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             # Connections that were accepted most recently may not be in `connections` yet.
             has_clients = self.connections or (self.acceptor.open and elapsed < LAST_REQUEST_TIMEOUT)
             # Requests whose clients have left may still run.
-            if not has_clients and not any(pool.is_busy for pool in self.application.threads.values()):
+            if not has_clients and not any(pool.in_use for pool in self.application.threads.values()):
                 break
             self.notify()
             if elapsed > LAST_REQUEST_TIMEOUT:

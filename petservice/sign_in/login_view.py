@@ -42,8 +42,6 @@ def page_before(request: HttpRequest) -> HttpResponse | None:
     if factors.is_set_up(user):  # since this session began, in another one
         return login_page(request, "Your account has a second factor since your last login.")
     if factors.is_required(user) and name != "second_factor":
-        if _has_form(request):
-            return _set_up_first(request)
         continue_at = request.get_full_path() if request.method == "GET" else reverse("admin:index")
         return redirect_to_login(continue_at, reverse("admin:second_factor"))
     return None
@@ -168,10 +166,3 @@ def login_page(request: HttpRequest, reason: str) -> HttpResponse:
     url = f"{reverse('admin:login')}?{urlencode({'next': target}, safe='/')}"
     context = view.get_context_data(form=LoginForm(request, initial=view.get_initial())) | {"login_url": url}
     return staff_page(request, view.template_name, "Log in", context)
-
-
-def _set_up_first(request: HttpRequest) -> HttpResponse:
-    """Say that the account needs a second factor now, and that the browser still has the form."""
-    target = urlencode({"next": reverse("admin:index")}, safe="/")
-    context = {"set_up_url": f"{reverse('admin:second_factor')}?{target}"}
-    return staff_page(request, "sign_in/set_up_first.html", "Set up a second factor first", context)
