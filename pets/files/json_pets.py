@@ -1,11 +1,9 @@
-"""The readers of pets as JSON: one on each line, or an array, in constant memory and with line numbers."""
+"""The readers of pets as JSON: one on each line, in constant memory, or an array, with line numbers."""
 
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import orjson
@@ -15,15 +13,12 @@ from petservice.exports.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20
-# Number of bytes of an array that are read in one step.
-_PART_BYTES = 1 << 16
+# Maximum number of bytes of an array, which is kept in memory. Exports of the admin have at most 40 MiB.
+MAX_ARRAY_BYTES = 64 << 20
 _SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
-# Maximum number of characters of an element, which is kept in memory until it is complete.
-MAX_ELEMENT_LENGTH = 1 << 20
-# Maximum distance, in characters, between the end of an incomplete text and the position of the decoder's error.
-# Unterminated strings are an exception.
-_LONGEST_TOKEN = 16
-_WHITE_SPACE = re.compile(r"[ \t\r\n]*")
+# What is before the first pet of an array, and after each one.
+_OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\]?)[ \t\r\n]*")
+_DELIMITER = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
 # The decoder only finds the ends of elements. Python refuses to convert a number with thousands of digits.
 _DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
@@ -36,7 +31,11 @@ def json_pets(file: File) -> Values:
     for number, line in enumerate(iter(partial(source.readline, _MAX_LINE_LENGTH), b""), start=1):
         text = line.lstrip(BYTE_ORDER_MARK)  # also several of them, because JSON begins with none of its bytes
         if is_beginning and text.lstrip().startswith(b"["):
-            yield from _read_array(chain([text], iter(partial(source.read, _PART_BYTES), b"")), number)
+            content = text + source.read(MAX_ARRAY_BYTES)
+            if source.read(1):
+                limit = f"an array of more than {MAX_ARRAY_BYTES >> 20} MB"
+                raise BrokenFileError(0, f"{limit}: write each pet on a line of its own, without brackets and commas.")
+            yield from _array(content, number)
             return
         if len(line) == _MAX_LINE_LENGTH:
             problem = f"longer than {_MAX_LINE_LENGTH:,} bytes: write each pet on a line of its own."
@@ -53,12 +52,30 @@ def json_pets(file: File) -> Values:
             yield number, problem
 
 
-def _read_array(parts: Iterable[bytes], start: int) -> Values:
-    for number, element in elements(parts, start):
+def _array(content: bytes, line: int) -> Values:
+    """Read the elements of an array that begins on this line. The line of an element is that on which it begins."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise BrokenFileError(line, _NOT_UTF_8) from None
+    counted, delimiter = 0, _OPENING.match(text)
+    while delimiter and delimiter[1] != "]":
+        start = delimiter.end()
+        line, counted = line + text.count("\n", counted, start), start
         try:
-            yield number, _object(orjson.loads(element))
+            _, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            raise BrokenFileError(line + text.count("\n", start, error.pos), f"not JSON ({error.msg}).") from None
+        except RecursionError:
+            raise BrokenFileError(line, "the JSON is nested too deeply.") from None
+        try:
+            yield line, _object(orjson.loads(text[start:end]))
         except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
-            yield number + error.lineno - 1, f"not JSON ({error.msg})."
+            yield line + error.lineno - 1, f"not JSON ({error.msg})."
+        delimiter = _DELIMITER.match(text, end)
+    if delimiter is None or delimiter.end() < len(text):
+        problem = "there is more after the end of the array" if delimiter else "a comma or ] is missing after a pet"
+        raise BrokenFileError(line, f"not JSON ({problem}).")
 
 
 def _object(values: Any) -> dict[str, Any] | str:
@@ -74,83 +91,3 @@ def _object(values: Any) -> dict[str, Any] | str:
     if len(columns) < len(values):
         return "a field is named twice: upper and lower case are the same."
     return columns
-
-
-def elements(parts: Iterable[bytes], line: int) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each element of an array that begins on `line`."""
-    source = _Source(parts, line)
-    source.take("[")
-    delimiter = source.take("]") if source.next_character() == "]" else ","
-    while delimiter == ",":
-        source.next_character()
-        yield source.line, source.element()
-        delimiter = source.take(",]")
-    if source.next_character():
-        raise BrokenFileError(source.line, "not JSON (there is more after the end of the array).")
-
-
-class _Source:
-    """A buffer of the part of the array that has been read and not yet returned."""
-
-    def __init__(self, parts: Iterable[bytes], line: int) -> None:
-        self.line = line
-        self._parts = iter(parts)
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._text = ""
-        self._position = 0
-        self._is_at_end = False
-
-    def next_character(self) -> str:
-        """Skip white space and return the character after it, or an empty string at the end."""
-        while True:
-            space = _WHITE_SPACE.match(self._text, self._position)
-            self._advance(space.end() if space else self._position)
-            if self._position < len(self._text):
-                return self._text[self._position]
-            if not self._read_more():
-                return ""
-
-    def take(self, expected: str) -> str:
-        """Consume the next character. Raises BrokenFileError if it is not one of the expected ones."""
-        character = self.next_character()
-        if not character or character not in expected:
-            names = " or ".join(expected)
-            raise BrokenFileError(self.line, f"not JSON (expected {names}, got {character or 'the end'}).")
-        self._advance(self._position + 1)
-        return character
-
-    def element(self) -> str:
-        """Consume and return the next element."""
-        while True:
-            try:
-                _, end = _DECODER.raw_decode(self._text, self._position)
-            except json.JSONDecodeError as error:
-                is_cut_off = error.pos > len(self._text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
-                if self._is_at_end or not is_cut_off:
-                    line = self.line + self._text.count("\n", self._position, error.pos)
-                    raise BrokenFileError(line, f"not JSON ({error.msg}).") from None
-            except RecursionError:
-                raise BrokenFileError(self.line, "the JSON is nested too deeply.") from None
-            else:
-                if end < len(self._text) or self._is_at_end:  # otherwise a number may continue
-                    element = self._text[self._position : end]
-                    self._advance(end)
-                    return element
-            if len(self._text) - self._position > MAX_ELEMENT_LENGTH:
-                raise BrokenFileError(self.line, f"a pet of more than {MAX_ELEMENT_LENGTH:,} characters.")
-            self._read_more()
-
-    def _read_more(self) -> bool:
-        part = next(self._parts, b"")
-        self._is_at_end = not part
-        try:
-            text = self._decoder.decode(part, final=self._is_at_end)
-        except UnicodeDecodeError:
-            raise BrokenFileError(self.line, _NOT_UTF_8) from None
-        self._text = self._text[self._position :] + text
-        self._position = 0
-        return not self._is_at_end
-
-    def _advance(self, end: int) -> None:
-        self.line += self._text.count("\n", self._position, end)
-        self._position = end

@@ -5,8 +5,6 @@ import re
 import pytest
 
 from pets.files import json_pets
-from pets.files.json_pets import elements
-from pets.files.rows import BrokenFileError
 from tests.pets.lines import broken, errors, lines, rows
 
 pytestmark = pytest.mark.once
@@ -57,26 +55,14 @@ def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
     assert found[-1].errors[0].startswith("not JSON (Expecting property name")
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 65536])
-def test_a_json_array_is_read_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_pets, "_PART_BYTES", size)
-    array = '[{"name": "狗"},\n {"name": "犬\\"]b", "tag": null},\n12345, {"name": "Rex"}]\n'
+def test_an_array_that_is_too_large_for_the_memory_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = '[{"name": "Rex"},\n{"name": "Tom"}]'
+    for encoding, size in (("utf-8", len(array)), ("utf-16", 2 * len(array) + 2)):
+        monkeypatch.setattr(json_pets, "MAX_ARRAY_BYTES", size)
+        assert [line.number for line in lines(array.encode(encoding), "json")] == [1, 2]
 
-    assert [(line.number, line.row and line.row.name) for line in lines(array, "json")] == [
-        (1, "狗"),
-        (2, '犬"]b'),
-        (3, None),
-        (3, "Rex"),
-    ]
-
-
-def test_an_endless_element_is_not_read_into_memory() -> None:
-    parts = iter([b'["', *[b"x" * 65536] * 1000])
-
-    with pytest.raises(BrokenFileError, match="a pet of more than 1,048,576 characters"):
-        next(elements(parts, 1))
-
-    assert len(list(parts)) > 900
+        ((number, error),) = errors(f"{array}\n{' ' * size}".encode(encoding), "json")
+        assert (number, error[:8]) == (0, "an array")
 
 
 def test_a_json_array_in_another_encoding_is_rejected() -> None:
