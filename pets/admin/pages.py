@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.changes.bulk_changes import STATUS_ACTIONS, remove_tag, rename_tag, set_tag
+from pets.admin.changes.bulk_changes import STATUS_ACTIONS, set_tag
 from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
 from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, page_after_addition, record_edit
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
@@ -70,7 +70,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     sortable_by: ClassVar[Any] = ("name", status_badge, status_menu, created, sold)
     list_per_page = 50
     show_full_result_count = False
-    actions = [*STATUS_ACTIONS, set_tag, rename_tag, remove_tag, delete_selected]
+    actions = [*STATUS_ACTIONS, set_tag, delete_selected]
     # Views by the last part of their URLs; each gets this object and the request.
     views: ClassVar[Any] = {
         "tags": tags_view,

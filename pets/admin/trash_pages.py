@@ -13,19 +13,16 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from pets import trash
-from pets.admin.changes.selection import FIELD, confirmation, within_limit
-from pets.admin.changes.undo_pages import MAX_UNCONFIRMED
+from pets.admin.changes.selection import within_limit
 from pets.admin.lists.changelist import OrderedList, count_of_pets
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
-from pets.search.case_insensitive import CaseInsensitive
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
-from petservice.db.folding import fold
-from petservice.db.lookups import Among, is_key
+from petservice.db.lookups import is_key
 from petservice.journal.models import Event
 from petservice.journal.pages import history_of, history_page
 from petservice.journal.recording import record, type_of
@@ -41,8 +38,9 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     list_display: Any = ("record_name", "tag", "status", "deleted", "deleted_by")
     fields = ("record_id", "record_name", "tag", "status", "created", "created_by", "deleted", "deleted_by")
     readonly_fields = fields
-    search_fields = ("record_name",)  # shows the search box; get_search_results searches
-    search_help_text = "Search by full ID or by the start of a name."
+    search_fields = ("record_name", "record_id")
+    search_help_text = "Search by ID or by parts of a name."
+    ordering = ("-in_trash_until", "-pk")
     actions = ("put_back_selected",)
     change_form_template = "admin/pets/trashedpet/page.html"
     rows_name = "deleted pets"
@@ -52,23 +50,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TrashedPet]:
         return TrashedPet.unexpired()
-
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Order search results by name, and the list from the last deleted pet to the first."""
-        is_search = bool(request.GET.get("q", "").strip())
-        return (CaseInsensitive("record_name").asc(), "pk") if is_search else ("-in_trash_until", "-pk")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        if not search_term:
-            return queryset, False
-        with_id = TrashedPet.of_pets([search_term.lower()])
-        if with_id.exists():
-            return queryset & with_id, False
-        # Compared here, because SQLite knows the case of ASCII letters only, and no database that of "ß".
-        names, start = queryset.values_list("pk", "record_name"), fold(search_term)
-        return queryset.filter(Among("pk", [pk for pk, name in names if fold(name).startswith(start)])), False
 
     @admin.display(description="tag")
     def tag(self, trashed: TrashedPet) -> str | None:
@@ -107,19 +88,12 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
 
     @admin.action(description="Put back selected pets", permissions=["put_back"])
     def put_back_selected(self, request: HttpRequest, queryset: QuerySet[TrashedPet]) -> HttpResponse | None:
-        """Put the selected pets back, after a confirmation if there are many."""
-        confirmed = request.POST.get(FIELD, "").split()
-        keys = [int(key) for key in confirmed or request.POST.getlist(ACTION_CHECKBOX_NAME) if is_key(key)]
-        if not confirmed and request.POST.get("select_across", "0") not in ("", "0"):
+        """Put the selected pets back."""
+        keys = [int(key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
+        if request.POST.get("select_across", "0") not in ("", "0"):
             keys = [*queryset.values_list("pk", flat=True)[: MAX_COUNTED + 1]]
         if not within_limit(request, keys, MAX_COUNTED):
             return None
-        if len(keys) > MAX_UNCONFIRMED and "post" not in request.POST:
-            chosen = count_of_pets(len(keys))
-            page = {"title": "Put pets back", "question": f"Put {chosen} back?", "button": f"Yes, put {chosen} back"}
-            facts = {"Search": request.GET.get("q", "").strip() or "none"}
-            selection: Any = dict.fromkeys(map(str, keys))
-            return confirmation(self, request, selection, facts=facts, action="put_back_selected", **page)
         with transaction.atomic():
             done = trash.put_back(keys)
             if done.pets:
@@ -128,9 +102,8 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."
             self.message_user(request, message, messages.WARNING)
-        gone = len(keys) - len(pets) - len(taken)
-        if gone or not keys:
-            message = f"{count_of_pets(max(gone, 1))} could not be put back: not in the trash any more."
+        if gone := len(keys) - len(pets) - len(taken):
+            message = f"{count_of_pets(gone)} could not be put back: not in the trash any more."
             self.message_user(request, message, messages.WARNING)
         if len(pets) == 1:
             link = format_html('<a href="{}">{}</a>', reverse("admin:pets_pet_change", args=[pets[0].pk]), pets[0])
@@ -156,8 +129,6 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         """Show the history of the pet."""
         trashed = self.get_object(request, object_id)
         return history_page(request, Pet._meta, trashed.record_id if trashed else "", None)
-
-    # The selection, which has the keys of rows, because several deleted pets can have one id.
 
     def response_action(self, request: HttpRequest, *arguments: Any, **options: Any) -> HttpResponse | None:
         """Run an action. Django would raise other errors for keys that are no numbers."""

@@ -137,7 +137,7 @@ def test_the_status_of_a_pet_that_a_colleague_changed_meanwhile_stays(staff_page
         page.locator(".status-menu summary").click()
         page.locator(".status-menu").get_by_role("button", name=status).click()
 
-    expect(staff_page.get_by_text("someone else set it to pending")).to_be_visible()
+    expect(staff_page.get_by_text("(status pending)")).to_be_visible()
     expect(staff_page.locator(".status-menu summary")).to_have_text("Pending")
 
 

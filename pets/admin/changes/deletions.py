@@ -12,11 +12,11 @@ from pets import trash
 from pets.admin.changes.selection import Comparison, Selection, as_version, compare, confirmation, selected
 from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
-from pets.admin.lists.filters import filters_in_words
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
 from petservice.configuration.time_zone import moment
+from petservice.db.lookups import Among
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 from petservice.journal.sentences import quoted
@@ -30,31 +30,20 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
     if (selection := selected(request, queryset, MAX_DELETED)) is None:
         return None
-    if "post" in request.POST:
+    pets = [] if "post" in request.POST else [*Pet.objects.filter(Among("pk", [*selection])).order_by("pk")]
+    if not pets:
         _delete(pages, request, selection)
         return None
-    comparison = compare(selection)
-    comparison.warn(request, "selected")
-    pets = comparison.unchanged
-    if not pets:
-        return None
-    return confirmation(
-        pages,
-        request,
-        {pet.pk: pet.version for pet in pets},
-        action="delete_selected",
-        title="Delete pets",
-        question=f"Delete {count_of_pets(len(pets))}? Deleted pets stay in the trash for 30 days.",
-        button=f"Yes, delete {count_of_pets(len(pets))}",
-        facts={"Filter of the list": filters_in_words(request.GET) or "none"},
-        pets=pets,
-    )
+    count = count_of_pets(len(pets))
+    page = {"title": "Delete pets", "button": f"Yes, delete {count}", "pets": pets}
+    question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
+    return confirmation(pages, request, selection, "delete_selected", {}, question=question, **page)
 
 
 def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Comparison:
     """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
-        comparison = compare(selection, lock=True)
+        comparison = compare(selection)
         if pets := comparison.unchanged:
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
             event = record(

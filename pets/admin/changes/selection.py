@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.lists.changelist import count_of_pets
+from pets.admin.lists.filters import filters_in_words
 from pets.fields import EDITABLE
 from pets.models import Pet
 from pets.undo import changed_since
@@ -83,76 +84,59 @@ def within_limit(request: HttpRequest, selection: Sized, limit: int, advice: str
     return False
 
 
-def confirmation(pages: ModelAdmin, request: HttpRequest, selection: Selection, **context: Any) -> HttpResponse:
+def confirmation(
+    pages: ModelAdmin, request: HttpRequest, selection: Selection, action: str, facts: Mapping[str, str], **page: Any
+) -> HttpResponse:
     """Return the page that asks before an action. It sends the selection back with the action's name."""
-    context |= pages.admin_site.each_context(request) | {
+    page |= pages.admin_site.each_context(request) | {
         "opts": pages.opts,
         "media": pages.media,
         "checkbox_name": ACTION_CHECKBOX_NAME,
         "first_id": next(iter(selection), ""),
         "selection_name": FIELD,
         "selection": " ".join(pk if version is None else f"{pk}:{version}" for pk, version in selection.items()),
+        "action": action,
+        "facts": {"Filter of the list": filters_in_words(request.GET) or "none", **facts},
     }
-    return TemplateResponse(request, "admin/pets/confirmation.html", context)
+    return TemplateResponse(request, "admin/pets/confirmation.html", page)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The selected pets that are as the list showed them, those that differ, and the number that was deleted."""
 
-    fields: Sequence[str]  # that were compared
     unchanged: list[Pet]
-    changed: dict[Pet, dict[str, str | None]]  # with the values that the list showed, if it is known what differs
+    changed: dict[Pet, list[str]]  # with the names of the fields that differ, if they are known
     deleted: int
 
     def warn(self, request: HttpRequest, verb: str) -> None:
         """Tell the user about the pets that were left alone, with the verb of what was not done to them."""
-        if len(self.changed) == 1:
-            ((pet, fields),) = self.changed.items()
-            change = "changed its " + " and its ".join(f"{name} to {quoted(getattr(pet, name))}" for name in fields)
-            if not fields:
-                change = "changed it"
-            elif [*fields] == ["status"]:
-                change = f"set it to {pet.status}"
-            messages.warning(request, f"“{pet}” was not {verb}: someone else {change} in the meantime.")
-        elif self.changed:
-            what = f"their {self.fields[0]}" if len(self.fields) == 1 and all(self.changed.values()) else "them"
-            names = []
-            for pet, fields in self.changed.items():
-                values = [("" if name == "status" else f"{name} ") + quoted(getattr(pet, name)) for name in fields]
-                names.append(f"“{pet}” ({', '.join(values)})" if values else f"“{pet}”")
-            messages.warning(
-                request,
-                f"{count_of_pets(len(self.changed))} were not {verb}, because someone else changed {what} in the "
-                f"meantime: {first_names(names)}.",
-            )
-        if self.deleted:
-            were, them = ("was", "it") if self.deleted == 1 else ("were", "them")
-            pets = count_of_pets(self.deleted)
-            messages.warning(request, f"{pets} {were} not {verb}, because someone else deleted {them} in the meantime.")
+        names = []
+        for pet, fields in self.changed.items():
+            values = ", ".join(f"{name} {quoted(getattr(pet, name))}" for name in fields)
+            names.append(f"“{pet}” ({values})" if values else f"“{pet}”")
+        for count, what, pets in ((len(names), "changed", f": {first_names(names)}"), (self.deleted, "deleted", "")):
+            were, them = ("was", "it") if count == 1 else ("were", "them")
+            reason = f"because someone else {what} {them} in the meantime"
+            if count:
+                messages.warning(request, f"{count_of_pets(count)} {were} not {verb}, {reason}{pets}.")
 
 
 def compare(
-    selection: Selection,
-    fields: Sequence[str] = EDITABLE,
-    wanted: Mapping[str, str | None] | None = None,
-    *,
-    lock: bool = False,
+    selection: Selection, fields: Sequence[str] = EDITABLE, wanted: Mapping[str, str | None] | None = None
 ) -> Comparison:
-    """Compare these fields of the selected pets with the database.
+    """Compare these fields of the selected pets with the database, and lock the pets until the transaction ends.
 
     A pet that has the values already that are wanted of some fields counts as unchanged.
-    With `lock`, the pets stay locked until the current transaction ends.
     """
-    queryset = Pet.objects.select_for_update() if lock else Pet.objects.all()
-    pets = list(queryset.filter(Among("pk", [*selection])).order_by("pk"))
+    pets = list(Pet.objects.select_for_update().filter(Among("pk", [*selection])).order_by("pk"))
     others = {pet: version for pet in pets if (version := selection[pet.pk]) not in (None, pet.version)}
     values = changed_since(others) if others else {}
     changed = {}
     for pet in others:
         then = values.get(pet.pk)
-        known = {name: then[name] for name in fields if name in then} if then else {}
+        known = [name for name in fields if name in then] if then else []
         is_as_wanted = wanted is not None and all(getattr(pet, name) == value for name, value in wanted.items())
         if (then is None or known) and not is_as_wanted:
             changed[pet] = known
-    return Comparison(fields, [pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))
+    return Comparison([pet for pet in pets if pet not in changed], changed, len(selection) - len(pets))

@@ -24,7 +24,7 @@ from petservice.configuration.time_zone import zone
 from tests.backoffice.pages import fields_of, text_of
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.import_export.import_pages import EXPORT, JSON, exported
-from tests.pets.admin.list_model import MAX_COUNTED, ListModel, folded
+from tests.pets.admin.list_model import MAX_COUNTED, ListModel
 from tests.pets.admin.pet_pages import LIST
 from tests.pets.admin.test_bulk_actions import confirm
 
@@ -185,14 +185,6 @@ def tagged(before: Values, ids: list[str]) -> Values:
     return before | {pk: ("New tag", before[pk][1]) for pk in ids}
 
 
-def renamed(before: Values, ids: list[str]) -> Values:
-    return tagged(before, [pk for pk in ids if folded(before[pk][0] or "") == "dog"])
-
-
-def untagged(before: Values, ids: list[str]) -> Values:
-    return before | {pk: (None, before[pk][1]) for pk in ids}
-
-
 def deleted(before: Values, ids: list[str]) -> Values:
     return {pk: one for pk, one in before.items() if pk not in {*ids}}
 
@@ -201,8 +193,6 @@ def deleted(before: Values, ids: list[str]) -> Values:
 ACTIONS: dict[str, tuple[Callable[[Values, list[str]], Values], dict[str, str]]] = {
     "mark_as_sold": (sold, {}),
     "set_tag": (tagged, {"new_tag": "New tag"}),
-    "rename_tag": (renamed, {"old_tag": "dog", "new_tag": "New tag"}),
-    "remove_tag": (untagged, {}),
     "delete_selected": (deleted, {}),
 }
 

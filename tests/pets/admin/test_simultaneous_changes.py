@@ -21,7 +21,7 @@ def test_a_tag_that_someone_sets_during_an_action_is_kept(staff: Client) -> None
     pet = create_pet(name="Rex", tag="dog")
 
     with write_before('UPDATE "pets_pet"', give_to_a_wolf):
-        act(staff, "remove_tag", {}, pet)
+        act(staff, "set_tag", {}, pet, post="yes", new_tag="")
 
     assert Pet.objects.get().tag == "wolf"
 

@@ -190,5 +190,5 @@ def test_an_imported_pet_with_the_id_of_a_deleted_one_is_not_the_pet_that_a_list
 
     response = act(staff, "mark_as_sold", versions, Pet.objects.get())
 
-    assert messages(response)[0] == "“Max” was not changed: someone else changed it in the meantime."
+    assert messages(response)[0] == "1 pet was not changed, because someone else changed it in the meantime: “Max”."
     assert Pet.objects.get().status == "available"
