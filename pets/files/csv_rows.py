@@ -115,7 +115,7 @@ def _check_encoding(text: str, number: int, encoding: str) -> None:
         text.isascii() or text.encode()  # which is slower
     except UnicodeEncodeError:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
-        problem = f"the text is not {name}: save the file in this encoding, in a spreadsheet as “CSV UTF-8”."
+        problem = f"the text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
         raise BrokenFileError(number, problem) from None
 
 

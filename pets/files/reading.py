@@ -11,16 +11,18 @@ from pets.files.json_pets import json_pets
 from pets.files.rows import KNOWN_COLUMNS, BrokenFileError, File, Line, Rows, clean, column_of
 from pets.files.workbook import workbook_rows
 
-# Maximum number of columns, because each row takes time and memory for every column of the header.
-_MAX_COLUMNS = 1000
+# Maximum number of columns with a name, which people can read, and of all columns, because each row takes time and
+# memory for every column of the header.
+_MAX_NAMED, _MAX_COLUMNS = 60, 1000
 
 
 def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
     """Yield the header and the rows of a table, which is "csv" or "xlsx". Raises BrokenFileError."""
     with closing(workbook_rows(file, mapping.sheet) if kind == "xlsx" else csv_rows(file, mapping.encoding)) as found:
         header = next(found)
-        if len(header[1]) > _MAX_COLUMNS:
-            raise BrokenFileError(header[0], f"more than {_MAX_COLUMNS:,} columns: delete the empty ones.")
+        if len(header[1]) > _MAX_COLUMNS or sum(map(bool, map(column_of, header[1]))) > _MAX_NAMED:
+            needed = "the name, tag, status and day of creation of the pets"
+            raise BrokenFileError(header[0], f"more than {_MAX_NAMED} columns: delete all but {needed}.")
         yield header
         for number, first in islice(found, 1):
             # A pet of an export may have any name.
@@ -33,16 +35,16 @@ def rows(file: File, kind: str, mapping: ColumnMapping) -> Rows:
 
 
 def checked_lines(
-    file: File, kind: str, *, now: datetime, created_by: str, mapping: ColumnMapping = OWN, table: Rows | None = None
+    file: File, kind: str, *, now: datetime, created_by: str, mapping: ColumnMapping = OWN
 ) -> Generator[Line]:
-    """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON, or those of a table.
+    """Yield the lines of a file, which is "csv", "xlsx", or else an array or lines of JSON.
 
     `clean` describes the defaults of missing values. If the rest of the file cannot be split into rows, the last line
     has an error. Close the generator before the file, unless it is read to the end.
     """
     try:
         is_table = kind in ("csv", "xlsx")
-        for number, found in values(table or rows(file, kind, mapping), mapping) if is_table else json_pets(file):
+        for number, found in values(rows(file, kind, mapping), mapping) if is_table else json_pets(file):
             if isinstance(found, str):
                 yield Line(number, None, [found])
             else:

@@ -54,12 +54,6 @@ _LARGE = (
 )
 
 
-def sheet_names(file: File) -> list[str]:
-    """Return the names of the visible sheets of a workbook. Raises BrokenFileError."""
-    with _opened(file) as workbook:
-        return [sheet.title for sheet in _sheets(workbook)]
-
-
 def workbook_rows(file: File, name: str = "") -> Rows:
     """Yield the header and the rows of the first visible sheet, or of another one, as texts."""
     with _opened(file) as workbook:

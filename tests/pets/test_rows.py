@@ -135,7 +135,7 @@ NAMES = "the first line must name the columns, separated by commas, semicolons o
 OTHERS = "--columns says what others mean."
 NO_OBJECT = 'not a pet: the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
 IN_QUOTES = "cells, where the first line has 2: text with a {} in it must be in quotes."
-NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding"
+NOT_UTF_8 = "the text is not UTF-8: "
 LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
 
 

@@ -1,6 +1,6 @@
 """The pages of the admin that import a file of pets: the upload, its questions, its preview and its confirmation."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from pets import creator
-from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, ColumnForm, SourceForm, Table
+from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm
 from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files import import_diff
 from pets.files.columns import OWN, ColumnMapping
+from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
@@ -65,6 +66,10 @@ class UploadForm(forms.Form):
             )
         ],
     )
+    sheet = forms.CharField(required=False, max_length=31, help_text="Of a workbook; empty for the first one.")
+    encoding = forms.ChoiceField(
+        required=False, choices=[("", "UTF-8 or UTF-16"), *ENCODINGS.items()], help_text="Of a text from a spreadsheet."
+    )
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
@@ -84,8 +89,13 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(pages, request, form=form)
     file = form.cleaned_data["file"]
-    upload = Upload(kind=IMPORTED_FORMATS_BY_SUFFIX[Path(file.name).suffix.lower()], content=file.read())
-    upload.owner = request.user  # type: ignore[assignment]  # staff are never anonymous
+    mapping = ColumnMapping(sheet=form.cleaned_data["sheet"], encoding=form.cleaned_data["encoding"])
+    upload = Upload(
+        kind=IMPORTED_FORMATS_BY_SUFFIX[Path(file.name).suffix.lower()],
+        content=file.read(),
+        mapping=None if mapping == OWN else asdict(mapping),
+        owner_id=request.user.pk,
+    )
     if not upload.fits():
         form.add_error(
             "file",
@@ -93,8 +103,9 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             "administrator to use the import_pets command.",
         )
         return _page(pages, request, form=form)
-    show = _preview if upload.kind == "jsonl" else _questions_or_preview
-    return show(pages, request, upload)
+    if upload.kind == "jsonl":
+        return _preview(pages, request, upload)
+    return _questions_or_preview(pages, request, upload)
 
 
 def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -104,50 +115,35 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if upload is None or request.POST.get("file", upload.content_digest) != upload.content_digest:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
         return redirect("admin:pets_pet_import")
-    return _questions_or_preview(pages, request, upload, request.POST.dict())
+    return _questions_or_preview(pages, request, upload, request.POST.dict() or None)
 
 
 def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
     """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
-    mapping, errors, form, source = ColumnMapping.stored(upload.mapping), [], None, None
     try:
-        source = SourceForm(upload, mapping, answers or None)
-        asks = request.method == "GET" or not (answers or all(getattr(mapping, name) for name in source.fields))
-        if "sheet" in source.fields:
-            mapping = replace(mapping, sheet=mapping.sheet or source["sheet"].initial)
-        if source.is_valid() and source.cleaned_data != {name: getattr(mapping, name) for name in source.fields}:
-            mapping, answers = ColumnMapping(**source.cleaned_data), None
-        if "encoding" not in source.fields or mapping.encoding:
-            table = Table(upload, mapping)
-            form = ColumnForm(table, mapping, answers)
-            if form.is_valid() or not (form.has_questions or asks):
-                mapping = form.mapping if form.is_bound else mapping
-                upload.mapping = None if mapping == OWN else asdict(mapping)
-                return _preview(pages, request, upload, table)
+        form = QuestionsForm(upload, answers)
     except BrokenFileError as error:
-        errors = [(error.line, error.problem)]
-        if not (source and source.fields):  # else another sheet or encoding may be right
-            return _errors_page(pages, request, errors)
-    if request.method == "POST" and not answers:  # so that the button Back of the browser works
-        upload.mapping = asdict(mapping)
+        return _errors_page(pages, request, upload, [(error.line, error.problem)])
+    if form.is_valid():
+        upload.mapping = asdict(form.mapping)
+    elif request.method == "POST" and answers is None and form.has_questions:
         upload.keep(digest="")
-        return redirect("admin:pets_pet_import_columns")
-    context = {"title": "Which column is what?", "source": source, "form": form, "errors": errors, "upload": upload}
-    return _page(pages, request, "import_columns", **context)
+        return redirect("admin:pets_pet_import_columns")  # so that the button Back of the browser works
+    elif request.method == "GET" or answers:
+        return _page(pages, request, "import_columns", title="Which column is what?", form=form, upload=upload)
+    return _preview(pages, request, upload)
 
 
-def _preview(
-    pages: ModelAdmin, request: HttpRequest, upload: Upload, table: Table | None = None, lines: Any = None
-) -> HttpResponse:
-    """Show the changes that the file makes, or its errors. A table that was read already is not read again."""
-    lines = lines or _lines(request, upload, table)
+def _preview(pages: ModelAdmin, request: HttpRequest, upload: Upload) -> HttpResponse:
+    """Show the changes that the file makes, or its errors."""
+    lines = _lines(request, upload)
     if len(lines) > MAX_ROWS or not lines:
-        return _errors_page(pages, request, [(0, TOO_MANY if lines else NO_PETS)])
+        return _errors_page(pages, request, upload, [(0, TOO_MANY if lines else NO_PETS)])
     found = import_diff.preview(lines)
     if upload.mapping or not found.errors:
         upload.keep(digest=found.digest)
     if found.errors:
-        return _errors_page(pages, request, found.errors, upload=upload)
+        return _errors_page(pages, request, upload, found.errors)
     has_times = any(line.values.get("created_at") for line in lines)
     fields = [*EDITABLE, "created_at"] if has_times else EDITABLE
     changes = [change for change in found.changes if change.kind != "skip"]
@@ -167,15 +163,12 @@ def _preview(
     )
 
 
-def _lines(request: HttpRequest, upload: Upload, table: Table | None = None) -> list[Line]:
+def _lines(request: HttpRequest, upload: Upload) -> list[Line]:
     """Return the lines of the file, at most one more than the limit."""
     # The creator of a new pet is the user who imports it, not the creator that the file names.
     created_by = creator.of_staff(request.user.get_username())
     mapping = ColumnMapping.stored(upload.mapping)
-    rows: Any = table and iter(table.lines)
-    lines = checked_lines(
-        upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping, table=rows
-    )
+    lines = checked_lines(upload.open(), upload.kind, now=timezone.now(), created_by=created_by, mapping=mapping)
     return [
         line._replace(row=line.row and line.row._replace(created_by=created_by)) for line in islice(lines, MAX_ROWS + 1)
     ]
@@ -209,7 +202,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
                     return redirect("admin:pets_pet_changelist")
         except StaleError as error:
             messages.warning(request, f"Nothing was imported, because {error}")
-            return _preview(pages, request, upload, lines=lines)
+            return _preview(pages, request, upload)
     messages.warning(
         request,
         "This preview is no longer valid: the file was already imported, you opened a newer preview, or this one has "
@@ -261,7 +254,7 @@ def _page(pages: ModelAdmin, request: HttpRequest, name: str = "import", **conte
 
 
 def _errors_page(
-    pages: ModelAdmin, request: HttpRequest, errors: list[tuple[int, str]], upload: Upload | None = None
+    pages: ModelAdmin, request: HttpRequest, upload: Upload, errors: list[tuple[int, str]]
 ) -> HttpResponse:
     """Show the form for a file below the errors of a file, of which nothing was imported."""
     shown, has_more = errors[:MAX_ERRORS], len(errors) > MAX_ERRORS

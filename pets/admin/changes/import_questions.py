@@ -1,6 +1,7 @@
-"""An uploaded table, and the forms of the questions that it leaves open: its sheet or encoding, columns and words."""
+"""An uploaded table, and the form of the questions that it leaves open: the meaning of its columns and words."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -13,55 +14,37 @@ from django.core.exceptions import ValidationError
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files.columns import DATES, ColumnMapping, in_utc, known_column, known_columns, known_status
-from pets.files.csv_rows import ENCODINGS
 from pets.files.reading import rows
-from pets.files.rows import VISIBLE, BrokenFileError, column_of, is_utf_16
-from pets.files.workbook import sheet_names
+from pets.files.rows import VISIBLE, BrokenFileError, column_of
 from pets.models import ImportedFile, Pet, Upload
+from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
-from petservice.configuration.time_zone import day_of
 
 NO_PETS = "There are no pets in this file."
 TOO_MANY = (
     f"The file has more than {MAX_ROWS:,} pets. Split it, or ask your administrator to use the import_pets command."
 )
-# Maximum number of columns that the page shows.
-_MAX_COLUMNS = 60
 # Maximum number of different words that people translate to statuses. A column with more has something else.
 _MAX_WORDS = 30
-# Maximum number of examples of a column, of lines of a word, and of lines that show how a file looks in an encoding.
-_MAX_EXAMPLES = 3
-_COLUMNS = [("", "Leave out"), *((name, name.capitalize()) for name in EDITABLE), ("created_at", "Created")]
+# Maximum number of examples of a column and of lines of a word, and of rows without a name that the page lists.
+_MAX_EXAMPLES, _MAX_UNNAMED = 3, 20
+_COLUMNS = [("", "Leave out"), ("id", "ID"), *((name, name.capitalize()) for name in (*EDITABLE, "created_at"))]
 _STATUSES = [("", "Choose…"), *Pet.Status.choices]
 
 
 class Table:
-    """The header, the rows and the errors of a table, up to a maximum number of lines."""
+    """The header and the first readable rows of a table. The preview tells what is wrong with the other ones."""
 
     def __init__(self, upload: Upload, mapping: ColumnMapping) -> None:
-        """Read a table. Raises BrokenFileError if answers would be of no use."""
-        found = rows(upload.open(), upload.kind, mapping)
-        self.lines = [next(found)]  # the header, and then the rows and errors, as the reader has yielded them
-        try:
-            for line in islice(found, MAX_ROWS + 1):
-                self.lines.append(line)
-        except BrokenFileError as error:
-            self.lines.append((error.line, error.problem))
-        found.close()
-        self.number, self.header = self.lines[0][0], list(self.lines[0][1])
-        self.rows = [(number, row) for number, row in self.lines[1:] if not isinstance(row, str)]
+        """Read a table. Raises BrokenFileError."""
+        with closing(rows(upload.open(), upload.kind, mapping)) as found:
+            self.number, header = next(found)
+            self.header = [*header]
+            lines = [*islice(found, MAX_ROWS + 1)]
+        if len(lines) > MAX_ROWS or not lines:
+            raise BrokenFileError(0, TOO_MANY if lines else NO_PETS)
+        self.rows = [(number, row) for number, row in lines if not isinstance(row, str)]
         self.filled = [n for n, name in enumerate(self.header) if column_of(name) or next(self.texts(n), None)]
-        if len(self.rows) > MAX_ROWS:
-            raise BrokenFileError(0, TOO_MANY)
-        if len(self.lines) == 1:
-            raise BrokenFileError(0, NO_PETS)
-        if not self.is_own:
-            if (width := len(self.filled)) > _MAX_COLUMNS:
-                problem = f"{width} columns: delete all but the name, tag, status and day of creation of the pets."
-                raise BrokenFileError(self.number, problem)
-            for number, row in self.lines:
-                if isinstance(row, str):
-                    raise BrokenFileError(number, row)
 
     def texts(self, *positions: int) -> Iterator[tuple[int, str]]:
         """Yield the line numbers and the texts of the cells of these columns that are not blank."""
@@ -97,133 +80,95 @@ class Table:
         return replace(mapping, columns=self.likely_columns(), header=header)
 
 
-class SourceForm(forms.Form):
-    """A form with a field for the sheet of a workbook that has several, or for the encoding of a text."""
+class QuestionsForm(forms.Form):
+    """A form with a field for each column, and for each question that the chosen columns raise, with proposals."""
 
-    def __init__(self, upload: Upload, mapping: ColumnMapping, data: Any = None) -> None:
-        super().__init__(data, label_suffix="")
-        if upload.kind == "xlsx" and len(sheets := sheet_names(upload.open())) > 1:
-            choices = [(name, name) for name in sheets]
-            self.fields["sheet"] = forms.ChoiceField(choices=choices, initial=mapping.sheet or sheets[0])
-        elif upload.kind == "csv" and (lines := _undecodable_lines(upload.content)):
-            choices = [
-                (encoding, f"{name}: {' · '.join(line[:80].decode(encoding, 'replace').strip() for line in lines)}")
-                for encoding, name in ENCODINGS.items()
-            ]
-            label = "Which spelling is right?"
-            self.fields["encoding"] = forms.ChoiceField(
-                choices=choices, initial=mapping.encoding, label=label, widget=forms.RadioSelect
-            )
+    def __init__(self, upload: Upload, sent: dict[str, Any] | None = None) -> None:
+        """Read the table. Raises BrokenFileError."""
+        super().__init__(sent, label_suffix="")
+        self._sent, mapping = sent, ColumnMapping.stored(upload.mapping)
+        self.table = Table(upload, mapping)
+        self._mapping = self.table.proposal(mapping)
+        columns = self._mapping.columns if sent is None else self._sent_columns(sent)
+        for n in self.table.filled:
+            self._ask_column(n, columns[n])
+        positions = {name: [n for n, column in enumerate(columns) if column == name] for name, _ in _COLUMNS}
+        self._ask_statuses(self.table.texts(*positions["status"]))
+        self._ask_dates([text for _, text in self.table.texts(*positions["created_at"])])
+        self._ask_unnamed(positions["name"])
+        self.has_questions = not self.table.is_own or len(self.fields) > len(self.table.filled)
+        if not known_columns(self.table.header):
+            label = f"Line {self.table.number} is a pet, too: the file does not name its columns"
+            self._add("is_headerless", forms.BooleanField(label=label, required=False), self._mapping.is_headerless)
 
+    def _sent_columns(self, values: dict[str, Any]) -> list[str]:
+        return [values.get(f"column-{n}", "") for n in range(len(self.table.header))]
 
-def _undecodable_lines(content: bytes | memoryview) -> list[bytes]:
-    """Return the first lines with special characters of a text that is neither UTF-8 nor UTF-16."""
-    content = bytes(content)
-    if is_utf_16(content) or b"\0" in content:
-        return []
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return list(islice((line for line in content.splitlines() if not line.isascii()), _MAX_EXAMPLES))
-    return []
-
-
-class ColumnForm(forms.Form):
-    """A form with a field for each column and for each question that the chosen columns raise."""
-
-    def __init__(self, table: Table, mapping: ColumnMapping, data: dict[str, Any] | None = None) -> None:
-        super().__init__(data or None, label_suffix="")
-        self._sent, self._table, self._mapping = data or {}, table, table.proposal(mapping)
-        self.number, self.has_new_questions = table.number, False
-        columns = list(self._mapping.columns)
-        if data:
-            columns = [data.get(f"column-{n}", "") for n in range(len(table.header))]
-        self.columns = [self._ask_column(n, columns[n]) for n in table.filled]
-        self.statuses = self._ask_statuses([n for n, column in enumerate(columns) if column == "status"])
-        self._ask_dates([n for n, column in enumerate(columns) if column == "created_at"])
-        self.unnamed = self._ask_unnamed([n for n, column in enumerate(columns) if column == "name"])
-        self.has_questions = not table.is_own or len(self.fields) > len(self.columns)
-        if not known_columns(table.header):
-            label = f"Line {table.number} is a pet, too: the file does not name its columns"
-            field = forms.BooleanField(label=label, required=False)
-            self._add("is_headerless", field, self._mapping.is_headerless)
-
-    def _add(self, name: str, field: forms.Field, initial: Any) -> Any:
+    def _add(self, name: str, field: forms.Field, initial: Any) -> None:
         field.initial = initial
         self.fields[name] = field
-        if self.is_bound and name not in self._sent and field.required and not isinstance(field, forms.BooleanField):
-            # A new question, because of another answer. It is asked with the proposal.
-            self._sent[name] = initial
-            self.has_new_questions = True
-        return self[name]
+        if self._sent is not None and isinstance(field, forms.ChoiceField):
+            self._sent.setdefault(name, initial)  # of a question that another answer raises
 
-    def _ask_column(self, position: int, column: str) -> dict[str, Any]:
-        name = self._table.header[position].strip() or f"Column {position + 1}"
-        own, has_foreign_ids = column_of(name), self._table.has_foreign_ids(position)
-        is_other = own in ("id", "created_by", "sold_at") and not has_foreign_ids
-        choices = [*_COLUMNS, (own, own)] if is_other else _COLUMNS
-        field = forms.ChoiceField(choices=choices, required=False, label=name)
-        return {
-            "name": name,
-            "examples": list(islice(dict.fromkeys(text for _, text in self._table.texts(position)), _MAX_EXAMPLES)),
-            "field": self._add(f"column-{position}", field, column),
-            "has_foreign_ids": has_foreign_ids,
-        }
+    def _ask_column(self, position: int, column: str) -> None:
+        label = self.table.header[position].strip() or f"Column {position + 1}"
+        text = ", ".join(islice(dict.fromkeys(text for _, text in self.table.texts(position)), _MAX_EXAMPLES))
+        if self.table.has_foreign_ids(position):
+            text = f"These IDs are not those of pets here, so they are left out: {text}"
+        field = forms.ChoiceField(choices=_COLUMNS, required=False, label=label, help_text=text)
+        # An import ignores the creator and the time of a sale, which exports have.
+        self._add(f"column-{position}", field, column if column in dict(_COLUMNS) else "")
 
-    def _ask_statuses(self, positions: list[int]) -> list[dict[str, Any]]:
+    def _ask_statuses(self, texts: Iterator[tuple[int, str]]) -> None:
         """Ask for the meaning of each word that is no status, unless the column has something else."""
         words: dict[str, list[int]] = {}
-        for number, text in self._table.texts(*positions):
+        for number, text in texts:
             if (word := text.strip().lower()) not in Pet.Status.values:
                 words.setdefault(word, []).append(number)
-        found = []
+        self._words = {}
         for word, lines in words.items() if len(words) <= _MAX_WORDS else ():
             # Words are no names of fields, and a number would mean another word after a change of the column.
-            name = f"status-{sha256(word.encode()).hexdigest()[:16]}"
-            likely = self._mapping.statuses.get(word) or known_status(word)
-            field = self._add(name, forms.ChoiceField(choices=_STATUSES, label=word), likely)
-            found.append({"word": word, "lines": lines[:_MAX_EXAMPLES], "count": len(lines), "field": field})
-        return found
+            name = self._words[word] = f"status-{sha256(word.encode()).hexdigest()[:16]}"
+            text = f"{len(lines):,} row{'s' * (len(lines) > 1)}: line {first_names(lines, _MAX_EXAMPLES)}"
+            field = forms.ChoiceField(choices=_STATUSES, label=f"Status “{word}”", help_text=text)
+            self._add(name, field, self._mapping.statuses.get(word) or known_status(word))
 
-    def _ask_dates(self, positions: list[int]) -> None:
+    def _ask_dates(self, texts: list[str]) -> None:
         """Ask how the times without an offset from UTC are written, if there is a way that fits all of them."""
-        foreign = [text for _, text in self._table.texts(*positions) if not _is_exact(text)]
+        foreign = [text for text in texts if not _is_exact(text)]
         dates = [name for name in DATES if foreign and all(in_utc(text, name) for text in foreign)]
         if dates[:1] == ["year-month-day"]:
             dates = dates[:1]  # which is read besides each of the others, so that all of them fit
         if dates:
-            example = next((text for text in foreign if not in_utc(text, "year-month-day")), foreign[0])
-            days = [day_of(datetime.fromisoformat(in_utc(example, name) or "")) for name in dates]
-            choices = [(name, f"{name}: {example} is {day}") for name, day in zip(dates, days, strict=True)]
-            choices = choices if len(dates) == 1 else [("", "Choose…"), *choices]
-            initial = self._mapping.dates if self._mapping.dates in dates else choices[0][0]
-            self._add("dates", forms.ChoiceField(choices=choices, label="How are the days written?"), initial)
+            choices = [(name, name) for name in dates]
+            if len(dates) > 1:
+                choices.insert(0, ("", "Choose…"))
+            text = f"Such as {first_names(foreign, _MAX_EXAMPLES)}, in the time zone of this service."
+            field = forms.ChoiceField(choices=choices, label="How are the days written?", help_text=text)
+            self._add("dates", field, self._mapping.dates if self._mapping.dates in dates else choices[0][0])
 
-    def _ask_unnamed(self, positions: list[int]) -> list[tuple[int, str]]:
-        """Ask whether to leave out the rows without a name, and return their lines and texts."""
+    def _ask_unnamed(self, positions: list[int]) -> None:
+        """Ask whether to leave out the rows without a name."""
         found = [
-            (number, ", ".join(filter(VISIBLE.search, row)))
+            f"line {number}: {', '.join(filter(VISIBLE.search, row))}"
             for n in positions
-            for number, row in self._table.rows
+            for number, row in self.table.rows
             if not VISIBLE.search(row[n])
         ]
         if found:
             label = f"Leave out {len(found):,} row{'s' * (len(found) > 1)} without a name"
             error = {"required": "Tick this, or write the names into the file and upload it again."}
-            field = forms.BooleanField(label=label, error_messages=error)
+            text = first_names(found, _MAX_UNNAMED)
+            field = forms.BooleanField(label=label, error_messages=error, help_text=text)
             self._add("skip_unnamed", field, self._mapping.skip_unnamed)
-        return found
 
     def clean(self) -> dict[str, Any]:
-        values = self.cleaned_data
-        columns = [values[name] for name in self.fields if name.startswith("column-") and values.get(name)]
+        columns = [column for column in self._sent_columns(self.cleaned_data) if column]
         if "name" not in columns:
             raise ValidationError("Choose the column that has the names of the pets.")
         if twice := next((column for column in columns if columns.count(column) > 1), None):
-            raise ValidationError(f"Two columns are “{dict(_COLUMNS).get(twice, twice)}”: leave one of them out.")
-        if self.has_new_questions:
-            raise ValidationError("Your choice of columns raises more questions. Check the answers.")
-        return values
+            raise ValidationError(f"Two columns are “{dict(_COLUMNS)[twice]}”: leave one of them out.")
+        return self.cleaned_data
 
     @property
     def mapping(self) -> ColumnMapping:
@@ -231,8 +176,8 @@ class ColumnForm(forms.Form):
         values = self.cleaned_data
         return replace(
             self._mapping,
-            columns=[values.get(f"column-{n}", "") for n in range(len(self._table.header))],
-            statuses={**self._mapping.statuses} | {row["word"]: values[row["field"].name] for row in self.statuses},
+            columns=self._sent_columns(values),
+            statuses={**self._mapping.statuses} | {word: values[name] for word, name in self._words.items()},
             dates=values.get("dates", ""),
             skip_unnamed=values.get("skip_unnamed", False),
             is_headerless=values.get("is_headerless", False),

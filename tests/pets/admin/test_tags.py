@@ -1,4 +1,4 @@
-"""The action that sets or removes the tag of many pets, the offer to merge spellings, and the suggestions in the form of a pet."""
+"""The action that sets or removes the tag of many pets, the offer to merge spellings, and suggested tags."""
 
 import re
 from unicodedata import normalize

@@ -20,9 +20,9 @@ CSV, JSON = "csv", "json"
 IMPORTER = ("view_pet", "add_pet", "change_pet")
 
 
-def upload(client: Client, content: str | bytes, name: str = "pets.csv") -> Any:
+def upload(client: Client, content: str | bytes, name: str = "pets.csv", **fields: str) -> Any:
     body = content.encode() if isinstance(content, str) else content
-    return client.post(IMPORT, {"file": SimpleUploadedFile(name, body)}, follow=True)
+    return client.post(IMPORT, {"file": SimpleUploadedFile(name, body), **fields}, follow=True)
 
 
 def confirm(client: Client, page: Any) -> Any:
