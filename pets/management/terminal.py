@@ -24,7 +24,6 @@ def progress(description: str, total: int | None = None) -> "tqdm[Any]":
     return tqdm(desc=description, total=total, unit=" pets", unit_scale=True, disable=None, leave=False)
 
 
-def throughput(verb: str, count: int, seconds: float) -> str:
-    """Return a sentence with the number of pets, the time, and the pets per second to three digits."""
-    rate = float(f"{count / max(seconds, 0.001):.3g}")
-    return f"{verb} {count:,} {'pet' if count == 1 else 'pets'} in {seconds:.1f} s ({rate:,.0f} per second)."
+def count_of_pets(count: int) -> str:
+    """Return a number of pets in words."""
+    return f"{count:,} {'pet' if count == 1 else 'pets'}"

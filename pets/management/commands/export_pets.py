@@ -1,11 +1,10 @@
-import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
 from pets.files.rows import FORMATS
 from pets.files.writing import EXPORTED, write
-from pets.management.terminal import format_of, progress, throughput
+from pets.management.terminal import count_of_pets, format_of, progress
 from pets.models import Pet
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.exports.files import export
@@ -30,14 +29,13 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
-        started = time.monotonic()
         with progress("Exporting") as bar:
             if not export(write(self._rows(bar), file_format), file):
                 return
         message = "Exported by the command export_pets."
         kind = Event.Kind.EXPORTED
         record_done(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
-        self.stderr.write(throughput("Exported", self._count, time.monotonic() - started), self.style.SUCCESS)
+        self.stderr.write(f"Exported {count_of_pets(self._count)}.", self.style.SUCCESS)
 
     def _rows(self, bar: Any) -> Iterator[Any]:
         self._count = 0

@@ -1,11 +1,9 @@
-"""The import of millions of pets in constant memory: checked rows wait in a temporary file until all are checked."""
+"""The import of millions of pets in constant memory: checked rows wait in a temporary database until all are checked."""
 
-import gc
 import sqlite3
 import sys
-import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, nullcontext
 from hashlib import file_digest
 from itertools import islice
@@ -26,7 +24,7 @@ from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
-from pets.management.terminal import format_of, progress, throughput
+from pets.management.terminal import count_of_pets, format_of, progress
 from pets.models import ImportedFile, Pet
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
@@ -34,7 +32,7 @@ from petservice.exports.files import STANDARD_STREAM, reason
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, record
 
-# Number of rows that are inserted, looked up or reported together.
+# Number of rows that are inserted or looked up together.
 _BATCH = 1000
 # Maximum number of errors that are shown, so that the first ones stay on the screen.
 _MAX_ERRORS = 20
@@ -43,44 +41,34 @@ _MAX_ERRORS = 20
 LineError = tuple[int, str]
 
 
-class CheckedRows(ExitStack):
-    """A temporary file of checked rows with their line numbers; each id occurs once."""
+class CheckedRows:
+    """Checked rows in a temporary database, with their line numbers; each id occurs once."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-        self.count_without_id = 0
-        self._file = self.enter_context(TemporaryFile())  # noqa: SIM115  # closed with the instance
-        # SQLite creates a temporary database for an empty name, so the set of ids may exceed the memory.
-        self._ids = self.enter_context(closing(sqlite3.connect("")))
-        self._ids.execute("CREATE TABLE lines (id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID")
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.count = self.count_without_id = 0
+        self._database = database
+        self._database.execute("CREATE TABLE rows (id TEXT PRIMARY KEY, line INTEGER, pet TEXT)")
 
-    def add(self, lines: Sequence[Line]) -> list[LineError]:
-        """Store the rows without errors, and return the errors of the other rows and of repeated ids."""
-        errors = [(line.number, error) for line in lines for error in line.errors]
-        good = [(line.number, line.row) for line in lines if line.row is not None]
-        ids = [(row.id, number) for number, row in good if row.id is not None]
-        if self._ids.executemany("INSERT OR IGNORE INTO lines VALUES (?, ?)", ids).rowcount < len(ids):
-            for pet_id, number in ids:
-                first = self._ids.execute("SELECT line FROM lines WHERE id = ?", [pet_id]).fetchone()[0]
-                if first != number:
-                    errors.append((number, f"Duplicate ID: also on line {first}."))
+    def add(self, line: Line) -> list[LineError]:
+        """Store a row, or return its errors."""
+        if (row := line.row) is None:
+            return [(line.number, error) for error in line.errors]
+        pet_id = row.id or new_pet_id()
         # SQLite has no type for times, so Django defines their format. PostgreSQL reads the format that orjson writes.
-        stored_time = connection.ops.adapt_datetimefield_value
-        stored = [
-            (number, (pet_id or new_pet_id(), *others, stored_time(created_at), created_by))
-            for number, (pet_id, *others, created_at, created_by) in good
-        ]
-        self._file.write(orjson.dumps(stored, option=orjson.OPT_APPEND_NEWLINE))
-        self.count += len(good)
-        self.count_without_id += len(good) - len(ids)
-        return sorted(errors)
+        time = connection.ops.adapt_datetimefield_value(row.created_at)
+        pet = orjson.dumps([*row._replace(id=pet_id, created_at=time)])
+        stored = self._database.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?)", [pet_id, line.number, pet])
+        if not stored.rowcount:
+            (first,) = self._database.execute("SELECT line FROM rows WHERE id = ?", [pet_id]).fetchone()
+            return [(line.number, f"Duplicate ID: also on line {first}.")]
+        self.count += 1
+        self.count_without_id += row.id is None
+        return []
 
-    def _batches(self) -> Iterator[list[tuple[int, list[str | None]]]]:
-        """Yield lists of line numbers and the values to store for them."""
-        self._file.seek(0)
-        for batch in self._file:
-            yield orjson.loads(batch)
+    def _batches(self, columns: str) -> Iterator[list[Any]]:
+        rows = self._database.execute(f"SELECT {columns} FROM rows ORDER BY rowid")  # noqa: S608  # our own names
+        while batch := rows.fetchmany(_BATCH):
+            yield batch
 
     def insert(self, bar: Any) -> None:
         """Insert all pets in the current transaction, and count them on a progress bar.
@@ -92,18 +80,17 @@ class CheckedRows(ExitStack):
         version = randbelow(1 << 30)
 
         def rows() -> Iterator[list[tuple[Any, ...]]]:
-            for batch in self._batches():
-                yield [(*row, version) for _, row in batch]
+            for batch in self._batches("pet"):
+                yield [(*orjson.loads(pet), version) for (pet,) in batch]
                 bar.update(len(batch))
 
         backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows())
 
     def existing(self) -> Iterator[LineError]:
         """Yield an error for each row whose id the database contains already."""
-        for batch in self._batches():
-            lines = {row[0]: number for number, row in batch}
-            for pet_id in sorted(Pet.objects.filter(pk__in=lines).values_list("pk", flat=True), key=lines.__getitem__):
-                yield lines[pet_id], f"A pet with the ID {pet_id} already exists."
+        for batch in self._batches("id, line"):
+            ids = set(Pet.objects.filter(pk__in=[pk for pk, _ in batch]).values_list("pk", flat=True))
+            yield from ((line, f"A pet with the ID {pk} already exists.") for pk, line in batch if pk in ids)
 
 
 class Command(DatabaseCommand):
@@ -153,11 +140,11 @@ class Command(DatabaseCommand):
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )
-        started = time.monotonic()
-        gc.disable()  # the search for cycles takes time for millions of rows and finds nothing
         try:
-            with CheckedRows() as checked:
-                source = _opened(file, checked)
+            with ExitStack() as stack:
+                source = _opened(file, stack)
+                # SQLite creates a temporary file for an empty name, so that the rows may exceed the memory.
+                checked = CheckedRows(stack.enter_context(closing(sqlite3.connect(""))))
                 digest = file_digest(source, "sha256").hexdigest()
                 source.seek(0)
                 self._check(source, file_format, checked)
@@ -174,9 +161,7 @@ class Command(DatabaseCommand):
             raise CommandError(f"{reason(error)}. Nothing was imported.") from None
         except (DatabaseError, sqlite3.Error) as error:
             raise CommandError(f"Database error: {str(error).strip()}. Nothing was imported.") from None
-        finally:
-            gc.enable()
-        self.stderr.write(throughput("Imported", checked.count, time.monotonic() - started), self.style.SUCCESS)
+        self.stderr.write(f"Imported {count_of_pets(checked.count)}.", self.style.SUCCESS)
 
     def _check(self, source: File, file_format: str, checked: CheckedRows) -> None:
         """Read and check the whole file before the transaction begins, so that other writers do not wait for it."""
@@ -184,9 +169,11 @@ class Command(DatabaseCommand):
         lines = checked_lines(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
         errors: list[LineError] = []
         with closing(lines), progress("Checking") as bar:
-            while len(errors) < _MAX_ERRORS and (batch := list(islice(lines, _BATCH))):
-                errors += checked.add(batch)
-                bar.update(len(batch))
+            for line in lines:
+                errors += checked.add(line)
+                bar.update()
+                if len(errors) >= _MAX_ERRORS:
+                    break
         self._reject(errors)
 
     def _insert(self, checked: CheckedRows, digest: str) -> None:

@@ -75,7 +75,7 @@ def test_what_the_options_leave_open_is_an_error(
 ) -> None:
     errors = errors_of_import(file(TABLE), *options)
 
-    assert errors[0].startswith(error)
+    assert any(one.startswith(error) for one in errors)
     assert errors[-1].startswith("Nothing was imported.")
     assert all_pets() == []
 
