@@ -3,7 +3,6 @@
 from collections import ChainMap, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -65,12 +64,12 @@ class NotUndoableError(Exception):
 
 @dataclass
 class Undoing:
-    """The pets that an undo changes, removes and puts back, and those that it leaves alone."""
+    """The pets that an undo changes, removes and puts back, and the names of those that it leaves alone."""
 
     changed: list[tuple[Pet, Values]] = field(default_factory=list)  # with their values before the change
     added: list[Pet] = field(default_factory=list)
     deleted: list[Item] = field(default_factory=list)
-    left_alone: list[tuple[str, str]] = field(default_factory=list)  # names, and reasons that follow “because it”
+    left_alone: list[str] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -78,39 +77,29 @@ class Undoing:
         return len(self.changed) + len(self.added) + len(self.deleted)
 
 
-def preview(event: Event, *, lock: bool = False) -> Undoing:
-    """Return what an undo would do now. With `lock`, all pets stay locked until the current transaction ends."""
-    rows = Item.objects.filter(event=event).order_by("pk")  # as trash.put_back locks them
-    items = list(rows.select_for_update() if lock else rows)
-    ids = [one.record_id for one in items]
-    # Without a lock, only rows with their values, which takes half the time.
-    found: Any = Pet.objects.select_for_update() if lock else Pet.objects.values_list("pk", *EDITABLE, named=True)
-    pets = {pet.pk: pet for pet in found.filter(Among("pk", ids)).order_by("pk")}
-    trashed: dict[str, list[Item]] = defaultdict(list)
-    for gone in TrashedPet.of_pets([pk for pk in ids if pk not in pets]):
-        trashed[gone.record_id].append(gone)
+def _undoing(event: Event) -> Undoing:
+    """Return what to do with each pet, which stays locked until the current transaction ends."""
+    items = [*Item.objects.select_for_update().filter(event=event).order_by("pk")]  # as trash.put_back locks them
+    ids = Among("pk", [one.record_id for one in items])
+    pets = {pet.pk: pet for pet in Pet.objects.select_for_update().filter(ids).order_by("pk")}
+    in_trash = {one.pk for one in TrashedPet.unexpired().filter(event=event)}
     later = _changed_later(items, [*pets])
     undoing = Undoing()
     for one in items:
-        pet, in_trash = pets.get(one.record_id), trashed[one.record_id]
-        if one.after is None:
-            if pet:
-                undoing.left_alone.append((one.record_name, "exists again"))
-            elif one in in_trash:
-                undoing.deleted.append(one)
-            elif in_trash:
-                undoing.left_alone.append((one.record_name, "was put back and deleted again since"))
-            else:
-                undoing.left_alone.append((one.record_name, "is not in the trash any more"))
-        elif pet is None:
-            undoing.left_alone.append(((in_trash or [one])[0].record_name, "was deleted since"))
-        elif later[pet.pk] & {*one.after} or any(getattr(pet, name) != value for name, value in one.after.items()):
-            undoing.left_alone.append((pet.name, "was changed since"))
+        pet, after = pets.get(one.record_id), one.after
+        if after is None and pet is None and one.pk in in_trash:
+            undoing.deleted.append(one)
+        elif after is None or pet is None or later[pet.pk] & {*after} or _differs(pet, after):
+            undoing.left_alone.append(pet.name if pet and after else one.record_name)
         elif one.before is None:
             undoing.added.append(pet)
         else:
             undoing.changed.append((pet, one.before))
     return undoing
+
+
+def _differs(pet: Pet, values: Values) -> bool:
+    return any(getattr(pet, name) != value for name, value in values.items())
 
 
 def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]:
@@ -138,10 +127,10 @@ def undo(request: HttpRequest, pk: int) -> Undoing:
     event = Event.undoable().select_for_update().filter(pk=pk).first()
     if event is None:
         raise NotUndoableError
-    undoing = preview(event, lock=True)
+    undoing = _undoing(event)
     back = trash.put_back([one.pk for one in undoing.deleted])
     taken = {one.pk for one in back.taken}  # by an import, after the preview
-    undoing.left_alone += [(one.record_name, "exists again") for one in undoing.deleted if one.pk in taken]
+    undoing.left_alone += [one.record_name for one in undoing.deleted if one.pk in taken]
     undoing.deleted = [one for one in undoing.deleted if one.pk not in taken]
     changes = [
         *_restore(undoing.changed),

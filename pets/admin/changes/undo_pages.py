@@ -26,11 +26,6 @@ from petservice.journal.templatetags.journal import isolated
 # Maximum number of pets that change without a confirmation: about what a person can check in the list.
 MAX_UNCONFIRMED = 20
 _TOO_LATE = "This change was undone already, or it was made more than an hour ago. Nothing was changed."
-_PREVIEW = (
-    "{} will get the old values back.",
-    "{} that it added will move to the trash.",
-    "{} will come back from the trash.",
-)
 _DONE = (
     "The old values of {} are restored.",
     "{} that it added moved to the trash.",
@@ -95,7 +90,7 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show what an undo would do, and undo the change when the form is sent."""
+        """Ask whether to undo a change, and undo it when the form is sent."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
@@ -106,14 +101,11 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             raise PermissionDenied
         if request.method == "POST":
             return self._undo(request, change)
-        undoing = undo.preview(change)
         context = self.admin_site.each_context(request) | {
-            "title": "Undo this change?" if undoing.count else "This change cannot be undone any more",
+            "title": "Undo this change?",
             "opts": self.opts,
             "change": change,
             "until": change.at + RecentChange.UNDO_PERIOD,
-            "sentences": _results(undoing, _PREVIEW) + _left_alone(undoing, "will stay as {} now"),
-            "can_undo": undoing.count > 0,
         }
         return TemplateResponse(request, "admin/pets/recentchange/undo.html", context)
 
@@ -124,28 +116,18 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
         filters = request.GET.get("_changelist_filters", "")  # of the list that showed the message with the button
-        for sentence in _left_alone(undoing, "stayed as {}"):
-            self.message_user(request, sentence, messages.WARNING)
+        if names := undoing.left_alone:
+            have = (
+                "has changed since, and stays as it is"
+                if len(names) == 1
+                else "have changed since, and stay as they are"
+            )
+            quoted = first_names([f"“{name}”" for name in names])
+            self.message_user(request, f"{count_of_pets(len(names))} {have}: {quoted}.", messages.WARNING)
         if undoing.count:
-            self.message_user(request, " ".join(["Undone.", *_results(undoing, _DONE)]), messages.SUCCESS)
+            counts = (len(undoing.changed), len(undoing.added), len(undoing.deleted))
+            done = [text.format(count_of_pets(count)) for count, text in zip(counts, _DONE, strict=True) if count]
+            self.message_user(request, " ".join(["Undone.", *done]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist") + (f"?{filters}" if filters else ""))
-
-
-def _results(undoing: undo.Undoing, sentences: tuple[str, str, str]) -> list[str]:
-    counts = (len(undoing.changed), len(undoing.added), len(undoing.deleted))
-    return [sentence.format(count_of_pets(count)) for count, sentence in zip(counts, sentences, strict=True) if count]
-
-
-def _left_alone(undoing: undo.Undoing, verb: str) -> list[str]:
-    """Return a sentence for each reason, with the pets that are left alone for it."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in undoing.left_alone:
-        by_reason.setdefault(reason, []).append(f"“{name}”")
-    return [
-        f"{names[0]} {verb.format('it is')}, because it {reason}."
-        if len(names) == 1
-        else f"{count_of_pets(len(names))} {verb.format('they are')}, because each {reason}: {first_names(names)}."
-        for reason, names in by_reason.items()
-    ]

@@ -1,4 +1,4 @@
-"""The import of millions of pets in constant memory: checked rows wait in a temporary database until all are checked."""
+"""The import of millions of pets in constant memory: checked rows wait in a temporary database."""
 
 import sqlite3
 import sys
