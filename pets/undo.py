@@ -58,10 +58,6 @@ def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
     return found
 
 
-class NotUndoableError(Exception):
-    """The change is undone already, or too old, or does not exist."""
-
-
 @dataclass
 class Undoing:
     """The pets that an undo changes, removes and puts back, and the names of those that it leaves alone."""
@@ -121,12 +117,12 @@ def _changed_later(items: Sequence[Item], ids: list[str]) -> dict[str, set[str]]
 
 
 @transaction.atomic
-def undo(request: HttpRequest, pk: int) -> Undoing:
-    """Undo a change once, as far as its pets are as it left them, and record it. Raises NotUndoableError."""
+def undo(request: HttpRequest, pk: int) -> Undoing | None:
+    """Undo a change once, as far as its pets are as it left them, and record it. Returns None if it is too late."""
     # If two people undo the same change, the second one waits here for the first, and then finds it undone.
     event = Event.undoable().select_for_update().filter(pk=pk).first()
     if event is None:
-        raise NotUndoableError
+        return None
     undoing = _undoing(event)
     back = trash.put_back([one.pk for one in undoing.deleted])
     taken = {one.pk for one in back.taken}  # by an import, after the preview

@@ -42,12 +42,12 @@ def test_a_change_that_two_people_undo_at_the_same_time_is_undone_once(ada: User
     change = sold(ada)
 
     def undo_too() -> None:
-        with pytest.raises(undo.NotUndoableError):
-            undo.undo(request_of(ada), change.pk)
+        assert undo.undo(request_of(ada), change.pk) is None
 
     with write_before('INSERT INTO "pets_pet"', undo_too):
         done = undo.undo(request_of(ada), change.pk)
 
+    assert done
     assert done.count == 2
     assert Event.objects.filter(kind="undone").count() == 1
     assert Pet.objects.filter(status="available").count() == 2
@@ -105,7 +105,8 @@ def test_an_undo_does_not_tell_that_a_pet_is_back_whose_id_an_import_takes_just_
     with write_before('INSERT INTO "pets_pet"', lambda: Pet.objects.create(pk=first, name="Imported")):
         done = undo.undo(request_of(ada), change.pk)
 
-    assert (done.count, done.left_alone) == (1, [("Rex", "exists again")])
+    assert done
+    assert (done.count, done.left_alone) == (1, ["Rex"])
     event = Event.objects.get(kind="undone")
     assert (event.count, event.items.count()) == (1, 1)
 

@@ -94,40 +94,25 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
         if not self.has_view_permission(request):
             raise PermissionDenied
         change = RecentChange.undoable().filter(pk=object_id).first() if is_key(object_id) else None
-        if change is None:
-            self.message_user(request, _TOO_LATE, messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
-        if not request.user.has_perms(change.permissions.split()):
+        if change and not request.user.has_perms(change.permissions.split()):
             raise PermissionDenied
-        if request.method == "POST":
-            return self._undo(request, change)
-        context = self.admin_site.each_context(request) | {
-            "title": "Undo this change?",
-            "opts": self.opts,
-            "change": change,
-            "until": change.at + RecentChange.UNDO_PERIOD,
-        }
-        return TemplateResponse(request, "admin/pets/recentchange/undo.html", context)
-
-    def _undo(self, request: HttpRequest, change: RecentChange) -> HttpResponse:
-        try:
-            undoing = undo.undo(request, change.pk)
-        except undo.NotUndoableError:  # someone else was faster
+        if change and request.method != "POST":
+            until = change.at + RecentChange.UNDO_PERIOD
+            context = {"title": "Undo this change?", "opts": self.opts, "change": change, "until": until}
+            context |= self.admin_site.each_context(request)
+            return TemplateResponse(request, "admin/pets/recentchange/undo.html", context)
+        undoing = undo.undo(request, change.pk) if change else None
+        if undoing is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:pets_recentchange_changelist"))
-        filters = request.GET.get("_changelist_filters", "")  # of the list that showed the message with the button
-        if names := undoing.left_alone:
-            have = (
-                "has changed since, and stays as it is"
-                if len(names) == 1
-                else "have changed since, and stay as they are"
-            )
-            quoted = first_names([f"“{name}”" for name in names])
-            self.message_user(request, f"{count_of_pets(len(names))} {have}: {quoted}.", messages.WARNING)
+        if undoing.left_alone:
+            names = first_names([f"“{name}”" for name in undoing.left_alone])
+            self.message_user(request, f"Not undone for pets that have changed since: {names}.", messages.WARNING)
         if undoing.count:
             counts = (len(undoing.changed), len(undoing.added), len(undoing.deleted))
             done = [text.format(count_of_pets(count)) for count, text in zip(counts, _DONE, strict=True) if count]
             self.message_user(request, " ".join(["Undone.", *done]), messages.SUCCESS)
         else:
             self.message_user(request, "Nothing was undone, and no pet was changed.", messages.INFO)
+        filters = request.GET.get("_changelist_filters", "")  # of the list that showed the message with the button
         return HttpResponseRedirect(reverse("admin:pets_pet_changelist") + (f"?{filters}" if filters else ""))

@@ -173,7 +173,7 @@ def test_the_undo_of_the_deletion_of_an_imported_pet_leaves_the_deleted_pet_with
     undo(staff, second)
 
     assert (Pet.objects.get().name, names(staff, TRASH)) == ("Max", ["Rex"])
-    assert messages(undo(staff, first))[0] == "1 pet has changed since, and stays as it is: “Rex”."
+    assert messages(undo(staff, first))[0] == "Not undone for pets that have changed since: “Rex”."
 
 
 @pytest.mark.parametrize(

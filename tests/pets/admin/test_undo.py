@@ -46,7 +46,7 @@ def test_a_bulk_change_is_undone_except_where_someone_changed_the_status_since(s
     assert "<dt>Pets</dt><dd>4</dd>" in page
     assert "It can be undone until " in page
     assert messages(response) == [
-        "2 pets have changed since, and stay as they are: “Rex”, “Mia”.",
+        "Not undone for pets that have changed since: “Rex”, “Mia”.",
         "Undone. The old values of 2 pets are restored.",
     ]
     assert response.redirect_chain == [(LIST, 302)]
@@ -108,7 +108,7 @@ def test_one_deleted_pet_comes_back_unless_its_id_belongs_to_another_pet(staff: 
     Pet.objects.create(pk=pet.pk, name="Tom")
 
     assert messages(undo(staff, deleted)) == [
-        "1 pet has changed since, and stays as it is: “Rex”.",
+        "Not undone for pets that have changed since: “Rex”.",
         "Nothing was undone, and no pet was changed.",
     ]
 
@@ -124,7 +124,7 @@ def test_a_pet_that_was_put_back_and_deleted_again_or_for_good_stays_deleted(sta
     TrashedPet.objects.filter(record_name="Tom").update(before={}, in_trash_until=None)
 
     assert messages(undo(staff, deleted)) == [
-        "2 pets have changed since, and stay as they are: “Rex”, “Tom”.",
+        "Not undone for pets that have changed since: “Rex”, “Tom”.",
         "Nothing was undone, and no pet was changed.",
     ]
     assert TrashedPet.objects.get().record_name == "Rex"
@@ -142,7 +142,7 @@ def test_the_undo_of_an_import_removes_added_pets_and_restores_changed_ones(staf
     assert messages(response)[-1] == (
         "Undone. The old values of 1 pet are restored. 1 pet that it added moved to the trash."
     )
-    assert messages(response)[0].startswith("2 pets have changed since, and stay as they are: ")
+    assert messages(response)[0].startswith("Not undone for pets that have changed since: ")
     assert set(Pet.objects.values_list("name", "tag", "status")) == {
         ("Rex", "dog", "available"),
         ("Tam", None, "available"),
@@ -164,7 +164,7 @@ def test_a_change_that_others_changed_and_changed_back_is_not_undone(staff: Clie
     response = undo(staff, first)
 
     assert messages(response) == [
-        "1 pet has changed since, and stays as it is: “Rex”.",
+        "Not undone for pets that have changed since: “Rex”.",
         "Undone. The old values of 2 pets are restored.",
     ]
     assert set(Pet.objects.values_list("name", "tag", "status")) == {
