@@ -9,8 +9,6 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils.html import format_html
 
 from pets import trash
 from pets.admin.changes.selection import within_limit
@@ -105,11 +103,9 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         if gone := len(keys) - len(pets) - len(taken):
             message = f"{count_of_pets(gone)} could not be put back: not in the trash any more."
             self.message_user(request, message, messages.WARNING)
-        if len(pets) == 1:
-            link = format_html('<a href="{}">{}</a>', reverse("admin:pets_pet_change", args=[pets[0].pk]), pets[0])
-            self.message_user(request, format_html("“{}” is back, with all its values.", link), messages.SUCCESS)
-        elif pets:
-            self.message_user(request, f"{count_of_pets(len(pets))} are back, with all values.", messages.SUCCESS)
+        if pets:
+            names = first_names([f"“{pet}”" for pet in pets])
+            self.message_user(request, f"Put back with all values: {names}.", messages.SUCCESS)
         return None
 
     def change_view(

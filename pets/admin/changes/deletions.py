@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from pets import trash
-from pets.admin.changes.selection import Comparison, Selection, as_version, compare, confirmation, selected
+from pets.admin.changes.selection import Selection, as_version, compare, confirmation, selected
 from pets.admin.changes.undo_pages import with_undo
 from pets.admin.lists.changelist import count_of_pets
 from pets.fields import EDITABLE
@@ -40,7 +40,7 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     return confirmation(pages, request, selection, "delete_selected", {}, question=question, **page)
 
 
-def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Comparison:
+def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
     """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
         comparison = compare(selection)
@@ -57,16 +57,13 @@ def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Co
     comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))
-    return comparison
 
 
 def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResponse:
     """Move the pet of a page into the trash, if it is as the page showed it."""
     if not pages.has_delete_permission(request):
         raise PermissionDenied
-    if _delete(pages, request, {pet_id: as_version(request.POST.get("version", ""))}).changed:
-        messages.warning(request, "Check the pet, and then confirm again.")
-        return redirect(request.get_full_path())
+    _delete(pages, request, {pet_id: as_version(request.POST.get("version", ""))})
     return redirect("admin:pets_pet_changelist")
 
 
