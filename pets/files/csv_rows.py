@@ -17,8 +17,6 @@ from petservice.exports.csv_files import unescape
 _MAX_LINE_LENGTH = 1 << 20
 # Encodings of spreadsheets that have no mark in the file, by the names that pages show.
 ENCODINGS = {"cp1252": "Western Europe (Windows-1252)", "cp1250": "Central Europe (Windows-1250)"}
-# A character that no text has, in place of the NUL that UTF-16 without a mark has between letters.
-_NO_TEXT = "\udc00"
 _ARCHIVE = b"PK\x03\x04"
 # The separators of columns, by their names. German spreadsheets write semicolons, and copied cells have tabs.
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -34,8 +32,7 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
     if start.startswith(_ARCHIVE):
         raise BrokenFileError(0, "The file is a workbook or an archive, and no text: give its name the ending .xlsx.")
     encoding = encoding or ("utf-16" if is_utf_16(start) else "utf-8-sig")
-    # Bytes that are no text become lone surrogates, so that a later check can name their line.
-    text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
+    text = io.TextIOWrapper(file, encoding=encoding, newline="")
     number = 1
     try:
         lines = _lines(text)
@@ -49,20 +46,20 @@ def csv_rows(file: File, encoding: str = "") -> Rows:
         rest = rest if has_blanks else _without_blanks_before_quotes(rest, number, delimiter)
         cells = csv.reader(chain([header], rest), strict=True, delimiter=delimiter, skipinitialspace=has_blanks)
         columns = next(cells, [])
-        _check_encoding("".join(columns).replace("\0", _NO_TEXT), number, encoding)
         yield number, columns
         number = position + cells.line_num + 1
         for row in cells:
             content = "".join(row)
             if VISIBLE.search(content):
-                _check_encoding(content, number, encoding)
                 row = [unescape(cell) for cell in row] if "'" in content else row
                 yield number, row if len(row) == len(columns) else _fitted(row, columns, delimiter)
             number = position + cells.line_num + 1
     except csv.Error as error:
         raise BrokenFileError(number, f"the CSV is broken ({error}): is a quote missing or left over?") from None
     except UnicodeError:
-        raise BrokenFileError(number, f"the text is not {encoding.upper()}.") from None
+        name = "UTF-8" if encoding == "utf-8-sig" else encoding
+        problem = f"The text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
+        raise BrokenFileError(0, problem) from None
     finally:
         text.detach()  # so that the wrapper does not close the file
 
@@ -108,15 +105,6 @@ def _without_blanks_before_quotes(lines: Iterator[str], header: int, delimiter: 
         if ' "' in line and opening_quote.search(line):
             raise BrokenFileError(number, "there is a blank before a quote: remove the blank.")
         yield line
-
-
-def _check_encoding(text: str, number: int, encoding: str) -> None:
-    try:
-        text.isascii() or text.encode()  # which is slower
-    except UnicodeEncodeError:
-        name = "UTF-8" if encoding == "utf-8-sig" else encoding
-        problem = f"the text is not {name}: choose its encoding, or save it in a spreadsheet as “CSV UTF-8”."
-        raise BrokenFileError(number, problem) from None
 
 
 def _fitted(row: list[str], columns: list[str], delimiter: str) -> list[str] | str:

@@ -1,6 +1,5 @@
 """The changes that an uploaded file makes to the pets: previewed first, then applied exactly as previewed."""
 
-from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -43,43 +42,33 @@ class RowChange:
         return "update" if self.changed_fields else "skip"
 
 
-@dataclass(frozen=True)
-class ImportPreview:
-    """The errors of a file with their line numbers, or else the changes that it makes."""
-
-    errors: list[tuple[int, str]]
-    changes: list[RowChange]
-
-    @property
-    def digest(self) -> str:
-        """Return a digest of the affected pets, which differs if one of them is changed, created or deleted."""
-        before = [[change.line, change.before and [change.before.pk, change.before.version]] for change in self.changes]
-        return sha256(orjson.dumps(before)).hexdigest()
-
-    @property
-    def totals(self) -> Counter[str]:
-        """Return the number of rows of each kind."""
-        return Counter(change.kind for change in self.changes)
-
-
-def preview(lines: Sequence[Line], *, lock: bool = False) -> ImportPreview:
-    """Compare the lines with the pets; `lock` keeps the pets locked until the current transaction ends."""
+def errors_in(lines: Sequence[Line]) -> list[tuple[int, str]]:
+    """Return the errors of the lines, with their numbers; each id occurs once."""
     errors = [(line.number, error) for line in lines for error in line.errors]
     first: dict[str, int] = {}
     for line in lines:
         if line.row and line.row.id and first.setdefault(line.row.id, line.number) != line.number:
             errors.append((line.number, f"Duplicate ID: also on line {first[line.row.id]}."))
-    if errors:
-        return ImportPreview(sorted(errors), [])
+    return sorted(errors)
+
+
+def changes_by(lines: Sequence[Line], *, lock: bool = False) -> list[RowChange]:
+    """Compare lines without errors with the pets; `lock` keeps the pets locked until the current transaction ends."""
+    rows = [(line.number, line.row, line.values) for line in lines if line.row]
     pets = Pet.objects.select_for_update() if lock else Pet.objects.all()
     # All imports lock pets in the same order, so that two imports of the same pets do not deadlock.
-    existing = pets.order_by("pk").in_bulk(sorted(first))
-    changes = []
-    for line in lines:
-        assert line.row  # noqa: S101  # there are no errors
-        before = existing.get(line.row.id or "")
-        changes.append(RowChange(line.number, before, _after(line.row, line.values, before)))
-    return ImportPreview([], changes)
+    existing = pets.order_by("pk").in_bulk([row.id for _, row, _ in rows if row.id])
+    found = []
+    for number, row, values in rows:
+        before = existing.get(row.id or "")
+        found.append(RowChange(number, before, _after(row, values, before)))
+    return found
+
+
+def digest_of(changes: Sequence[RowChange]) -> str:
+    """Return a digest of the affected pets, which differs if one of them is changed, created or deleted."""
+    before = [[change.line, change.before and [change.before.pk, change.before.version]] for change in changes]
+    return sha256(orjson.dumps(before)).hexdigest()
 
 
 def _after(row: Row, values: Any, before: Pet | None) -> Pet:
@@ -96,13 +85,13 @@ def _after(row: Row, values: Any, before: Pet | None) -> Pet:
 
 
 @transaction.atomic
-def apply(lines: Sequence[Line], *, digest: str) -> ImportPreview:
+def apply(lines: Sequence[Line], *, digest: str) -> list[RowChange]:
     """Write the changes of the preview with this digest, or raise StaleError if the pets have changed since."""
-    current = preview(lines, lock=True)
-    if current.digest != digest:
+    changes = changes_by(lines, lock=True)
+    if digest_of(changes) != digest:
         raise StaleError(_CHANGED)
-    new = [change for change in current.changes if change.before is None]
-    changed = [change for change in current.changes if change.before and change.changed_fields]
+    new = [change for change in changes if change.kind == "new"]
+    changed = [change for change in changes if change.kind == "update"]
     try:
         Pet.objects.bulk_create(change.after for change in new)
     except IntegrityError:  # a pet that another writer created after the preview, so that it could not be locked
@@ -110,4 +99,4 @@ def apply(lines: Sequence[Line], *, digest: str) -> ImportPreview:
     # Few statements, because other writers on SQLite wait until the transaction ends.
     after = (change.after for change in changed)
     Pet.objects.bulk_create(after, update_conflicts=True, unique_fields=["id"], update_fields=EDITABLE)
-    return current
+    return changes

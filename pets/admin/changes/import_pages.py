@@ -1,5 +1,6 @@
 """The pages of the admin that import a file of pets: the upload, its questions, its preview and its confirmation."""
 
+from collections import Counter
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -94,7 +95,7 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         kind=IMPORTED_FORMATS_BY_SUFFIX[Path(file.name).suffix.lower()],
         content=file.read(),
         mapping=None if mapping == OWN else asdict(mapping),
-        owner_id=request.user.pk,
+        owner=request.user,  # type: ignore[misc]  # staff are never anonymous
     )
     if not upload.fits():
         form.add_error(
@@ -139,21 +140,21 @@ def _preview(pages: ModelAdmin, request: HttpRequest, upload: Upload) -> HttpRes
     lines = _lines(request, upload)
     if len(lines) > MAX_ROWS or not lines:
         return _errors_page(pages, request, upload, [(0, TOO_MANY if lines else NO_PETS)])
-    found = import_diff.preview(lines)
-    if upload.mapping or not found.errors:
-        upload.keep(digest=found.digest)
-    if found.errors:
-        return _errors_page(pages, request, upload, found.errors)
-    has_times = any(line.values.get("created_at") for line in lines)
-    fields = [*EDITABLE, "created_at"] if has_times else EDITABLE
-    changes = [change for change in found.changes if change.kind != "skip"]
-    unchanged = [change for change in found.changes if change.kind == "skip"]
+    if errors := import_diff.errors_in(lines):
+        if upload.mapping:
+            upload.keep(digest="")
+        return _errors_page(pages, request, upload, errors)
+    found = import_diff.changes_by(lines)
+    upload.keep(digest=import_diff.digest_of(found))
+    fields = [*EDITABLE, "created_at"] if any(line.values.get("created_at") for line in lines) else EDITABLE
+    changes = [change for change in found if change.kind != "skip"]
+    unchanged = [change for change in found if change.kind == "skip"]
     return _page(
         pages,
         request,
         upload=upload,
         imported=ImportedFile.last(upload.content_digest),
-        totals=found.totals,
+        totals=Counter(change.kind for change in found),
         fields=[field.removesuffix("_at") for field in fields],
         tables=[
             (len(part), [(change, [_cell(change, field) for field in fields]) for change in part[:MAX_SHOWN]])
@@ -223,13 +224,14 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
             {name: getattr(change.before, name) for name in change.changed_fields} if change.before else None,
             {name: getattr(change.after, name) for name in (change.changed_fields if change.before else EDITABLE)},
         )
-        for change in done.changes
+        for change in done
         if change.kind != "skip"
     ]
     ImportedFile.objects.create(
         digest=digest, imported_by=request.user.get_username(), count=len(changes), mapping=upload.mapping
     )
-    added, changed, unchanged = (done.totals[kind] for kind in ("new", "update", "skip"))
+    totals = Counter(change.kind for change in done)
+    added, changed, unchanged = (totals[kind] for kind in ("new", "update", "skip"))
     text = f"{count_of_pets(added)} added, {changed:,} changed"
     message = f"Imported: {text}, {unchanged:,} unchanged."
     if changes:

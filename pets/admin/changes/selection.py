@@ -1,6 +1,5 @@
 """The pets that staff select in a list, with the versions that it showed: read, confirmed, and compared with now."""
 
-import re
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +22,12 @@ from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
-from petservice.db.lookups import Among
+from petservice.db.lookups import Among, is_key
 from petservice.journal.sentences import quoted
 
 # The field of a confirmation page that holds the selection. One field, because Django limits the number of fields.
 FIELD = "selection"
 _VERSION = "version-"
-_NUMBER = re.compile("[0-9]{1,10}")
 
 # The versions of the selected pets that the user saw, by their ids. None is a version that the request does not name.
 Selection = dict[str, int | None]
@@ -42,7 +40,7 @@ def hidden_version(pet: Any) -> SafeString:
 
 def as_version(text: str) -> int | None:
     """Return the version in a hidden field, which may be empty. Raises BadRequest for any other text."""
-    if text and not _NUMBER.fullmatch(text):
+    if text and not is_key(text):
         raise BadRequest("The selection of pets is invalid.")
     return int(text) if text else None
 

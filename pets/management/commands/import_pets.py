@@ -55,8 +55,8 @@ class CheckedRows:
             return [(line.number, error) for error in line.errors]
         pet_id = row.id or new_pet_id()
         # SQLite has no type for times, so Django defines their format. PostgreSQL reads the format that orjson writes.
-        time = connection.ops.adapt_datetimefield_value(row.created_at)
-        pet = orjson.dumps([*row._replace(id=pet_id, created_at=time)])
+        created_at = connection.ops.adapt_datetimefield_value(row.created_at)
+        pet = orjson.dumps([*(row._asdict() | {"id": pet_id, "created_at": created_at}).values()])
         stored = self._database.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?)", [pet_id, line.number, pet])
         if not stored.rowcount:
             (first,) = self._database.execute("SELECT line FROM rows WHERE id = ?", [pet_id]).fetchone()

@@ -49,7 +49,7 @@ def test_a_sheet_of_a_workbook_is_imported(file: Callable[..., Path]) -> None:
 
 def test_another_encoding_is_an_option(file: Callable[..., Path]) -> None:
     path = file("name;tag\nŽofie;kočka\n".encode("cp1250"))
-    assert errors_of_import(path)[0].startswith("line 2: the text is not UTF-8")
+    assert errors_of_import(path)[0].startswith("The text is not UTF-8")
 
     run("import_pets", path, "--encoding", "cp1250")
 

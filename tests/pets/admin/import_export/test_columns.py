@@ -214,7 +214,7 @@ def test_the_encoding_of_an_old_spreadsheet_is_chosen_and_not_guessed(staff: Cli
     refused = upload(staff, file)
     page = upload(staff, file, encoding="cp1250")
 
-    assert "Line 2: the text is not UTF-8: choose its encoding, or save it" in text_of(refused)
+    assert "The text is not UTF-8: choose its encoding, or save it" in text_of(refused)
     assert page.redirect_chain == [(COLUMNS, 302)]  # so that the button Back of a browser shows the questions again
     assert [row[2:4] for row in cells(send(staff, page))] == [["Žofie", "kočka"], ["Rex", "dog"]]
     assert "Select a valid choice." in text_of(upload(staff, file, encoding="rot13"))
