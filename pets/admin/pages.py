@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
@@ -43,6 +44,12 @@ def tags_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     text = request.GET.get("q", "").replace("\0", "")
     return JsonResponse({"suggestions": tags_starting_with(text)})
+
+
+_CHECKBOX = (
+    '<input type="checkbox" name="{}" value="{}" class="action-select" '
+    'aria-label="Select this object for an action - {}">'
+)
 
 
 @admin.register(Pet)
@@ -116,8 +123,8 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     # Columns and fields.
 
     def action_checkbox(self, obj: Pet) -> SafeString:
-        """Return the checkbox of a row and the version that the row shows."""
-        return super().action_checkbox(obj) + hidden_version(obj)
+        """Return Django's own checkbox, whose template would take a tenth of the time of a list, and the version."""
+        return format_html(_CHECKBOX, ACTION_CHECKBOX_NAME, obj.pk, obj.name) + hidden_version(obj)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Show the API key that created a pet only to users with the permission to view keys.
