@@ -213,9 +213,10 @@ def test_the_history_of_a_pet_uses_the_index_of_records(admin_client: Client) ->
 def test_an_undo_reads_the_items_of_its_own_pets(admin_client: Client, admin_user: User) -> None:
     event = mark(admin_user, [create_pet(name="Rex")], "sold")
 
-    queries = queries_about("journal_item", admin_client, reverse("admin:pets_recentchange_change", args=[event.pk]))
+    with CaptureQueriesContext(connection) as captured:
+        admin_client.post(reverse("admin:pets_recentchange_change", args=[event.pk]))
 
-    later = [query for query in queries if '"after" IS NOT NULL' in query]
+    later = [query["sql"] for query in captured if '"after" IS NOT NULL' in query["sql"]]
     assert later
     for query in later:
         assert "SEARCH journal_item USING INDEX journal_record" in plan_of(query)
