@@ -90,7 +90,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         keys = [int(key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
         if request.POST.get("select_across", "0") not in ("", "0"):
             keys = [*queryset.values_list("pk", flat=True)[: MAX_COUNTED + 1]]
-        if not within_limit(request, keys, MAX_COUNTED):
+        if not within_limit(request, keys):
             return None
         with transaction.atomic():
             done = trash.put_back(keys)

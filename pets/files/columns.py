@@ -99,22 +99,18 @@ class ColumnMapping:
         """Return the columns of a pet for the columns of the file. Raises BrokenFileError if there are no such ones."""
         if self.columns:
             return self.columns
+        names = {column_of(name): column for name, column in self.names.items()}
         found = [column_of(name) for name in header]
-        if self.names:
-            names = {column_of(name): column for name, column in self.names.items()}
-            if missing := [name for name in self.names if found.count(column_of(name)) != 1]:
-                raise BrokenFileError(number, f"there is no column {echo(missing[0])}, or more than one.")
-            columns = list(self.names.values())
-            if twice := next((column for column in columns if columns.count(column) > 1), None):
-                raise BrokenFileError(number, f"two columns are {twice}: leave one of them out.")
-            return [names.get(name, "") for name in found]
-        named = [column for column in found if column]
+        if missing := [name for name in self.names if found.count(column_of(name)) != 1]:
+            raise BrokenFileError(number, f"there is no column {echo(missing[0])}, or more than one.")
+        columns = [names.get(name, "") for name in found] if names else found
+        named = [column for column in columns if column]
         if not set(named) <= KNOWN_COLUMNS:
             problem = f"not {unknown_columns(header)}. --columns says what others mean."
         elif "name" not in named or len(set(named)) < len(named):
             problem = "each once, and name always."
         else:
-            return found
+            return columns
         own = f"columns, separated by commas, semicolons or tabs, out of {', '.join(COLUMNS)}"
         raise BrokenFileError(number, f"the first line must name the {own}; {problem}")
 

@@ -15,29 +15,28 @@ from pets.admin.lists.changelist import count_of_pets
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.permissions import may_see_pets
+from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.db.lookups import Among
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 from petservice.journal.sentences import quoted
 
-# Maximum number of pets that can be deleted together, because the confirmation page lists all of them.
-MAX_DELETED = 500
-
 
 @admin.action(description="Delete selected pets", permissions=["delete"])
 def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
     """Ask whether to delete the selected pets, and delete them after the confirmation."""
-    if (selection := selected(request, queryset, MAX_DELETED)) is None:
+    if (selection := selected(request, queryset)) is None:
         return None
-    pets = [] if "post" in request.POST else [*Pet.objects.filter(Among("pk", [*selection])).order_by("pk")]
-    if not pets:
+    names = Pet.objects.filter(Among("pk", [*selection])).order_by("pk").values_list("name", flat=True)
+    if "post" in request.POST or not names:
         _delete(pages, request, selection)
         return None
-    count = count_of_pets(len(pets))
-    page = {"title": "Delete pets", "button": f"Yes, delete {count}", "pets": pets}
+    count = count_of_pets(len(names))
+    page = {"title": "Delete pets", "button": f"Yes, delete {count}"}
     question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
-    return confirmation(pages, request, selection, "delete_selected", {}, question=question, **page)
+    facts = {"Pets": first_names([f"“{name}”" for name in names])}
+    return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
 
 
 def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:

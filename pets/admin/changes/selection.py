@@ -45,11 +45,11 @@ def as_version(text: str) -> int | None:
     return int(text) if text else None
 
 
-def selected(request: HttpRequest, queryset: QuerySet[Any], limit: int | None = None) -> Selection | None:
+def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
     """Return the pets that the user selected in a list or on a confirmation page, with the versions that it showed.
 
     If all pets of a list are selected, the queryset has those of the other pages. Returns None after a message if the
-    pets are more than the limit, which is MAX_COUNTED unless it is given.
+    pets are more than MAX_COUNTED.
     """
     post = request.POST
     if post.get(FIELD):
@@ -63,8 +63,7 @@ def selected(request: HttpRequest, queryset: QuerySet[Any], limit: int | None = 
         selection = of_queryset(queryset) | shown if is_all else shown
     if not all(map(is_id, selection)):
         raise BadRequest("The selection of pets is invalid.")
-    limit, advice = (limit, "Select fewer") if limit else (MAX_COUNTED, "Filter the list")
-    return selection if within_limit(request, selection, limit, advice) else None
+    return selection if within_limit(request, selection) else None
 
 
 def of_queryset(queryset: QuerySet[Any]) -> Selection:
@@ -72,14 +71,13 @@ def of_queryset(queryset: QuerySet[Any]) -> Selection:
     return dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1])
 
 
-def within_limit(request: HttpRequest, selection: Sized, limit: int, advice: str = "Select fewer") -> bool:
-    """Return whether the selected pets are at most as many as the limit, or tell the user what to do."""
-    if len(selection) <= limit:
-        return True
-    messages.error(
-        request, f"You selected more than {count_of_pets(limit)}. {advice} and try again. Nothing was changed."
-    )
-    return False
+def within_limit(request: HttpRequest, selection: Sized) -> bool:
+    """Return whether the selected pets are at most MAX_COUNTED, or tell the user what to do."""
+    is_within = len(selection) <= MAX_COUNTED
+    if not is_within:
+        many = f"You selected more than {count_of_pets(MAX_COUNTED)}."
+        messages.error(request, f"{many} Filter the list and try again. Nothing was changed.")
+    return is_within
 
 
 def confirmation(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from pets.admin.changes import deletions, selection
+from pets.admin.changes import selection
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.journal.models import Event, Item
@@ -25,7 +25,6 @@ def test_an_action_on_too_many_pets_changes_nothing(
     staff: Client, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     monkeypatch.setattr(selection, "MAX_COUNTED", 3)
-    monkeypatch.setattr(deletions, "MAX_DELETED", 3)
     pets = Pet.objects.bulk_create(Pet(name="Rex") for _ in range(4))
 
     fields = {"action": action, "_selected_action": pets[0].pk, "select_across": "1", "index": 0}

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pets.admin import trash_pages
+from pets.admin.changes import selection
 from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.journal import retention
@@ -115,11 +115,11 @@ def test_many_pets_are_put_back_except_those_whose_id_is_taken(staff: Client) ->
 def test_to_put_back_too_many_deleted_pets_changes_nothing(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     rex, tom = create_pet(name="Rex"), create_pet(name="Tom")
     deleted(staff, rex, tom)
-    monkeypatch.setattr(trash_pages, "MAX_COUNTED", 1)
+    monkeypatch.setattr(selection, "MAX_COUNTED", 1)
     fields = {"action": "put_back_selected", "index": 0, "_selected_action": [row_of(rex).pk], "select_across": 1}
     response = staff.post(TRASH, fields, follow=True)
 
-    assert messages(response) == ["You selected more than 1 pet. Select fewer and try again. Nothing was changed."]
+    assert messages(response) == ["You selected more than 1 pet. Filter the list and try again. Nothing was changed."]
     assert not Pet.objects.exists()
 
 
