@@ -57,7 +57,7 @@ def changes_by(lines: Sequence[Line], *, lock: bool = False) -> list[RowChange]:
     rows = [(line.number, line.row, line.values) for line in lines if line.row]
     pets = Pet.objects.select_for_update() if lock else Pet.objects.all()
     # All imports lock pets in the same order, so that two imports of the same pets do not deadlock.
-    existing = pets.order_by("pk").in_bulk([row.id for _, row, _ in rows if row.id])
+    existing = pets.order_by("pk").in_bulk(sorted(row.id for _, row, _ in rows if row.id))
     found = []
     for number, row, values in rows:
         before = existing.get(row.id or "")
