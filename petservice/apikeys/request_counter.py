@@ -25,8 +25,6 @@ logger = logging.getLogger(__name__)
 RESPONSE_TIMEOUT = 0.5
 # Seconds after a failure during which requests are allowed without asking Redis.
 RETRY_INTERVAL = 1.0
-# Seconds between two log lines that report that Redis is unavailable.
-LOG_INTERVAL = 10.0
 # KEYS[1] is the list of timestamps of the key's last allowed requests, in microseconds, newest first. ARGV[1] is the
 # limit. The script returns 0 if the request is allowed, otherwise the microseconds until the next one will be.
 _SCRIPT = """
@@ -61,8 +59,8 @@ class RequestCounter:
             protocol=2,  # version 3 has no advantage here and costs one more round trip per connection
         )
         self._script: Any = self.redis.register_script(_SCRIPT)
-        # On the monotonic clock: when Redis is asked again, or 0 while it is available; and when a line may be logged.
-        self._paused_until = self._silent_until = 0.0
+        # When Redis is asked again, on the monotonic clock, or 0 while it is available.
+        self._paused_until = 0.0
 
     def seconds_to_wait(self, name: str, limit: int) -> int:
         """Count a request of a key, and return 0 if it is allowed, otherwise the seconds to wait, rounded up.
@@ -80,8 +78,7 @@ class RequestCounter:
         except (RedisError, OSError) as error:
             self._paused_until = time.monotonic() + RETRY_INTERVAL
             count("redis_failures", "count")
-            if now >= self._silent_until:
-                self._silent_until = now + LOG_INTERVAL
+            if not was_unavailable:
                 logger.warning("Redis is unavailable; rate limits are not enforced: %s", error)
             return 0
         if was_unavailable:
