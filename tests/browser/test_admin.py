@@ -59,4 +59,4 @@ def test_the_expiry_of_a_key_has_the_date_field_of_the_browser_and_names_another
     staff_page.get_by_role("button", name="Save", exact=True).click()
     expect(staff_page.get_by_text("expires on 2099-12-31 23:59 UTC")).to_be_visible()
     staff_page.get_by_role("link", name="Key settings").click()
-    expect(staff_page.get_by_label("Day of expiry")).to_have_value("2099-12-31")
+    expect(staff_page.get_by_label("Expires at")).to_have_value("2099-12-31")
