@@ -34,7 +34,7 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.backoffice.sales:MAX_SALES", 3_000, "admin", "Above 3,000 sales it shows the last 3,000"),
         ("petservice.backoffice.dashboard:FAILING_KEYS", 5, "admin", "the five keys with the most failed requests"),
         ("pets.admin.lists.export_page:MAX_ROWS", 10_000, "admin", "what the import page says | 10,000 pets"),
-        ("pets.admin.changes.undo_pages:MAX_UNCONFIRMED", 20, "admin", "more than 20 pets, a page asks"),
+        ("pets.admin.changes.undo_pages:MAX_UNCONFIRMED", 20, "admin", "Up to 20 pets, it undoes the change at once"),
         ("petservice.journal.models:Item.TRASH_PERIOD", 30 * DAY, "admin", "*Trash* for 30 days"),
         ("petservice.journal.models:Event.UNDO_PERIOD", HOUR, "admin", "undone once, within an hour"),
         ("petservice.apikeys.keys:PREFIX_LENGTH", 18, "admin", "only its first 18 characters"),
