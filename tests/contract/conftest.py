@@ -1,7 +1,8 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
 from tests.contract.seed import seed
@@ -16,10 +17,18 @@ def socket_transport(service: Service, django_db_blocker: DjangoDbBlocker) -> So
         return SocketTransport(seed(), service.url)
 
 
+@pytest.fixture(scope="module")
+def seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, str]]:
+    """The seed, which is in the test database while the tests of a module run."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield seed()
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def client_transport(db: None) -> ClientTransport:
+def client_transport(seeded: dict[str, str], db: None) -> ClientTransport:
     """A transport through Django's test client."""
-    return ClientTransport(seed())
+    return ClientTransport(seeded)
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +56,6 @@ def server_transport(request: pytest.FixtureRequest, server_transports: dict[str
 def transport(request: pytest.FixtureRequest) -> Transport:
     """Each transport in turn; the test client needs no server."""
     if request.param == "client":
-        return ClientTransport(seed())
+        return ClientTransport(request.getfixturevalue("seeded"))
     transports: dict[str, SocketTransport] = request.getfixturevalue("server_transports")
     return transports[request.param]

@@ -1,16 +1,18 @@
 """A proxy on a loopback port that injects faults between a client and the service."""
 
-import socketserver
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from http.client import parse_headers
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 
 from tests.contract.transports import Headers, Reply
 
 Service = Callable[[str, str, Headers, bytes], Reply]
+# The headers that the proxy does not pass on.
+_OF_ONE_CONNECTION = ("connection", "content-length")
 
 
 class Fault(Enum):
@@ -31,7 +33,7 @@ class Request:
         return next((value for known, value in self.headers if known.lower() == name.lower()), None)
 
 
-class FailingProxy(socketserver.ThreadingTCPServer):
+class FailingProxy(ThreadingTCPServer):
     """A proxy that treats each request according to the next of `steps`.
 
     A step is a fault, a response of the proxy itself, or None for the service's response. After the last step, every
@@ -39,7 +41,7 @@ class FailingProxy(socketserver.ThreadingTCPServer):
     """
 
     def __init__(self, service: Service, steps: Sequence[Fault | Reply | None]) -> None:
-        super().__init__(("127.0.0.1", 0), _Connection)
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.service = service
         self.steps = list(steps)
         self.requests: list[Request] = []
@@ -54,37 +56,32 @@ class FailingProxy(socketserver.ThreadingTCPServer):
         return [request for request in self.requests if request.method == "POST"]
 
 
-class _Connection(socketserver.StreamRequestHandler):
-    """A handler for connections that carry one request each."""
+class _Handler(BaseHTTPRequestHandler):
+    """A handler of connections, which carry one request each."""
 
     server: FailingProxy
 
-    def handle(self) -> None:
-        method, target, _ = self.rfile.readline().decode().split()
-        headers = parse_headers(self.rfile)
-        body = self.rfile.read(int(headers.get("Content-Length", 0)))
-        request = Request(method, target, headers.items(), body)
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = [(name, value) for name, value in self.headers.items() if name.lower() != "connection"]
+        request = Request(self.command, self.path, headers, body)
         self.server.requests.append(request)
         step = self.server.steps.pop(0) if self.server.steps else None
         if step is Fault.DROPPED:
             return
-        reply = step if isinstance(step, Reply) else self.pass_on(request)
+        reply = step if isinstance(step, Reply) else self.server.service(self.command, self.path, headers, body)
         if step is Fault.LATE:
             self.server.is_over.wait(20)
         elif step is not Fault.LOST:
-            message = _message(reply)
-            self.wfile.write(message[:-1] if step is Fault.CUT_SHORT else message)
+            self.send_response_only(reply.status)
+            for name, value in reply.headers:
+                if name.lower() not in _OF_ONE_CONNECTION:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            self.wfile.write(reply.body[:-1] if step is Fault.CUT_SHORT else reply.body)
 
-    def pass_on(self, request: Request) -> Reply:
-        headers = [(name, value) for name, value in request.headers if name.lower() != "connection"]
-        return self.server.service(request.method, request.target, headers, request.body)
-
-
-def _message(reply: Reply) -> bytes:
-    fields = [(name, value) for name, value in reply.headers if name.lower() not in ("connection", "content-length")]
-    fields += [("Content-Length", str(len(reply.body))), ("Connection", "close")]
-    lines = [f"HTTP/1.1 {reply.status} Status", *(f"{name}: {value}" for name, value in fields), "", ""]
-    return "\r\n".join(lines).encode("latin-1") + reply.body
+    do_GET = do_POST  # noqa: N815
 
 
 @contextmanager

@@ -48,42 +48,34 @@ def assistant(debug_service: Service) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_staff_browse_the_api(staff: httpx.Client) -> None:
+def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(staff: httpx.Client) -> None:
     for address in ("/v1/pets", "/v1/store/inventory", "/v1/health"):
         page = staff.get(address, headers=HTML)
-
         assert page.status_code == 200, page.text
         assert page.headers["Content-Type"].startswith("text/html")
-
-
-def test_pages_have_indented_json_a_form_and_a_logout(staff: httpx.Client) -> None:
     created = staff.post("/v1/pets", json={"name": "Rex"}, headers={"X-CSRFToken": staff.cookies["csrftoken"]}).json()
 
-    page = html.unescape(staff.get("/v1/pets", headers=HTML).text)
-    text = re.sub("<[^>]*>", "", page)
+    text = html.unescape(staff.get("/v1/pets", headers=HTML).text)
 
-    assert re.search(rf'\n +"id": "{created["id"]}",\n +"name": "Rex"', text)
-    assert 'name="_content"' in page
-    assert 'action="/admin/logout/"' in page
+    assert re.search(rf'\n +"id": "{created["id"]}",\n +"name": "Rex"', re.sub("<[^>]*>", "", text))
+    assert 'name="_content"' in text
+    assert 'action="/admin/logout/"' in text
     assert "name" in staff.get("/v1/pets", headers={"Accept": "application/json"}).json()[0]
 
 
-def test_other_staff_get_no_form(assistant: httpx.Client) -> None:
+def test_other_staff_get_no_form_and_others_no_page(debug_service: Service, assistant: httpx.Client) -> None:
     page = assistant.get("/v1/pets", headers=HTML)
 
     assert page.status_code == 403
     assert "Your account may not do this" in page.text
     assert "<form" not in page.text.partition('class="content-main"')[2]
+    with debug_service.client() as anonymous:
+        assert anonymous.get("/v1/pets", headers=HTML).status_code == 401
 
 
-def test_browser_without_a_login_is_rejected(debug_service: Service) -> None:
-    with debug_service.client() as client:
-        assert client.get("/v1/pets", headers=HTML).status_code == 401
-
-
-@pytest.mark.parametrize("accepted", ["*/*", "image/png", "nonsense"])
-def test_programs_get_json_with_debug_also_for_errors(debug_service: Service, accepted: str) -> None:
+def test_programs_get_json_with_debug_also_for_errors(debug_service: Service) -> None:
     with debug_service.client(debug_service.create_key()) as client:
-        assert isinstance(client.get("/v1/pets", headers={"Accept": accepted}).json(), list)
-        for address in ("/v1/nope", "/nope", "/v1/pets?limit=x"):
-            assert set(client.get(address, headers={"Accept": accepted}).json()) == {"error"}
+        for accepted in ("*/*", "image/png", "nonsense"):
+            assert isinstance(client.get("/v1/pets", headers={"Accept": accepted}).json(), list)
+            for address in ("/v1/nope", "/nope", "/v1/pets?limit=x"):
+                assert set(client.get(address, headers={"Accept": accepted}).json()) == {"error"}

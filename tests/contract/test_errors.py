@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from django.conf import LazySettings
@@ -23,6 +24,7 @@ CAUSE = "raised on purpose"
 # Positions in MIDDLEWARE behind the middleware that sets the standard headers. A crash in front of it has only the
 # envelope.
 POSITIONS_WITH_HEADERS = (1, len(MIDDLEWARE))
+MIDDLEWARES = ("CrashingMiddleware", "CrashingAfterwardsMiddleware")
 
 
 def crash(*args: object) -> None:
@@ -62,25 +64,6 @@ def logged_crash(caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
     return record
 
 
-@pytest.mark.parametrize("debug", [False, True])
-def test_crash_in_a_view_is_reported_only_in_the_log(
-    client_transport: ClientTransport,
-    settings: LazySettings,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    debug: bool,
-) -> None:
-    settings.DEBUG = debug
-    monkeypatch.setattr(PetViewSet, "list", crash)
-    caplog.handler.addFilter(RequestIDFilter())
-
-    reply = client_transport.send("GET", "/v1/pets", WRITE)
-
-    assert_crash(reply)
-    assert_api_response(reply)
-    assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("exception", "status"), [(Http404("x"), 404), (PermissionDenied("x"), 403), (MethodNotAllowed("GET"), 404)]
 )
@@ -97,24 +80,28 @@ def test_exceptions_that_a_view_may_raise_have_the_envelope(
 
 
 @pytest.mark.parametrize("debug", [False, True])
-@pytest.mark.parametrize("kind", ["CrashingMiddleware", "CrashingAfterwardsMiddleware"])
-@pytest.mark.parametrize("place", POSITIONS_WITH_HEADERS)
-def test_crash_in_a_middleware_is_reported_only_in_the_log(
+@pytest.mark.parametrize("place", ["view", *product(POSITIONS_WITH_HEADERS, MIDDLEWARES)], ids=str)
+def test_crash_in_a_view_or_a_middleware_is_reported_only_in_the_log(
     client_transport: ClientTransport,
     settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    place: int,
-    kind: str,
+    place: str | tuple[int, str],
     debug: bool,
 ) -> None:
     settings.DEBUG = debug
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], f"{__name__}.{kind}", *settings.MIDDLEWARE[place:]]
+    if isinstance(place, str):
+        monkeypatch.setattr(PetViewSet, "list", crash)
+    else:
+        position, kind = place
+        settings.MIDDLEWARE = [*MIDDLEWARE[:position], f"{__name__}.{kind}", *MIDDLEWARE[position:]]
+    caplog.handler.addFilter(RequestIDFilter())
 
     reply = client_transport.send("GET", "/v1/pets", WRITE)
 
     assert_crash(reply)
     assert_api_response(reply)
-    logged_crash(caplog)
+    assert logged_crash(caplog).request_id == reply.header("X-Request-ID")  # type: ignore[attr-defined]
 
 
 def test_crash_in_the_first_middleware_has_the_envelope(
@@ -129,36 +116,28 @@ def test_crash_in_the_first_middleware_has_the_envelope(
     logged_crash(caplog)
 
 
+# Requests without the empty line at the end.
+MALFORMED = {
+    "long line": b"GET /v1/pets?x=" + b"x" * 20_000 + b" HTTP/1.1\nHost: localhost",
+    "no request line": b"nonsense",
+    "another protocol": b"GET /v1/pets SMTP/1.1",
+    "another version": b"GET /v1/pets HTTP/9.9",
+    "method in lower case": b"get /v1/pets HTTP/1.1\nHost: localhost",
+    "long header": b"GET /v1/pets HTTP/1.1\nX-Long: " + b"x" * 20_000,
+    "no header": b"GET /v1/pets HTTP/1.1\nno colon",
+    "many headers": b"GET /v1/pets HTTP/1.1" + b"\nX-Many: x" * 500,
+    "length is no number": b"POST /v1/pets HTTP/1.1\nContent-Length: x",
+    "length is negative": b"POST /v1/pets HTTP/1.1\nContent-Length: -1",
+    "two lengths": b"POST /v1/pets HTTP/1.1\nHost: localhost\nContent-Length: 5\nTransfer-Encoding: chunked\n\n0",
+    "unknown coding": b"POST /v1/pets HTTP/1.1\nHost: localhost\nTransfer-Encoding: lzw",
+    "unknown expectation": b"GET /v1/pets HTTP/1.1\nHost: localhost\nConnection: close\nExpect: more",
+}
+
+
 @pytest.mark.once
-@pytest.mark.parametrize(
-    "request_bytes",
-    [
-        pytest.param(b"GET /v1/pets?x=" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", id="long line"),
-        pytest.param(b"nonsense\r\n\r\n", id="no request line"),
-        pytest.param(b"GET /v1/pets SMTP/1.1\r\n\r\n", id="another protocol"),
-        pytest.param(b"GET /v1/pets HTTP/9.9\r\n\r\n", id="another version"),
-        pytest.param(b"get /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n", id="method in lower case"),
-        pytest.param(b"GET /v1/pets HTTP/1.1\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n", id="long header"),
-        pytest.param(b"GET /v1/pets HTTP/1.1\r\nno colon\r\n\r\n", id="no header"),
-        pytest.param(b"GET /v1/pets HTTP/1.1\r\n" + b"X-Many: x\r\n" * 500 + b"\r\n", id="many headers"),
-        pytest.param(b"POST /v1/pets HTTP/1.1\r\nContent-Length: x\r\n\r\n", id="length is no number"),
-        pytest.param(b"POST /v1/pets HTTP/1.1\r\nContent-Length: -1\r\n\r\n", id="length is negative"),
-        pytest.param(
-            b"POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
-            b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            id="two lengths",
-        ),
-        pytest.param(
-            b"POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: lzw\r\n\r\n", id="unknown coding"
-        ),
-        pytest.param(
-            b"GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: more\r\n\r\n",
-            id="unknown expectation",
-        ),
-    ],
-)
-def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTransport, request_bytes: bytes) -> None:
-    assert_failure(socket_transport.send_bytes(request_bytes), 400)
+@pytest.mark.parametrize("head", MALFORMED.values(), ids=MALFORMED)
+def test_malformed_http_is_rejected_with_the_envelope(socket_transport: SocketTransport, head: bytes) -> None:
+    assert_failure(socket_transport.send_bytes(head.replace(b"\n", b"\r\n") + b"\r\n\r\n"), 400)
 
 
 def test_error_of_django_whose_status_is_not_in_the_contract_has_the_envelope(

@@ -18,7 +18,6 @@ from petservice.apikeys.models import APIKey
 from store import views as store_views
 from tests.contract.transports import SocketTransport
 from tests.described import DOCUMENT
-from tests.redis_server import RedisServer
 
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)
@@ -29,7 +28,6 @@ RESPONSES = [
     (operation_id, status) for operation_id, (*_, operation) in OPERATIONS.items() for status in operation["responses"]
 ]
 REQUEST_ID = "6f1c0a5e9b3d4f7c8a2e1d0b9c8f7a6e"
-
 
 REX = OPERATIONS["getPet"][2]["responses"]["200"]["content"]["application/json"]["example"]
 (PET_ID,) = (parameter["example"] for parameter in OPERATIONS["getPet"][2]["parameters"])
@@ -151,23 +149,22 @@ REJECTED_BY_GUNICORN = [
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("operation_id", "status"), [one for one in RESPONSES if one not in REJECTED_BY_GUNICORN and one[1] != "429"]
+    ("operation_id", "status"),
+    [
+        pytest.param(*one, marks=pytest.mark.redis if one[1] == "429" else ())
+        for one in RESPONSES
+        if one not in REJECTED_BY_GUNICORN
+    ],
 )
 def test_example_is_a_real_response(
-    developer: Client, monkeypatch: pytest.MonkeyPatch, operation_id: str, status: str
+    request: pytest.FixtureRequest,
+    developer: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    operation_id: str,
+    status: str,
 ) -> None:
-    assert_example_is_real(developer, monkeypatch, operation_id, status)
-
-
-@pytest.mark.redis
-@pytest.mark.parametrize("operation_id", [operation_id for operation_id, status in RESPONSES if status == "429"])
-def test_example_of_an_exceeded_rate_limit_is_a_real_response(
-    developer: Client, redis_in_use: RedisServer, monkeypatch: pytest.MonkeyPatch, operation_id: str
-) -> None:
-    assert_example_is_real(developer, monkeypatch, operation_id, "429")
-
-
-def assert_example_is_real(developer: Client, monkeypatch: pytest.MonkeyPatch, operation_id: str, status: str) -> None:
+    if status == "429":
+        request.getfixturevalue("redis_in_use")
     described = OPERATIONS[operation_id][2]["responses"][status]
 
     response = CAUSES[status](developer, operation_id, monkeypatch)

@@ -20,7 +20,7 @@ def reconcile() -> str:
     return output.getvalue()
 
 
-def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
+def test_reconcile_corrects_a_wrong_count_and_reports_it_and_counting_continues() -> None:
     Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     InventoryCounter.objects.filter(status="available").delete()
     InventoryCounter.objects.create(status="pending", count=5)
@@ -31,25 +31,12 @@ def test_reconcile_corrects_a_wrong_count_and_reports_it() -> None:
         "sold: 1",
     ]
     assert_exact()
-
-
-def test_reconcile_changes_nothing_if_the_counts_are_correct() -> None:
-    Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     before = list(InventoryCounter.objects.order_by("pk").values())
-
     assert reconcile().splitlines() == ["available: 2", "pending: 0", "sold: 1"]
     assert list(InventoryCounter.objects.order_by("pk").values()) == before
-
-
-def test_counting_continues_after_a_correction() -> None:
-    Pet.objects.create(name="Rex")
-    InventoryCounter.objects.all().delete()
-    reconcile_inventory()
-
     Pet.objects.create(name="Tom", status="pending")
-    Pet.objects.filter(name="Rex").delete()
-
-    assert inventory_counts() == full_count() == NONE | {"pending": 1}
+    Pet.objects.filter(status="sold").delete()
+    assert_exact()
 
 
 @only_on_postgresql

@@ -102,18 +102,6 @@ def sql_replace(pick: int, status: str, other: str) -> None:
 
 
 WRITES: list[Write] = [
-    create,
-    bulk_create,
-    bulk_create_over_existing,
-    save,
-    save_under_another_id,
-    bulk_update,
-    queryset_update,
-    update_of_something_else,
-    instance_delete,
-    queryset_delete,
-    sql_insert,
-    sql_update,
-    sql_delete,
-    sql_replace,
+    *(create, bulk_create, bulk_create_over_existing, save, save_under_another_id, bulk_update, queryset_update),
+    *(update_of_something_else, instance_delete, queryset_delete, sql_insert, sql_update, sql_delete, sql_replace),
 ]

@@ -7,19 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import httpx
-from pet_service_api_client import AuthenticatedClient, Client
+from pet_service_api_client import AuthenticatedClient, Client, models
 from pet_service_api_client.api.default import health_check
 from pet_service_api_client.api.pets import create_pet, get_pet, list_pets
 from pet_service_api_client.api.store import get_inventory
-from pet_service_api_client.models import (
-    CreatePetRequest,
-    ErrorCode,
-    ErrorResponse,
-    Health,
-    HealthStatus,
-    Inventory,
-    Pet,
-)
 from pet_service_api_client.types import UNSET, Unset
 
 address, key = sys.argv[1:]
@@ -32,29 +23,29 @@ def client_with(key: str) -> AuthenticatedClient:
 with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, client_with("wrong") as stranger:
     # Health needs no key.
     health = health_check.sync(client=anyone)
-    assert health == Health(status=HealthStatus.OK)
+    assert health == models.Health(status=models.HealthStatus.OK)
 
     before = get_inventory.sync(client=client)
-    assert isinstance(before, Inventory)
-    assert {"available": int, "pending": int, "sold": int}.items() <= get_type_hints(Inventory).items()
+    assert isinstance(before, models.Inventory)
+    assert {"available": int, "pending": int, "sold": int}.items() <= get_type_hints(models.Inventory).items()
 
     # Create.
-    response = create_pet.sync_detailed(client=client, body=CreatePetRequest(name="Rex", tag="dog"))
+    response = create_pet.sync_detailed(client=client, body=models.CreatePetRequest(name="Rex", tag="dog"))
     rex = response.parsed
     assert response.status_code == HTTPStatus.CREATED
-    assert isinstance(rex, Pet)
+    assert isinstance(rex, models.Pet)
     assert (rex.name, rex.tag, rex.additional_properties) == ("Rex", "dog", {})
-    assert {"id": str, "name": str, "tag": str | Unset}.items() <= get_type_hints(Pet).items()
+    assert {"id": str, "name": str, "tag": str | Unset}.items() <= get_type_hints(models.Pet).items()
     assert response.headers["Location"] == f"{address}/v1/pets/{rex.id}"
 
     # Follow the pages after Rex: two pets on each, then the last one.
-    others: list[Pet] = []
+    others: list[models.Pet] = []
     for name in ("Żółw", "Polly", "Mia"):
-        pet = create_pet.sync(client=client, body=CreatePetRequest(name=name), idempotency_key=str(uuid4()))
-        assert isinstance(pet, Pet)
+        pet = create_pet.sync(client=client, body=models.CreatePetRequest(name=name), idempotency_key=str(uuid4()))
+        assert isinstance(pet, models.Pet)
         assert pet.tag is UNSET
         others.append(pet)
-    pages: list[list[Pet]] = []
+    pages: list[list[models.Pet]] = []
     after: str | None = rex.id
     while after:
         page = list_pets.sync_detailed(client=client, limit=2, after=after)
@@ -68,15 +59,15 @@ with Client(base_url=f"{address}/v1") as anyone, client_with(key) as client, cli
 
     # The counts include the new pets.
     inventory = get_inventory.sync(client=client)
-    assert inventory == Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
+    assert inventory == models.Inventory(available=before.available + 4, pending=before.pending, sold=before.sold)
 
     # Error responses.
     for response, status, code in (
-        (get_pet.sync_detailed(client=client, pet_id="none"), HTTPStatus.NOT_FOUND, ErrorCode.NOT_FOUND),
-        (list_pets.sync_detailed(client=client, limit=-1), HTTPStatus.BAD_REQUEST, ErrorCode.BAD_REQUEST),
-        (list_pets.sync_detailed(client=stranger), HTTPStatus.UNAUTHORIZED, ErrorCode.UNAUTHORIZED),
+        (get_pet.sync_detailed(client=client, pet_id="none"), HTTPStatus.NOT_FOUND, models.ErrorCode.NOT_FOUND),
+        (list_pets.sync_detailed(client=client, limit=-1), HTTPStatus.BAD_REQUEST, models.ErrorCode.BAD_REQUEST),
+        (list_pets.sync_detailed(client=stranger), HTTPStatus.UNAUTHORIZED, models.ErrorCode.UNAUTHORIZED),
     ):
         assert response.status_code == status
-        assert isinstance(response.parsed, ErrorResponse)
+        assert isinstance(response.parsed, models.ErrorResponse)
         assert response.parsed.error.code is code
         assert response.parsed.error.message

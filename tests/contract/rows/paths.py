@@ -14,6 +14,9 @@ ROWS = [
     for who, headers in [("with a", WRITE), ("without a", [])]
 ]
 
+# It does not delete the session of a page.
+ROWS += [get("nothing, with the cookie of a page", "/nowhere", 404, headers=[("Cookie", "sessionid=short")])]
+
 # Unknown ids.
 ROWS += [
     get(f"pet {name}", f"/v1/pets/{text}", 404, headers=headers)
