@@ -2,7 +2,6 @@
 
 import csv
 import io
-from datetime import UTC, datetime, timedelta, timezone
 from html import unescape
 
 import pytest
@@ -42,6 +41,7 @@ EMPTY = '{"id": "", "name": "Rex", "tag": "", "status": "", "created_at": ""}'
         ("name\n\nRex\n\n", "csv", NEW),
         ('\n{"name": "Rex"}\n\n', "jsonl", NEW),
         ('{"name": "Rex"}'.ljust(2**20 - 2) + "\n", "jsonl", NEW),
+        ("name,created_at\nRex,2026-03-01T14:00:00+02:00\n", "csv", NEW),
     ],
 )
 def test_a_row_has_the_values_of_its_file_and_else_those_of_a_new_pet(text: str, file_format: str, row: Row) -> None:
@@ -57,14 +57,6 @@ def test_a_file_may_have_the_separators_marks_and_line_ends_of_a_spreadsheet(sep
         ("Rex", f"a{separator}b,c\td", "available"),
         ("Tom", None, "sold"),
     ]
-
-
-def test_a_time_may_have_any_offset() -> None:
-    (row,) = rows("name,created_at\nRex,2026-03-01T14:00:00+02:00\n")
-
-    assert row is not None
-    assert row.created_at == datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2)))
-    assert row.created_at.tzinfo is UTC
 
 
 def test_lines_are_counted_like_in_a_text_editor() -> None:
@@ -98,18 +90,8 @@ def test_the_error_for_an_invalid_value_has_its_column_and_line(column: str, val
     assert found.startswith(error)
 
 
-@pytest.mark.parametrize("value", ["1", "true", "[]", '{"a": 1}', "1.5"])
-@pytest.mark.parametrize("column", COLUMNS)
-def test_a_json_value_of_another_type_is_rejected(column: str, value: str) -> None:
-    others = "" if column == "name" else '"name": "Rex", '
-
-    ((_, found),) = errors(f'{{{others}"{column}": {value}}}', "jsonl")
-
-    assert found.startswith(f"{column} must be ")
-
-
 DEEP = "[" * 1000 + "]" * 1000
-LARGE = {
+OTHER_TYPES = dict.fromkeys(["1", "true", "[]", '{"a": 1}', "1.5"], " must be ") | {
     DEEP: "got an array.",
     f'{{"a": {DEEP}}}': "got an object.",
     "1e300": "got a number.",
@@ -120,9 +102,9 @@ LARGE = {
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_value_that_is_large_or_nested_deeply_is_rejected_without_its_text(column: str) -> None:
+def test_a_json_value_of_another_type_is_rejected_and_a_large_one_without_its_text(column: str) -> None:
     others = "" if column == "name" else '"name": "Rex", '
-    for value, problem in LARGE.items():
+    for value, problem in OTHER_TYPES.items():
         pet = f'{{{others}"{column}": {value}}}'
 
         for text in (pet, f"[{pet}]"):
@@ -149,11 +131,7 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ("name,tagg\nRex,dog\n", "csv", [(1, f"{NAMES}; not 'tagg'. {OTHERS}")]),
         ("a,b,c,d,e,f,name\n", "csv", [(1, f"{NAMES}; not 'a', 'b', 'c', 'd', 'e' and 1 more. {OTHERS}")]),
         ('{"name": "Rex", "tagg": "dog"}', "jsonl", [(1, f"unknown 'tagg': there are only {', '.join(COLUMNS)}.")]),
-        (
-            '{"name": "Rex", "Name": "Tom"}',
-            "jsonl",
-            [(1, "a field is named twice: upper and lower case are")],
-        ),
+        ('{"name": "Rex", "Name": "Tom"}', "jsonl", [(1, "a field is named twice: upper and lower case are")]),
         ('{"tag": "dog"}\n{"name": null}', "jsonl", [(1, "name is required."), (2, "name is required.")]),
         ("name,tag,status\n  ,  ,gone\nRex,,\n,dog,\n", "csv", [(2, "name"), (2, "tag"), (2, "status"), (4, "name")]),
         ("name,tag\nTom,cat\nRex\n", "csv", [(3, "1 " + IN_QUOTES.format("comma"))]),

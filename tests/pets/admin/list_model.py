@@ -55,7 +55,7 @@ class ListModel:
         self._words = {pet.pk: frozenset([*words(pet.name), *words(pet.tag or "")]) for pet in pets}
         self._days = {pet.pk: pet.created_at.astimezone(ZoneInfo(zone)).date() for pet in pets}
         self._sold_days = {pet.pk: pet.sold_at.astimezone(ZoneInfo(zone)).date() for pet in pets if pet.sold_at}
-        self._ranks = {field: _ranks(order) for field, order in _ORDERS.items()}
+        self._ordered = {field: _ids_in_order(order) for field, order in _ORDERS.items()}
         self._fitting = cache(self._fitting)  # type: ignore[method-assign]
 
     def ids(self, query: Mapping[str, str]) -> list[str]:
@@ -66,8 +66,8 @@ class ListModel:
         # lists begin with the newest pet.
         usual = "-sold_at" if query.get("sold_from") or query.get("sold_to") else "-created_at"
         order = query.get("o") or ("name" if query.get("q") else usual)
-        rank = self._ranks[order.removeprefix("-")]
-        return sorted(found, key=rank.__getitem__, reverse=order.startswith("-"))
+        ordered = self._ordered[order.removeprefix("-")]
+        return [pk for pk in (reversed(ordered) if order.startswith("-") else ordered) if pk in found]
 
     def shown(self, query: Mapping[str, str]) -> tuple[str, list[str]]:
         """Return the count and the ids that a page of the list shows."""
@@ -106,8 +106,8 @@ def _begin(wanted: tuple[str, ...], own: frozenset[str]) -> bool:
     return bool(wanted) and all(any(word.startswith(one) for word in own) for one in wanted)
 
 
-def _ranks(order: str) -> dict[str, int]:
-    """Return the position of each pet in an order of a plain query."""
+def _ids_in_order(order: str) -> list[str]:
+    """Return the ids of all pets in an order of a plain query."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT id FROM pets_pet ORDER BY {order}")
-        return {str(pk): position for position, (pk,) in enumerate(cursor.fetchall())}
+        return [str(pk) for (pk,) in cursor.fetchall()]

@@ -1,6 +1,5 @@
 """The order of the lists of pets."""
 
-import pytest
 from django.test import Client
 
 from pets.services import create_pet
@@ -16,9 +15,9 @@ def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:
     assert "descending" in staff.get(LIST, {"o": f"-{name}"}).content.decode()
 
 
-@pytest.mark.parametrize("query", [{"o": "9"}, {"o": "x"}, {"o": "-4.2"}, {"o": "2"}, {"_facets": "True"}])
-def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client, query: dict[str, str]) -> None:
+def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client) -> None:
     for name in ("Tom", "Max"):
         create_pet(name=name)
 
-    assert names(staff, **query) == ["Max", "Tom"]
+    for query in ({"o": "9"}, {"o": "x"}, {"o": "-4.2"}, {"o": "2"}, {"_facets": "True"}):
+        assert names(staff, **query) == ["Max", "Tom"], query

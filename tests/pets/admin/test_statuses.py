@@ -55,18 +55,17 @@ def test_the_menu_of_a_status_leaves_a_pet_alone_that_changed_after_the_list_was
     assert messages(sell(staff, pet)) == ["1 pet marked as sold."]
 
 
-@pytest.mark.parametrize("codename", ["view_pet", "view_inventoryitem"])
-def test_an_account_that_may_only_look_sees_a_badge_and_changes_no_status(codename: str) -> None:
+def test_an_account_that_may_only_look_sees_a_badge_and_changes_no_status() -> None:
     pet = create_pet(name="Rex <b>")
-    viewer = granted(codename)
+    for codename in ("view_pet", "view_inventoryitem"):
+        viewer = granted(codename, name=codename)
+        page = viewer.get(LIST).content.decode()
 
-    page = viewer.get(LIST).content.decode()
-
-    assert '<span class="badge badge-available">Available</span>' in page
-    assert 'class="status-menu"' not in page
-    viewer.post(LIST, {"action": "mark_as_sold", "index": "0", "selection": f"{pet.pk}:{pet.version}"})
-    assert viewer.post(page_of(pet), {"status": "sold"}).status_code == 403
-    assert Pet.objects.get().status == "available"
+        assert '<span class="badge badge-available">Available</span>' in page
+        assert 'class="status-menu"' not in page
+        viewer.post(LIST, {"action": "mark_as_sold", "index": "0", "selection": f"{pet.pk}:{pet.version}"})
+        assert viewer.post(page_of(pet), {"status": "sold"}).status_code == 403
+        assert Pet.objects.get().status == "available"
 
 
 def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> None:
@@ -75,11 +74,8 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     page = clerk.get(LIST).content.decode()
 
     assert 'title="Change the status of Rex &lt;b&gt;"' in page
-    assert re.findall('name="index" value="[0-9]+">([^<]+)<', page) == [
-        "Mark as available",
-        "Mark as pending",
-        "Mark as sold",
-    ]
+    marks = ["Mark as available", "Mark as pending", "Mark as sold"]
+    assert re.findall('name="index" value="[0-9]+">([^<]+)<', page) == marks
     assert re.findall(r'<ul class="object-tools">\s*</ul>', page)
     assert messages(sell(clerk, pet)) == ["1 pet marked as sold."]
     form = clerk.get(page_of(pet)).context["adminform"].form
@@ -87,25 +83,20 @@ def test_an_account_for_the_inventory_changes_statuses_and_nothing_else() -> Non
     edit(clerk, pet, {"name": "Max", "tag": "cat", "status": "pending"})
     assert Pet.objects.values_list("name", "tag", "status").get() == ("Rex <b>", "dog", "pending")
     assert inventory_counts() == {"available": 0, "pending": 1, "sold": 0}
-    assert messages(clerk.post(RECENT + str(Event.objects.latest("pk").pk) + "/change/", follow=True))[0].startswith(
-        "Undone."
-    )
+    undone = clerk.post(f"{RECENT}{Event.objects.latest('pk').pk}/change/", follow=True)
+    assert messages(undone)[0].startswith("Undone.")
     for action in ("set_tag", "delete_selected"):
         clerk.post(LIST, {"action": action, "index": "0", "_selected_action": pet.pk, "post": "yes", "new_tag": "x"})
     for url in ("add/", "import/", "export/", "print/", f"{pet.pk}/delete/"):
         assert clerk.post(LIST + url, {"post": "yes", "format": "csv"}).status_code == 403, url
     assert Pet.objects.values_list("name", "tag").get() == ("Rex <b>", "dog")
-
-
-def test_adding_pets_with_an_account_for_the_inventory_needs_no_import_of_names() -> None:
-    clerk = granted("add_pet", "change_inventoryitem")
-
+    clerk = granted("add_pet", "change_inventoryitem", name="bo")
     assert clerk.get(f"{LIST}add/").status_code == 200
     assert clerk.get(f"{LIST}import/").status_code == 403
     assert f"{LIST}import/" not in clerk.get(LIST).content.decode()
 
 
-@pytest.mark.parametrize("page", ["", "?tag=dog&o=-name", "nonsense/change/", "?q=%0D%0A"])
-def test_the_addresses_of_the_former_list_of_the_inventory_lead_to_the_pets(client: Client, page: str) -> None:
-    assert client.get(f"/admin/store/inventoryitem/{page}").headers["Location"] == f"{LIST}{page}"
+def test_the_addresses_of_the_former_list_of_the_inventory_lead_to_the_pets(client: Client) -> None:
+    for page in ("", "?tag=dog&o=-name", "nonsense/change/", "?q=%0D%0A"):
+        assert client.get(f"/admin/store/inventoryitem/{page}").headers["Location"] == f"{LIST}{page}"
     assert client.get("/admin/store/inventoryitem/%0D%0A").status_code == 404

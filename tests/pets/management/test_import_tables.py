@@ -32,19 +32,21 @@ def test_the_options_say_what_the_columns_statuses_and_dates_mean(file: Callable
     assert mia[:3] == ("Mia", None, "available")
 
 
-def test_a_sheet_of_a_workbook_is_imported(file: Callable[..., Path]) -> None:
+def test_the_first_visible_sheet_of_a_workbook_or_a_chosen_one_is_imported(file: Callable[..., Path]) -> None:
     book = Workbook()
-    book.create_sheet("Cats").append(["Name", "Price"])
-    book["Cats"].append(["Mia", 10])
+    hidden: Any = book.active
+    hidden.title, hidden.sheet_state = "Lists", "hidden"
+    for name, pet in (("Dogs", "Rex"), ("Cats", "Mia")):
+        book.create_sheet(name).append(["Name", "Price"])
+        book[name].append([pet, 10])
     path = file(saved(book), "pets.xlsx")
 
-    run("import_pets", path, "--sheet", "Cats", "--columns", "Name=name")
+    run("import_pets", path, "--columns", "Name=name")
+    run("import_pets", path, "--sheet", "Cats", "--columns", "Name=name", "--again")
 
-    assert [pet[1] for pet in all_pets()] == ["Mia"]
-    assert (
-        errors_of_import(path, "--sheet", "Dogs")[0]
-        == "The workbook has no visible sheet 'Dogs'; there are 'Sheet', 'Cats'."
-    )
+    assert [pet[1] for pet in all_pets()] == ["Rex", "Mia"]
+    (error, _) = errors_of_import(path, "--sheet", "Lists")
+    assert error == "The workbook has no visible sheet 'Lists'; there are 'Dogs', 'Cats'."
 
 
 def test_another_encoding_is_an_option(file: Callable[..., Path]) -> None:
@@ -60,10 +62,7 @@ def test_another_encoding_is_an_option(file: Callable[..., Path]) -> None:
     ("options", "error"),
     [
         ((), "line 3: the first line must name the columns"),
-        (
-            ("--columns", "Name=name"),
-            "line 3: there is no column 'Name', or more than one.",
-        ),
+        (("--columns", "Name=name"), "line 3: there is no column 'Name', or more than one."),
         (("--columns", "Art=tag"), "line 3: the first line must name the columns"),
         (("--columns", "Rufname=name", "Art=name"), "line 3: the first line must name the columns"),
         (COLUMNS, "line 4: created_at must be a time"),
@@ -78,6 +77,12 @@ def test_what_the_options_leave_open_is_an_error(
     assert any(one.startswith(error) for one in errors)
     assert errors[-1].startswith("Nothing was imported.")
     assert all_pets() == []
+
+
+def test_two_columns_of_one_name_have_no_meaning(file: Callable[..., Path]) -> None:
+    (error, _) = errors_of_import(file("Art;Art\nRex;dog\n"), "--columns", "Art=name")
+
+    assert error == "line 1: there is no column 'Art', or more than one."
 
 
 @pytest.mark.parametrize("option", ["name", "=name", "Art=species"])

@@ -12,6 +12,7 @@ from tests.pets.admin.pet_pages import sent
 
 LIST = reverse("admin:pets_pet_changelist")
 IMPORT = reverse("admin:pets_pet_import")
+COLUMNS = reverse("admin:pets_pet_import_columns")
 CONFIRM = reverse("admin:pets_pet_process_import")
 EXPORT = reverse("admin:pets_pet_export")
 CSV, JSON = "csv", "json"
