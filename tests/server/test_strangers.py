@@ -4,22 +4,21 @@ import gc
 import re
 import socket
 import statistics
-import subprocess
-import sys
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 
+from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
-from tests.server.connections import Client, Connect, get, request_of
+from tests.redis_server import RedisServer
+from tests.server.busy import Busy, busy_connections
+from tests.server.connections import Client, Connect, get, request_of, response_to
 from tests.server.services import open_connections, service_with_test_endpoints
-from tests.service import ROOT, Service, running_service
+from tests.service import Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -37,6 +36,16 @@ def test_request_of_a_page_is_freed_without_the_garbage_collector() -> None:
         assert is_alive() is None
     finally:
         gc.enable()
+
+
+def test_long_cookies_and_escapes_in_cookies_are_not_read() -> None:
+    sent = 'a=1; b="' + '\\"' * 20 + '"; ' + "; ".join(f"n{number}=1" for number in range(4_000))
+
+    cookies = request_of("/v1/pets", (b"cookie", sent.encode())).COOKIES
+
+    assert (cookies["a"], cookies["b"]) == ("1", '"' * 20)
+    assert "n1000" in cookies
+    assert "n3999" not in cookies
 
 
 def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str, connect: Connect) -> None:
@@ -67,31 +76,67 @@ def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str
         assert again.response().status == 200
 
 
-@contextmanager
-def busy_connections(service: Service, key: str, number: int) -> Iterator[list[float]]:
-    """Let connections of one key repeat a request without pause; at the end, append their median time in seconds."""
-    port = service.url.rpartition(":")[2]
-    program = [sys.executable, "-m", "tests.server.busy_client", port, key, str(number)]
-    medians: list[float] = []
-    with subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "All are connected.\n"
-        yield medians
-        printed, _ = process.communicate()
-        medians.append(float(printed))
+def pets_of(key: str) -> bytes:
+    return get("/v1/pets?limit=1", f"X-API-Key: {key}".encode())
+
+
+def responses_before_new_connections(service: Service, busy: Busy, *requests: bytes) -> list[int]:
+    """Send each request three times, on new connections, and return how many responses the busy ones got before it."""
+    found = []
+    for request in requests * 3:
+        before = busy.responses
+        assert response_to(service, request).status == 200
+        found.append(busy.responses - before)
+    return found
 
 
 def test_new_client_does_not_wait_for_busy_connections_of_another_key(tmp_path: Path, migrated_url: str) -> None:
+    number = 450
     with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
-        busy, new = service.create_key(), service.create_key()
-        requests = (get("/v1/pets?limit=1", f"X-API-Key: {new}".encode()), get("/v1/health"))
-        waits: list[float] = []
-        with busy_connections(service, busy, 450) as medians:
-            for request in requests * 5:
-                began = time.monotonic()
-                with Client(service) as client:
-                    client.send(request)
-                    assert client.response().status == 200
-                waits.append(time.monotonic() - began)
+        one, another = pets_of(service.create_key()), pets_of(service.create_key())
+        with busy_connections(service, [one] * number) as busy:
+            found = responses_before_new_connections(service, busy, another, get("/v1/health"))
 
-    assert statistics.median(waits) < 10 * medians[0], f"{waits}, and {medians[0]} seconds of the busy ones"
+    assert statistics.median(found) < 10 * number, f"{found} responses to {number} busy connections"
+
+
+def test_dear_requests_of_a_key_delay_no_other_client(tmp_path: Path, migrated_url: str) -> None:
+    """They are allowed, and each takes a hundred times as long as a usual request."""
+    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
+        key, other = f"X-API-Key: {service.create_key()}".encode(), pets_of(service.create_key())
+        with service.models():
+            Pet.objects.bulk_create(Pet(name="é" * 255, tag="é" * 255) for _ in range(1000))
+        dear = [
+            get("/v1/pets?limit=1000", key, method="HEAD"),
+            get("/v1/pets/" + "%FF" * 2700, key),
+            get("/v1/pets?limit=1" + "&x=1" * 990, key),
+        ]
+        with busy_connections(service, dear * 21, statuses=(200, 404)) as busy:
+            found = responses_before_new_connections(service, busy, other, get("/v1/health"))
+
+    assert max(found) < len(dear) * 21, f"{found}: all dear connections came first"
+
+
+@pytest.mark.redis
+def test_key_over_its_limit_slows_others_no_more_than_a_key_without_a_limit(
+    tmp_path: Path, migrated_url: str, redis_server: RedisServer
+) -> None:
+    variables = {"DATABASE_URL": migrated_url, "REDIS_URL": redis_server.url, "WEB_CONCURRENCY": "1"}
+    with running_service(tmp_path, **variables) as service:
+        limited = pets_of(service.create_key())
+        service.execute("UPDATE apikeys_apikey SET requests_per_minute = 1")
+        unlimited, other = pets_of(service.create_key()), pets_of(service.create_key())
+
+        def median_with(busy: bytes, status: int) -> float:
+            times = []
+            with busy_connections(service, [busy] * 450, statuses=(200, status)), Client(service) as client:
+                for _ in range(20):
+                    began = time.monotonic()
+                    client.send(other)
+                    assert client.response().status == 200
+                    times.append(time.monotonic() - began)
+            return statistics.median(times)
+
+        with_unlimited, with_limited = median_with(unlimited, 200), median_with(limited, 429)
+
+    assert with_limited < with_unlimited, "medians in seconds"

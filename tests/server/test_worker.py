@@ -1,17 +1,15 @@
-"""Requests that wait, fail or block their worker, and the connection limit of a worker."""
+"""Requests that wait, fail or block their worker."""
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from petservice.server.limits import PAGE_THREADS
-from tests.databases import fresh_database_url
 from tests.monitoring.observed import Observed
-from tests.server.connections import Client, Connect, assert_rejected, get, response_to
+from tests.server.connections import CHUNKED, Client, Connect, assert_rejected, get, response_to
 from tests.server.services import (
     booted_workers,
     clear,
@@ -40,47 +38,44 @@ def with_default_timeout(running: Service) -> Service:
     return running
 
 
-# Requests.
+def test_waiting_pages_block_neither_the_api_nor_readiness(with_default_timeout: Service, connect: Connect) -> None:
+    folder = with_default_timeout.log.parent
+    clients = [connect(with_default_timeout) for _ in range(8)]
+    for client in clients:
+        client.send(get("/held"))
+    wait_until(lambda: held_requests(folder) == PAGE_THREADS)
+
+    with Client(with_default_timeout) as other:
+        for path, status in (("/v1/health", 200), ("/v1/meta", 200), ("/ready", 503)):
+            other.send(get(path))
+            assert other.response().status == status, f"{path}; the database is not migrated"
+
+    release(folder)
+    assert [client.response().status for client in clients] == [200] * 8
 
 
-def test_waiting_pages_block_neither_the_api_nor_readiness(tmp_path: Path, connect: Connect) -> None:
-    with fresh_database_url(tmp_path) as url, service_with_test_endpoints(tmp_path, DATABASE_URL=url) as service:
-        clients = [connect(service) for _ in range(8)]
-        for client in clients:
-            client.send(get("/held"))
-        wait_until(lambda: held_requests(tmp_path))
-
-        with Client(service) as other:
-            other.send(get("/v1/health"))
-            assert other.response().body == b'{"status":"ok"}'
-            other.send(get("/v1/meta"))
-            assert other.response().status == 200
-            other.send(get("/ready"))
-            assert other.response().status == 503, "the database is available but not migrated"
-
-        release(tmp_path)
-        assert [client.response().status for client in clients] == [200] * 8
-
-
-def test_crash_gets_an_error_response_and_one_log_entry_and_the_service_continues(with_short_timeout: Service) -> None:
-    before = with_short_timeout.log.read_text().count("RuntimeError: raised on purpose")  # of other tests
-
-    response = response_to(with_short_timeout, get("/v1/crash"))
-    assert response_to(with_short_timeout, get("/v1/meta")).status == 200
-
-    assert response.status == 500
-    assert json.loads(response.body)["error"]["code"] == "internal_error"
-    log = with_short_timeout.log.read_text()
-    assert log.count("RuntimeError: raised on purpose") == before + 1
-
-
-def test_response_with_an_invalid_header_is_an_internal_error(with_short_timeout: Service) -> None:
+@pytest.mark.parametrize(
+    ("path", "logged"),
+    [
+        ("/v1/crash", "RuntimeError: raised on purpose"),
+        ("/v1/invalid-header", "ValueError: A header of the response"),
+        ("/breaking-export", "RuntimeError: raised on purpose"),
+    ],
+)
+def test_failed_request_gets_an_error_response_and_one_log_entry_and_the_connection_continues(
+    with_short_timeout: Service, path: str, logged: str
+) -> None:
+    before = with_short_timeout.log.read_text().count(logged)  # of other tests
     with Client(with_short_timeout) as client:
-        client.send(get("/v1/invalid-header"))
-        assert_rejected(client.response(), 500)
+        client.send(get(path, b"X-Request-ID: half-way"))
+        response = client.response()
+        assert_rejected(response, 500)
+        assert response.headers["x-request-id"] == "half-way"
+        assert json.loads(response.body)["error"]["code"] == "internal_error"
 
         client.send(get("/v1/health"))
         assert client.response().status == 200
+    assert with_short_timeout.log.read_text().count(logged) == before + 1
 
 
 def test_large_response_arrives_completely(with_short_timeout: Service) -> None:
@@ -92,15 +87,12 @@ def test_large_response_arrives_completely(with_short_timeout: Service) -> None:
         assert (head.headers["content-length"], head.content) == (str(32 * 2**20), b"")
 
 
-def test_page_that_fails_while_it_is_rendered_is_an_internal_error(with_short_timeout: Service) -> None:
+def test_body_in_chunks_of_one_byte_is_received_in_few_parts(with_short_timeout: Service) -> None:
     with Client(with_short_timeout) as client:
-        client.send(get("/breaking-export", b"X-Request-ID: half-way"))
-        response = client.response()
-        assert (response.status, response.headers["x-request-id"]) == (500, "half-way")
-        assert json.loads(response.body)["error"]["code"] == "internal_error"
-
-        client.send(get("/v1/health"))
-        assert client.response().status == 200
+        before = number_from(client, "/v1/parts")
+        client.send(get("/v1/health", CHUNKED), b"1\r\nx\r\n" * 10_000, b"0\r\n\r\n")
+        assert client.response().body == b'{"status":"ok"}'
+        assert number_from(client, "/v1/parts") - before < 100
 
 
 def test_clients_that_read_slowly_occupy_no_thread(with_default_timeout: Service, connect: Connect) -> None:
@@ -154,18 +146,6 @@ def test_blocked_worker_is_replaced(tmp_path: Path) -> None:
         assert re.search(r'endpoints.py", line \d+ in get_response', stacks), "the log shows the blocking line"
 
 
-@pytest.mark.long
-def test_worker_with_a_slow_client_does_not_count_as_blocked(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, "--timeout", "2") as service:
-        with Client(service) as client:
-            client.send(get("/export"))
-            until = time.monotonic() + 5
-            while time.monotonic() < until:
-                assert client.socket.recv(4096)
-                time.sleep(0.1)  # the client reads slowly
-        assert len(booted_workers(service)) == 1
-
-
 def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service) -> None:
     request = get(
         "/v1/me%74a?a=%20%C3%A9&b",
@@ -196,32 +176,7 @@ def test_meta_of_a_request_is_the_same_as_under_wsgi(with_short_timeout: Service
     assert "HTTP_CONTENT_LENGTH" not in meta
 
 
-# Limits.
-
-
-@pytest.mark.long
-def test_connections_beyond_the_limit_wait_until_another_ends(tmp_path: Path, connect: Connect) -> None:
-    with service_with_test_endpoints(tmp_path, "--worker-connections", "3") as service:
-        clients = [connect(service) for _ in range(3)]
-        for client in clients:
-            client.send(get("/v1/meta"))
-            assert client.response().status == 200
-        with Client(service) as waiting:
-            waiting.send(get("/v1/meta"))
-            waiting.socket.settimeout(1)
-            with pytest.raises(TimeoutError):
-                waiting.response()
-
-            clients[0].socket.close()
-
-            waiting.socket.settimeout(30)
-            assert waiting.response().status == 200
-
-
-ENDED_AFTER = {"complete": get("/v1/health"), "malformed": b"nonsense\r\n\r\n", "cut": b"GET /half"}
-
-
-@pytest.mark.parametrize("sent", ENDED_AFTER.values(), ids=ENDED_AFTER)
+@pytest.mark.parametrize("sent", [get("/v1/health"), b"nonsense\r\n\r\n", b"GET /half"], ids=str)
 def test_ended_connections_leave_no_objects_and_no_work_for_the_garbage_collector(
     with_default_timeout: Service, sent: bytes
 ) -> None:
