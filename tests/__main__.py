@@ -74,17 +74,15 @@ def main(arguments: list[str]) -> int:
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             ]
             if run_all:
-                runs.append(("Browser and Redis", _sqlite(folder, "further"), [*processes, "-m", FURTHER, *arguments]))
+                further = [*processes, "-m", FURTHER, *arguments, *_unless_named(arguments, "tests/browser", *_redis())]
+                runs.append(("Browser and Redis", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:
                 # These run after the others, because faults slow the machine down for them. Four processes, because
                 # they wait for outages most of the time. The generators of clients compute meanwhile, and nothing in
                 # them depends on the time.
-                faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments]
-                if not any(Path(argument.partition("::")[0]).exists() for argument in arguments):
-                    # Without a path, the process that reports would not load the hook that prints the table of faults.
-                    faults.append("tests/faults")
-                clients = ["-n", "0", "-m", CLIENTS, *arguments]
+                faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
+                clients = ["-n", "0", "-m", CLIENTS, *arguments, *_unless_named(arguments, "tests/clients")]
                 results += _run_together(
                     folder,
                     ("Faults", _sqlite(folder, "faults"), faults),
@@ -93,6 +91,18 @@ def main(arguments: list[str]) -> int:
         if covers:
             _report_coverage(folder)
     return _worst(results)
+
+
+def _unless_named(arguments: list[str], *paths: str) -> tuple[str, ...]:
+    """Return the paths of tests unless the command line names some, because each process takes long to collect all.
+
+    With the path of the faults, the process that reports loads the hook that prints their table.
+    """
+    return () if any(Path(argument.partition("::")[0]).exists() for argument in arguments) else paths
+
+
+def _redis() -> list[str]:
+    return [str(path) for path in Path("tests").rglob("test_*.py") if "mark.redis" in path.read_text()]
 
 
 def _let_writes_be_fast(url: str) -> None:
