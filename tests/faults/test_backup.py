@@ -133,10 +133,8 @@ def test_sqlite_backup_under_load_can_be_restored(
     assert call(later, "restore_database", later / "pets.backup")[0] == 0
     assert set(pets) <= set(tables(f"sqlite:///{new}/petservice.sqlite3")["pets_pet"])
     restored = tables(f"sqlite:///{later}/petservice.sqlite3")
-    del (
-        restored["sqlite_sequence"],
-        original["sqlite_sequence"],
-    )  # the restore itself adds an event, with the next number
+    for tables_of_one in (restored, original):
+        del tables_of_one["sqlite_sequence"]  # the restore itself adds an event, with the next number
     restored["journal_event"] = [row for row in restored["journal_event"] if "restored" not in row]
     assert_same(restored, original)
     with running_service(new, DATABASE_URL="") as service:
@@ -213,9 +211,8 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path, migrated: Path) -> 
     ],
 )
 def test_postgresql_is_left_to_its_own_tool(tmp_path: Path, name: str, tool: str) -> None:
-    status, output = restores.run(
-        tmp_path, name, tmp_path / "pets.backup", DATABASE_URL="postgres://ada@127.0.0.1:1/pets"
-    )
+    url = "postgres://ada@127.0.0.1:1/pets"
+    status, output = restores.run(tmp_path, name, tmp_path / "pets.backup", DATABASE_URL=url)
 
     assert status == 1
     assert f"PostgreSQL has its own tool: {tool}" in output

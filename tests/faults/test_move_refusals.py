@@ -114,6 +114,14 @@ def test_an_existing_file_is_refused(tmp_path: Path, refusal: Refusal) -> None:
     assert (tmp_path / "other").read_text() == "a letter"
 
 
+def test_a_malformed_target_is_refused_without_its_password(source: str, call_move: Call) -> None:
+    status, output = call_move(source, "mysql://ada:secret@db/pets")
+
+    assert status == 1
+    assert "--to begins with 'mysql://'" in output
+    assert "secret" not in output
+
+
 def test_a_target_that_another_process_fills_is_refused(tmp_path: Path, refusal: Refusal) -> None:
     with exclude_services(tmp_path / "new.sqlite3"):
         output = refusal(f"sqlite:///{tmp_path}/new.sqlite3")
