@@ -205,8 +205,7 @@ def plain_gunicorn(service: Service, tmp_path_factory: pytest.TempPathFactory) -
         @cache
         def running(worker: str) -> Service:
             folder = tmp_path_factory.mktemp(worker)
-            command = (*GUNICORN[worker], "--bind", f"unix:{folder}/socket")
             url = service.environment["DATABASE_URL"]
-            return stack.enter_context(running_service(folder, command=command, DATABASE_URL=url))
+            return stack.enter_context(running_service(folder, command=GUNICORN[worker], DATABASE_URL=url))
 
         yield running

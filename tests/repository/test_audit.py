@@ -68,21 +68,12 @@ def test_an_audit_without_a_response_says_so_and_fails_if_it_is_strict() -> None
     assert all("NOT AUDITED" in result.stdout for result in results)
 
 
-@pytest.mark.parametrize("accepted_id", ["PYSEC-2026-1", "CVE-2026-1"])
-def test_a_vulnerability_is_accepted_until_its_date(accepted_id: str) -> None:
-    accepted = [{"id": accepted_id, "reason": "It is made up.", "until": date(2026, 12, 31)}]
-
-    assert unaccepted(FOUND, accepted, date(2026, 12, 31)) == expired(accepted, date(2026, 12, 31)) == []
-    assert unaccepted(FOUND, accepted, date(2027, 1, 1)) == ["django 5.2.1: PYSEC-2026-1 (CVE-2026-1), fixed in 5.2.2"]
-
-
-def test_the_end_of_an_acceptance_is_reported_even_if_no_source_responds() -> None:
-    accepted = [{"id": "CVE-2026-1", "reason": "It is made up.", "until": date(2026, 12, 31)}]
-
-    assert expired(accepted, date(2027, 1, 1)) == ["CVE-2026-1: accepted until 2026-12-31 only"]
-
-
-def test_another_vulnerability_is_not_accepted() -> None:
-    accepted = [{"id": "CVE-2026-2", "reason": "It is made up.", "until": date(2026, 12, 31)}]
-
-    assert len(unaccepted(FOUND, accepted, date(2026, 12, 1))) == 1
+def test_a_vulnerability_is_accepted_until_its_date_under_any_of_its_names() -> None:
+    last, next_day = date(2026, 12, 31), date(2027, 1, 1)
+    found = ["django 5.2.1: PYSEC-2026-1 (CVE-2026-1), fixed in 5.2.2"]
+    for accepted_id in ("PYSEC-2026-1", "CVE-2026-1"):
+        accepted = [{"id": accepted_id, "reason": "It is made up.", "until": last}]
+        assert unaccepted(FOUND, accepted, last) == expired(accepted, last) == []
+        assert unaccepted(FOUND, accepted, next_day) == found
+        assert expired(accepted, next_day) == [f"{accepted_id}: accepted until 2026-12-31 only"]
+    assert unaccepted(FOUND, [{"id": "CVE-2026-2", "reason": "Another one.", "until": last}], last) == found

@@ -1,13 +1,13 @@
-"""The settings record each variable that cannot be used, and a system check reports them."""
+"""The settings record each variable that cannot be used, and gunicorn's settings follow the others."""
 
+import os
 import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.checks import run_checks
 
 from petservice.configuration import environment
+from petservice.server import gunicorn_conf
 from petservice.server.run import WebServer
 
 pytestmark = pytest.mark.once
@@ -19,15 +19,6 @@ def errors(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
         monkeypatch.setenv(name, value)
     recorded: list[str] = runpy.run_path(environment.__file__)["CONFIGURATION_ERRORS"]
     return recorded
-
-
-def test_errors_of_variables_are_those_of_the_system_check(settings: Any) -> None:
-    assert run_checks(tags=["petservice"]) == []
-
-    settings.CONFIGURATION_ERRORS = ["DEBUG='maybe' cannot be read"]
-
-    (error,) = run_checks(tags=["petservice"])
-    assert (error.id, error.msg) == ("petservice.E001", "DEBUG='maybe' cannot be read")
 
 
 @pytest.mark.parametrize(
@@ -122,3 +113,16 @@ def test_valid_variables_of_gunicorn_pass_the_checks(monkeypatch: pytest.MonkeyP
 
     assert WebServer("127.0.0.1:0").cfg.bind == ["127.0.0.1:0"]
     assert errors(monkeypatch, WEB_CONCURRENCY="12", PORT="80") == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "variable", "workers"),
+    [(None, "", 2), (1, "", 2), (2, "", 2), (6, "", 6), (64, "", 8), (6, "1", 1)],
+)
+def test_number_of_workers_is_that_of_the_variable_or_one_per_core_but_at_least_two_and_at_most_eight(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, variable: str, workers: int
+) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", variable or "0")
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+
+    assert runpy.run_path(gunicorn_conf.__file__)["workers"] == workers

@@ -20,9 +20,8 @@ def found(peer: str | None, forwarded_for: str, allowed: str = ALLOWED) -> str:
     return str(client_address(peer, forwarded_for, Proxies.parse(allowed)))
 
 
-def scheme(peer: str | None, allowed: str) -> str | None:
-    of_peer = {} if peer is None else {"REMOTE_ADDR": peer}
-    return forwarded_scheme({"HTTP_X_FORWARDED_PROTO": "https", **of_peer}, Proxies.parse(allowed))
+def scheme(peer: str | None, allowed: str, values: str = "https") -> str | None:
+    return forwarded_scheme({"HTTP_X_FORWARDED_PROTO": values, "REMOTE_ADDR": peer}, Proxies.parse(allowed))
 
 
 @pytest.mark.parametrize(
@@ -101,12 +100,6 @@ def test_entries_before_an_invalid_one_are_ignored(invalid: str) -> None:
     assert found(None, invalid) == "None"
 
 
-@pytest.mark.parametrize("peer", ["", "unknown", "_hidden", "/run/client"])
-def test_unknown_peer_is_not_trusted(peer: str) -> None:
-    assert found(peer, CLIENT) == "None"
-    assert scheme(peer, ALLOWED) is None
-
-
 @pytest.mark.parametrize(
     ("peer", "allowed"),
     [
@@ -126,8 +119,14 @@ def test_trusted_proxy_reports_address_and_scheme(peer: str | None, allowed: str
     assert scheme(peer, allowed) == "https"
 
 
-@pytest.mark.parametrize(("peer", "allowed"), [("::ffff:10.0.0.1", "::/64"), ("2001:db8::1", "0.0.0.0/0"), (PROXY, "")])
-def test_peer_outside_of_the_networks_is_not_trusted(peer: str, allowed: str) -> None:
+@pytest.mark.parametrize(
+    ("peer", "allowed"),
+    [
+        *(("::ffff:10.0.0.1", "::/64"), ("2001:db8::1", "0.0.0.0/0"), (PROXY, "")),
+        *((unknown, ALLOWED) for unknown in ("", "unknown", "_hidden", "/run/client")),
+    ],
+)
+def test_other_peer_is_not_trusted(peer: str, allowed: str) -> None:
     assert found(peer, CLIENT, allowed) == str(parse_address(peer))
     assert scheme(peer, allowed) is None
 
@@ -136,6 +135,13 @@ def test_star_trusts_every_peer_but_only_the_last_entry_of_the_header() -> None:
     assert found(FORGED, CLIENT, "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}", "*") == CLIENT
     assert found(PROXY, f"{FORGED}, {CLIENT}, {OUTER_PROXY}", f"*,{OUTER_PROXY}") == CLIENT
+
+
+def test_request_is_one_over_https_only_if_every_proxy_says_so() -> None:
+    for values in ("HTTPS", "https, https", "https,HTTPS , https"):
+        assert scheme(None, "", values) == "https"
+    for values in ("http", "https, http", "http, https", "https,", "", "ssl"):
+        assert scheme(None, "", values) == "http"
 
 
 @pytest.mark.parametrize("text", ["nonsense", "10.0.0.1,,example.com", "10.0.0.1/24", " ", "10.0.0.1 10.0.0.2"])
@@ -160,19 +166,8 @@ def test_bind_address_has_a_host_and_a_port(text: str, address: tuple[str, int])
 @pytest.mark.parametrize(
     "text",
     [
-        "9100",
-        ":9100",
-        "127.0.0.1",
-        "127.0.0.1:",
-        "127.0.0.1:0",
-        "127.0.0.1:65536",
-        "127.0.0.1:x",
-        "::1:9100x",
-        "http://127.0.0.1:9100",
-        "127.0.0.1:9100/metrics",
-        "ada@localhost:9100",
-        "[::1:9100",
-        " ",
+        *("9100", ":9100", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "::1:9100x"),
+        *("http://127.0.0.1:9100", "127.0.0.1:9100/metrics", "ada@localhost:9100", "[::1:9100", " "),
     ],
 )
 def test_invalid_bind_address_is_an_error(text: str) -> None:

@@ -20,9 +20,17 @@ def run() -> None:
     copy_context().run(command_line.main)
 
 
-def test_version_is_that_of_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["petservice", "--version"])
-    run()
+def test_version_is_that_of_the_program_and_garbage_is_collected_rarely(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    threshold = gc.get_threshold()
+    gc.set_threshold(700)
+    try:
+        monkeypatch.setattr(sys, "argv", ["petservice", "--version"])
+        run()
+        assert gc.get_threshold()[0] == command_line.COLLECTION_THRESHOLD
+    finally:
+        gc.set_threshold(*threshold)
     assert capsys.readouterr().out == f"petservice {__version__}\n"
 
 
@@ -39,17 +47,6 @@ def test_command_calls_itself_petservice(
     monkeypatch.setattr(sys, "argv", [program, "help", "serve"])
     run()
     assert "usage: petservice serve" in capsys.readouterr().out
-
-
-def test_command_collects_garbage_rarely(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    threshold = gc.get_threshold()
-    gc.set_threshold(700)
-    try:
-        monkeypatch.setattr(sys, "argv", ["petservice", "--version"])
-        run()
-        assert gc.get_threshold()[0] == command_line.COLLECTION_THRESHOLD
-    finally:
-        gc.set_threshold(*threshold)
 
 
 def test_data_is_in_a_clone_or_else_in_the_directory_of_the_user(

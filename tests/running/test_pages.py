@@ -6,7 +6,7 @@ import subprocess
 import httpx
 import pytest
 from django.conf import LazySettings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.test import Client
 
 from tests.service import TLS, Service
@@ -65,7 +65,7 @@ def test_error_page_has_the_policy(client: Client, settings: LazySettings, addre
         assert policy(response) == POLICY
 
 
-@pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json"])
+@pytest.mark.parametrize("address", ["/v1/health", "/v1/pets", "/v1/nope", "/openapi.json", *NO_PAGES])
 def test_response_to_a_program_has_no_policy(client: Client, address: str) -> None:
     response = client.get(address)
 
@@ -76,18 +76,15 @@ def test_response_to_a_program_has_no_policy(client: Client, address: str) -> No
 # Unknown pages.
 
 
-@pytest.mark.parametrize("address", PAGES[:-1])
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"])
-def test_wrong_method_is_not_found(method: str, address: str) -> None:
-    assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))
+@pytest.mark.parametrize("address", [*PAGES[:-1], "/ready"])
+def test_wrong_method_is_not_found(address: str) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "LINK"):
+        assert_not_found(Client(enforce_csrf_checks=True).generic(method, address))
 
 
 @pytest.mark.parametrize("address", NO_PAGES)
 def test_unknown_path_is_not_found(client: Client, address: str) -> None:
-    response = client.get(address)
-
-    assert_not_found(response)
-    assert policy(response) == {}
+    assert_not_found(client.get(address))
 
 
 # The home page. It must not use the database, which pytest-django prevents in these tests.
@@ -104,16 +101,6 @@ def test_home_page_shows_the_url_that_the_visitor_used(client: Client, settings:
     ]
 
 
-def test_home_page_escapes_the_host(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ALLOWED_HOSTS rejects such a host already; escaping is a second protection."""
-    monkeypatch.setattr(HttpRequest, "get_host", lambda request: "\"'><script>&")
-
-    text = client.get("/").content.decode()
-
-    assert text.count("http://&quot;&#x27;&gt;&lt;script&gt;&amp;/v1/") == 2
-    assert "<script>" not in text
-
-
 @pytest.mark.parametrize("host", ['x"><script>', "x'y", "x y", "x/y", "x<b>", "user@testserver"])
 def test_invalid_host_is_rejected_even_if_all_hosts_are_allowed(
     client: Client, settings: LazySettings, host: str
@@ -126,13 +113,13 @@ def test_invalid_host_is_rejected_even_if_all_hosts_are_allowed(
     assert host not in response.content.decode()
 
 
-@pytest.mark.parametrize("cookies", ["", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"], ids=["stranger", "staff"])
-def test_home_page_ignores_cookies_and_sets_none(cookies: str) -> None:
-    response = Client(headers={"Cookie": cookies}).get("/")
+def test_home_page_ignores_cookies_and_sets_none() -> None:
+    for cookies in ("", f"sessionid={'x' * 32}; csrftoken={'y' * 32}"):
+        response = Client(headers={"Cookie": cookies}).get("/")
 
-    assert response.status_code == 200
-    assert not response.cookies
-    assert "Vary" not in response
+        assert response.status_code == 200
+        assert not response.cookies
+        assert "Vary" not in response
 
 
 @pytest.mark.once

@@ -97,9 +97,3 @@ def test_health_does_not_use_the_database(client: Client) -> None:
     response = client.get("/v1/health", headers={"X-API-Key": "any"})
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
-
-
-def test_post_to_ready_is_not_found(client: Client) -> None:
-    response = client.post("/ready")
-
-    assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")

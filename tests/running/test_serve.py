@@ -1,11 +1,11 @@
 """`manage.py serve` prepares the database, prints the first account and API key, and becomes the web server."""
 
-import os
 import re
 import signal
 import ssl
 import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -15,7 +15,7 @@ from django.db import connection
 
 from petservice.management.commands import serve
 from tests.databases import fresh_database_url
-from tests.service import ROOT, SERVE, TLS, Service, free_port, log_in, make_certificate, running_service
+from tests.service import TLS, Service, free_port, log_in, make_certificate, running_service
 from tests.waiting import wait_until
 
 # The migrations that were run twice.
@@ -39,65 +39,25 @@ def unused(tmp_path: Path, migrated_url: str) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    """A service after its first start on SQLite, which all tests of this module share."""
-    with running_service(tmp_path_factory.mktemp("first"), DATABASE_URL="") as service:
-        yield service
-
-
 @pytest.mark.once
-def test_first_start_prints_account_password_key_and_urls_once(first_start: Service) -> None:
-    assert len(printed(first_start, r"^    staff account   admin$")) == 1
-    assert len(printed(first_start, r"^    password        \S{20}$")) == 1
-    assert len(printed(first_start, r"^    API key         pets_test_\w{49}$")) == 1
-    assert printed(first_start, r"^    (?:home page|API|documentation|admin)  +(http\S+)$") == [
-        f"{first_start.url}/",
-        f"{first_start.url}/v1",
-        f"{first_start.url}/docs",
-        f"{first_start.url}/admin/",
-    ]
-    assert len(printed(first_start, r"^    curl ")) == 1
-    assert accounts_and_keys(first_start) == (1, 1)
+def test_first_start_prints_once_what_is_needed_to_use_the_service(tmp_path: Path) -> None:
+    with running_service(tmp_path, DATABASE_URL="") as service, service.client() as client:
+        assert len(printed(service, r"^    staff account   admin$")) == 1
+        (password,) = printed(service, r"^    password        (\S{20})$")
+        assert len(printed(service, r"^    API key         pets_test_\w{49}$")) == 1
+        home, api, docs, admin = printed(service, r"^    (?:home page|API|documentation|admin)  +(http\S+)$")
+        (line,) = printed(service, r"^    (curl .*)$")
+        assert printed(service, r"Listening at: \S+ \((\d+)\)$") == [str(service.process.pid)], "the same process"
 
-
-@pytest.mark.once
-def test_the_printed_curl_line_creates_a_pet(first_start: Service) -> None:
-    (line,) = printed(first_start, r"^    (curl .*)$")
-
-    ended = subprocess.run(
-        ["bash", "-c", f"{line} --silent --show-error --noproxy '*' --write-out '\\n%{{http_code}}'"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    body, status = ended.stdout.rsplit("\n", 1)
-    assert status == "201"
-    assert '"name":"Rex"' in body.replace(" ", "")
-
-
-@pytest.mark.once
-def test_the_printed_urls_respond(first_start: Service) -> None:
-    with first_start.client() as client:
-        for address in printed(first_start, r"^    (?:home page|documentation|admin)  +(http\S+)$"):
+        assert [home, api, docs, admin] == [f"{service.url}{path}" for path in ("/", "/v1", "/docs", "/admin/")]
+        for address in (home, docs, admin):
             assert client.get(address, follow_redirects=True).status_code == 200
-
-
-@pytest.mark.once
-def test_the_printed_password_logs_in_to_the_admin(first_start: Service) -> None:
-    (password,) = printed(first_start, r"^    password        (\S+)$")
-
-    with first_start.client() as client:
-        with pytest.raises(AssertionError):
-            log_in(client, "admin", "guess")
+        assert accounts_and_keys(service) == (1, 1)
         log_in(client, "admin", password)
         assert client.get("/admin/").status_code == 200
-
-
-@pytest.mark.once
-def test_serve_becomes_the_web_server_in_the_same_process(first_start: Service) -> None:
-    assert printed(first_start, r"Listening at: \S+ \((\d+)\)$") == [str(first_start.process.pid)]
+        options = "--silent --show-error --noproxy '*' --write-out '\\n%{http_code}'"
+        called = subprocess.run(["bash", "-c", f"{line} {options}"], capture_output=True, text=True, check=True)
+        assert re.fullmatch(r'\{.*"name":"Rex".*\}\n201', called.stdout)
 
 
 @pytest.mark.long
@@ -132,8 +92,7 @@ def test_service_with_a_certificate_accepts_only_https(unused: Path) -> None:
     certificate, key = make_certificate(unused, "IP:127.0.0.1")
     variables = {"DATABASE_URL": "", "TLS_CERTFILE": str(certificate), "TLS_KEYFILE": str(key)}
     with running_service(unused, **variables) as service:
-        addresses = printed(service, r"^    (?:home page|API|documentation|admin)  +(http\S+)$")
-        assert addresses == [f"{service.url}{path}" for path in ("/", "/v1", "/docs", "/admin/")]
+        assert printed(service, r"^    home page  +(\S+)$") == [f"{service.url}/"]
         assert service.url.startswith("https://")
         headers = {"X-API-Key": service.create_key()}
         trusting = ssl.create_default_context(cafile=certificate)
@@ -147,37 +106,21 @@ def test_service_with_a_certificate_accepts_only_https(unused: Path) -> None:
 
 @pytest.mark.long
 def test_services_that_start_at_the_same_time_all_run_and_migrate_once(tmp_path: Path) -> None:
-    """An account and an API key are created on SQLite only."""
-    number = 3  # while one migrates, two wait, and then each of them in turn finds nothing to do
-    with fresh_database_url(tmp_path) as url:
-        url = "" if connection.vendor == "sqlite" else url
-        variables = {"DATABASE_URL": url, "WEB_CONCURRENCY": "1"}
-        data = tmp_path / "data"
-        log = tmp_path / "log"
-        ports = [free_port() for _ in range(number)]
-        environment = os.environ | variables | {"PETSERVICE_DATA_DIR": str(data)}
-        processes = []
-        with log.open("a") as output:
-            for port in ports:
-                command = [sys.executable, *SERVE, "--bind", f"127.0.0.1:{port}"]
-                processes.append(
-                    subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output, text=True)
-                )
-        try:
-            wait_until(lambda: log.read_text().count("Listening at") == number or any(p.poll() for p in processes), 120)
-            assert [process.poll() for process in processes] == [None] * number, log.read_text()
-            for port in ports:
-                assert httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, verify=TLS).status_code == 200
-            service = Service("", processes[0], log, environment)
-            assert service.execute(REPEATED) == []
-            created = int(not url.startswith("postgres"))
-            assert log.read_text().count("    password ") == created
-            assert accounts_and_keys(service) == (created, created)
-        finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait(timeout=40)
+    """While one migrates, two wait, and then each of them in turn finds nothing to do."""
+    with fresh_database_url(tmp_path) as url, ThreadPoolExecutor() as pool, ExitStack() as stack:
+        is_embedded = connection.vendor == "sqlite"  # only then, an account and an API key are created
+        variables = {"DATABASE_URL": "" if is_embedded else url, "PETSERVICE_DATA_DIR": str(tmp_path / "data")}
+        folders = [tmp_path / name for name in ("one", "two", "three")]
+        for folder in folders:
+            folder.mkdir()
+        starts = [running_service(folder, WEB_CONCURRENCY="1", **variables) for folder in folders]
+        services = list(pool.map(stack.enter_context, starts))
+        for service in services:
+            with service.client() as client:
+                assert client.get("/ready").status_code == 200
+        assert service.execute(REPEATED) == []
+        assert sum(len(printed(one, "^    password ")) for one in services) == int(is_embedded)
+        assert accounts_and_keys(service) == (int(is_embedded), int(is_embedded))
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite is always migrated")

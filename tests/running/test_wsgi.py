@@ -8,18 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 from django.db import connection
 
-from tests.service import GUNICORN, ROOT, Service, running_service
-
-only_on_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite has no timeouts for statements"
-)
+from tests.service import GUNICORN, ROOT, Service
 
 
 def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -63,31 +57,7 @@ def test_pages_and_their_files_are_served(gunicorn: Service) -> None:
             assert "Transfer-Encoding" not in response.headers
 
 
-@pytest.mark.once
-def test_failed_login_through_a_unix_socket_is_counted_by_the_forwarded_address(gunicorn: Service) -> None:
-    name, proxied = gunicorn.log.parent.name, {"X-Forwarded-For": "198.51.100.77"}
-    transport = httpx.HTTPTransport(uds=f"{gunicorn.log.parent}/socket")
-    with httpx.Client(base_url="http://localhost", transport=transport, headers=proxied) as client:
-        client.get("/admin/login/")
-        form = {"csrfmiddlewaretoken": client.cookies["csrftoken"], "username": name, "password": "a guess"}
-        assert client.post("/admin/login/", data=form).status_code == 200
-
-    ((address,),) = gunicorn.execute("SELECT ip_address FROM axes_accessattempt WHERE username = %s", name)
-    assert str(address) == "198.51.100.77"
-
-
-def test_chunked_requests_with_the_same_idempotency_key_create_one_pet(gunicorn: Service, service_key: str) -> None:
-    headers = {"Content-Type": "application/json", "Idempotency-Key": gunicorn.url}
-    with gunicorn.client(service_key) as client:
-        first, second = (
-            client.post("/v1/pets", content=iter([b'{"name"', b':"Rex"}']), headers=headers) for _ in range(2)
-        )
-
-    assert (first.status_code, second.status_code) == (201, 201)
-    assert first.json() == second.json()
-
-
-@only_on_postgresql
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no timeouts for statements")
 @pytest.mark.parametrize("gunicorn", ["sync"], indirect=True)
 def test_request_that_waits_for_a_lock_times_out(gunicorn: Service, service_key: str) -> None:
     """The sync worker calls Django in its main thread, and gunicorn would abort a request after 30 seconds."""
@@ -98,13 +68,3 @@ def test_request_that_waits_for_a_lock_times_out(gunicorn: Service, service_key:
 
         assert (response.status_code, response.json()["error"]["code"]) == (500, "internal_error")
         assert client.get("/v1/pets").status_code == 200
-
-
-@only_on_postgresql
-@pytest.mark.long
-@pytest.mark.parametrize("worker", GUNICORN)
-def test_statements_of_requests_have_timeouts(tmp_path: Path, service: Service, worker: str) -> None:
-    command = [argument.replace("petservice.wsgi", "tests.running.limits") for argument in GUNICORN[worker]]
-    url = service.environment["DATABASE_URL"]
-    with running_service(tmp_path, command=command, DATABASE_URL=url) as gunicorn, gunicorn.client() as client:
-        assert client.get("/limits").json() == ["20s", "5s", "1min"]

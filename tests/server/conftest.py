@@ -23,8 +23,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="module")
 def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that gives each request two seconds to arrive."""
-    with service_with_test_endpoints(tmp_path_factory.mktemp("short-timeout"), TEST_REQUEST_TIMEOUT="2") as service:
+    """A service that gives each request two seconds to arrive, and little time to idle and to refused clients."""
+    folder, timeouts = tmp_path_factory.mktemp("short-timeout"), {"TEST_REQUEST_TIMEOUT": "2", "TEST_LINGER": "1"}
+    with service_with_test_endpoints(folder, "--keep-alive", "3", **timeouts) as service:
         yield service
 
 

@@ -1,13 +1,4 @@
-"""Members of libraries that the service relies on, and its classes that override methods of libraries."""
-
-from petservice.accounts.password_links import _Tokens
-from petservice.db.postgresql import base as postgresql
-from petservice.db.sqlite import base as sqlite
-from petservice.server import run
-from petservice.server.gunicorn_conf import ServiceLogger
-from petservice.server.messages import ReceivedRequest
-from petservice.server.worker import EventLoopWorker
-from petservice.wsgi import Handler
+"""Members of libraries that the service relies on."""
 
 # By the module, and by the class if the members belong to one.
 MEMBERS = {
@@ -26,27 +17,12 @@ MEMBERS = {
     "psycopg:Connection": ["wait"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],
+    "django.db.backends.sqlite3.schema:DatabaseSchemaEditor": ["_remake_table"],
     "django.db.backends.base.schema:BaseDatabaseSchemaEditor": ["atomic_migration", "collect_sql"],
     "django.db.backends.base.base:BaseDatabaseWrapper": [
         *("close_if_unusable_or_obsolete", "connection", "ensure_connection", "get_connection_params"),
         *("get_new_connection", "in_atomic_block", "ops", "settings_dict", "wrap_database_errors"),
     ],
 }
-
-# Classes that override methods which a library calls.
-OVERRIDING: list[type] = [
-    _Tokens,
-    EventLoopWorker,
-    ServiceLogger,
-    run.WebServer,
-    postgresql.TimeLimitedConnection,
-    postgresql.DatabaseWrapper,
-    postgresql.DatabaseSchemaEditor,
-    sqlite.DatabaseWrapper,
-    Handler,
-    ReceivedRequest,
-]
-# Classes whose constructors take fewer parameters than the overridden ones, because only the service calls them.
-OWN_CONSTRUCTORS = (ReceivedRequest, run.WebServer)
 # Members that the documentation of named tuples, models and managers guarantees.
 DOCUMENTED = {"_asdict", "_base_manager", "_default_manager", "_fields", "_make", "_meta", "_replace", "_state"}

@@ -3,7 +3,6 @@
 import resource
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -54,30 +53,18 @@ def test_simultaneous_connections_are_split_evenly_between_workers(tmp_path: Pat
                 assert [open_connections(client) for client in clients] == [number // 2] * number
 
 
-@pytest.fixture(scope="module")
-def with_two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with two_workers(tmp_path_factory.mktemp("two-workers")) as service:
-        yield service
-
-
-def test_suspended_worker_delays_no_connection(with_two_workers: Service, connect: Connect) -> None:
-    wait_for_workers(with_two_workers)
-    one, other = booted_workers(with_two_workers)
-    with suspended(one):
-        for _ in range(5):
-            client = connect(with_two_workers)
-            client.socket.settimeout(1)
-            assert worker_of(client) == other
-
-
 @pytest.mark.long
-def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path: Path, connect: Connect) -> None:
+def test_suspended_worker_delays_no_connection_and_those_beyond_the_limits_wait(
+    tmp_path: Path, connect: Connect
+) -> None:
     with two_workers(tmp_path, "--worker-connections", "2") as service:
         wait_for_workers(service)
         one, other = booted_workers(service)
         with suspended(one):
             clients = [connect(service) for _ in range(2)]
-            assert {worker_of(client) for client in clients} == {other}
+            for client in clients:
+                client.socket.settimeout(1)
+                assert worker_of(client) == other
             surplus = connect(service)
             surplus.send(get("/v1/worker"))
             surplus.socket.settimeout(0.5)
@@ -85,6 +72,16 @@ def test_connections_beyond_the_limit_of_a_worker_go_to_another_worker(tmp_path:
                 surplus.response()
         surplus.socket.settimeout(10)
         assert int(surplus.response().body) == one
+
+        assert worker_of(connect(service)) == one
+        waiting = connect(service)
+        waiting.send(get("/v1/worker"))
+        waiting.socket.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            waiting.response()
+        clients[0].socket.close()
+        waiting.socket.settimeout(10)
+        assert int(waiting.response().body) == other
 
 
 @pytest.mark.long

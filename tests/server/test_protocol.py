@@ -7,19 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post
+from tests.server.connections import CHUNKED, MALFORMED_CHUNK, PET, Client, assert_rejected, get, post, response_to
 from tests.service import ROOT, Service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
 TEN_MEBIBYTES = 10 * 2**20
-
-
-def test_a_connection_serves_many_requests(service: Service, service_key: str) -> None:
-    with Client(service) as client:
-        for number in range(100):
-            client.send(post(service_key, b'{"name":"%d"}' % number))
-            assert client.response().body.endswith(b'"name":"%d"}' % number)
 
 
 def test_pipelined_requests_get_responses_in_their_order(service: Service, service_key: str) -> None:
@@ -33,22 +27,19 @@ def test_pipelined_requests_get_responses_in_their_order(service: Service, servi
     assert {(created.status, health.body) for created, health in responses} == {(201, b'{"status":"ok"}')}
 
 
-def test_request_that_arrives_in_two_parts_is_reassembled(service: Service, service_key: str) -> None:
+def test_request_that_arrives_in_parts_is_reassembled_also_after_another(service: Service, service_key: str) -> None:
     request = post(service_key, PET)
     with Client(service) as client:
         for position in range(1, len(request), 7):
-            client.send(request[:position])
+            client.send(request, request[:position])
+            assert client.response().status == 201
             client.send(request[position:])
             assert client.response().status == 201
 
 
-def test_partial_request_after_a_complete_one_can_be_completed(service: Service, service_key: str) -> None:
-    request = post(service_key, PET)
-    with Client(service) as client:
-        client.send(request, request[:40])
-        assert client.response().status == 201
-        client.send(request[40:])
-        assert client.response().status == 201
+@pytest.mark.parametrize("target", ["http://localhost/v1/health", "/v1/health#top", "/v1/he%61lth", "/v1/health?x#y?z"])
+def test_other_spellings_of_a_url_get_the_same_response(service: Service, target: str) -> None:
+    assert response_to(service, get(target)).body == b'{"status":"ok"}'
 
 
 @pytest.mark.parametrize("target", ["/v1/health", "/v1/pets", "/docs", "/static/admin/css/base.css"])
@@ -82,20 +73,21 @@ def test_error_response_to_a_huge_body_can_be_read(service: Service, service_key
         assert client.is_closed()
 
 
-def test_a_connection_of_http_1_0_ends_with_the_response(service: Service) -> None:
-    """Its client takes no connection for kept that the response does not name so, and reads until its end."""
+@pytest.mark.parametrize(
+    ("version", "headers"),
+    [
+        (b"HTTP/1.1", (b"Connection: close", b"Connection: keep-alive")),
+        (b"HTTP/1.1", (b"Connection: Keep-Alive, Close",)),
+        # A client of HTTP/1.0 takes no connection for kept that the response does not name so.
+        (b"HTTP/1.0", (b"Connection: keep-alive",)),
+    ],
+    ids=str,
+)
+def test_last_response_of_a_connection_says_so(service: Service, version: bytes, headers: tuple[bytes, ...]) -> None:
     with Client(service) as client:
-        client.send(get("/v1/health", b"Connection: keep-alive").replace(b"HTTP/1.1", b"HTTP/1.0"))
+        client.send(get("/v1/health", *headers).replace(b"HTTP/1.1", version))
         assert client.response().headers["connection"] == "close"
         assert client.is_closed()
-
-
-def test_connection_that_is_to_be_closed_and_kept_is_closed(service: Service) -> None:
-    for headers in ((b"Connection: close", b"Connection: keep-alive"), (b"Connection: Keep-Alive, Close",)):
-        with Client(service) as client:
-            client.send(get("/v1/health", *headers))
-            assert client.response().headers["connection"] == "close"
-            assert client.is_closed()
 
 
 def test_client_gets_100_continue_before_it_sends_its_body(service: Service, service_key: str) -> None:
@@ -151,3 +143,22 @@ def test_simultaneous_clients_get_their_own_responses(service: Service, service_
 
     with ThreadPoolExecutor(20) as pool:
         assert all(pool.map(use, range(20)))
+
+
+# Clients that leave.
+
+# The number of pets of a name.
+NUMBER = "SELECT count(*) FROM pets_pet WHERE name = %s"
+
+
+@pytest.mark.usefixtures("no_traceback")
+def test_pet_is_created_if_its_client_leaves_after_the_request_and_not_if_it_leaves_within(
+    service: Service, service_key: str
+) -> None:
+    with Client(service) as client:
+        client.send(post(service_key, b'{"name":"left within"}', length=100))
+    with Client(service) as client:
+        client.send(post(service_key, b'{"name":"left after"}'))
+
+    wait_until(lambda: service.execute(NUMBER, "left after") == [(1,)])
+    assert service.execute(NUMBER, "left within") == [(0,)]

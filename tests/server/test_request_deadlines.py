@@ -1,12 +1,11 @@
 """Slow clients, which a worker disconnects after its timeouts."""
 
 import socket
-from pathlib import Path
 
 import pytest
 
 from tests.server.connections import CHUNKED, Client, Connect, get, post, response_to
-from tests.server.services import clear, held_requests, open_connections, release, service_with_test_endpoints
+from tests.server.services import clear, held_requests, open_connections, release
 from tests.service import Service
 from tests.waiting import wait_until
 
@@ -55,11 +54,11 @@ def test_client_that_sends_one_byte_at_a_time_is_disconnected(with_short_timeout
 
 
 @pytest.mark.long
-def test_idle_connection_is_closed(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, "--keep-alive", "1") as service, Client(service) as idle:
+def test_idle_connection_is_closed(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as idle:
         idle.send(get("/v1/health"))
         assert idle.response().status == 200
-
+        idle.socket.settimeout(10)  # less than the default
         assert idle.is_closed()
 
 
@@ -75,12 +74,8 @@ def test_client_that_stops_reading_a_response_is_disconnected(with_short_timeout
 
 
 @pytest.mark.long
-def test_refused_client_that_does_not_leave_is_disconnected(tmp_path: Path) -> None:
-    with (
-        service_with_test_endpoints(tmp_path, TEST_LINGER="1") as service,
-        Client(service) as other,
-        Client(service) as refused,
-    ):
+def test_refused_client_that_does_not_leave_is_disconnected(with_short_timeout: Service) -> None:
+    with Client(with_short_timeout) as other, Client(with_short_timeout) as refused:
         refused.send(b"no request\r\n\r\n")
         assert refused.response().status == 400
 

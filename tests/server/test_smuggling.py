@@ -30,22 +30,26 @@ def exchange(service: Service, key: str, row: Row) -> bytes:
         return b"".join(iter(lambda: client.socket.recv(65536), b""))
 
 
-def number_of_pets(service: Service, name: str) -> int:
-    return service.execute("SELECT count(*) FROM pets_pet WHERE name = %s", name)[0][0]
+def names_of_pets(service: Service) -> set[str]:
+    return {name for (name,) in service.execute("SELECT name FROM pets_pet")}
 
 
-def assert_result(result: Result, statuses: list[int], is_next_served: bool) -> None:
-    match result:
+def is_as_expected(row: Row, received: bytes) -> bool:
+    statuses = [int(status) for status in STATUS.findall(received) if status >= b"200"]
+    is_next_served = b"X-Request-ID: next" in received
+    if any(status >= 500 for status in statuses):
+        return False
+    match row.result:
         case Result.REJECTED:
-            assert (statuses, is_next_served) == ([400], False)
+            return (statuses, is_next_served) == ([400], False)
         case Result.SERVED:
-            assert (len(statuses), is_next_served) == (2, True)
+            return (len(statuses), is_next_served) == (2, True)
         case Result.ENDED:
-            assert (len(statuses), is_next_served) == (1, False)
+            return (len(statuses), is_next_served) == (1, False)
         case Result.ALONE:
-            assert len(statuses) == (2 if is_next_served else 1)
+            return len(statuses) == (2 if is_next_served else 1)
         case Result.CUT:
-            assert len(statuses) <= 1
+            return len(statuses) <= 1
 
 
 def test_corpus_is_large_and_its_requests_are_distinct() -> None:
@@ -53,15 +57,13 @@ def test_corpus_is_large_and_its_requests_are_distinct() -> None:
     assert len({row.request for row in CORPUS}) == len({row.name for row in CORPUS}) == len(CORPUS) >= 200
 
 
-@pytest.mark.parametrize("row", CORPUS, ids=lambda row: row.name)
-def test_one_request_never_becomes_two(service: Service, service_key: str, row: Row) -> None:
-    received = exchange(service, service_key, row)
+def test_one_request_never_becomes_two(service: Service, service_key: str) -> None:
+    received = {row: exchange(service, service_key, row) for row in CORPUS}
 
-    statuses = [int(status) for status in STATUS.findall(received) if status >= b"200"]
-    assert all(status < 500 for status in statuses)
-    assert_result(row.result, statuses, b"X-Request-ID: next" in received)
     assert response_to(service, get("/v1/health")).status == 200
-    assert number_of_pets(service, row.pet) == 0
+    assert {row.name: sent for row, sent in received.items() if not is_as_expected(row, sent)} == {}
+    created = names_of_pets(service)
+    assert [row.name for row in CORPUS if row.pet in created] == []
 
 
 def test_hidden_request_is_detected_if_it_runs(service: Service, service_key: str) -> None:
@@ -70,4 +72,4 @@ def test_hidden_request_is_detected_if_it_runs(service: Service, service_key: st
     received = exchange(service, service_key, noticed)
 
     assert STATUS.findall(received) == [b"200", b"201", b"200"]
-    assert number_of_pets(service, noticed.pet) == 1
+    assert noticed.pet in names_of_pets(service)
