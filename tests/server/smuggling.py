@@ -67,6 +67,11 @@ def chunked(body: bytes) -> bytes:
     return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
+def post(name: str, result: Result, path: str, *lines: bytes, body: bytes = HIDDEN) -> Row:
+    """Return a row that sends a POST with these header lines, by default with the hidden request as its body."""
+    return row(f"{name} to {path}", result, head("POST", path, *lines) + body)
+
+
 def fill(template: bytes, number: int) -> bytes:
     return template % number if b"%" in template else template
 
@@ -86,20 +91,12 @@ MALFORMED_LENGTHS = [
 def lengths(path: str) -> Iterator[Row]:
     """Yield signed, spaced, overflowing and otherwise malformed lengths."""
     for value in MALFORMED_LENGTHS:
-        yield row(
-            f"length {text(value)} to {path}",
-            Result.REJECTED,
-            head("POST", path, b"Content-Length: " + fill(value, len(HIDDEN))) + HIDDEN,
-        )
+        line = b"Content-Length: " + fill(value, len(HIDDEN))
+        yield post(f"length {text(value)}", Result.REJECTED, path, line)
     for power in (31, 32, 63, 64, 100):  # truncated to fewer bits, each length is 0
-        request = head("POST", path, b"Content-Length: %d" % 2**power)
         result = Result.ENDED if power < 63 else Result.REJECTED
-        yield row(f"length 2^{power} to {path}", result, request + HIDDEN)
-    yield row(
-        f"length with leading zeros to {path}",
-        Result.SERVED,
-        head("POST", path, b"Content-Length: 000%d" % len(HIDDEN)) + HIDDEN,
-    )
+        yield post(f"length 2^{power}", result, path, b"Content-Length: %d" % 2**power)
+    yield post("length with leading zeros", Result.SERVED, path, b"Content-Length: 000%d" % len(HIDDEN))
 
 
 # Pairs of headers; a lenient server uses one or the other.
@@ -115,17 +112,10 @@ REPEATED_LENGTHS = [
 
 def repeated_lengths(path: str) -> Iterator[Row]:
     """Yield requests with two length headers, equal or different."""
-    for lines in REPEATED_LENGTHS:
-        yield row(
-            f"lengths {text(lines[0])}, {text(lines[1])} to {path}",
-            Result.REJECTED,
-            head("POST", path, *(fill(line, len(HIDDEN)) for line in lines)) + HIDDEN,
-        )
-    yield row(
-        f"length with an underscore to {path}",
-        Result.SERVED,
-        head("POST", path, length(HIDDEN), b"Content_Length: 0") + HIDDEN,
-    )
+    for pair in REPEATED_LENGTHS:
+        lines = [fill(line, len(HIDDEN)) for line in pair]
+        yield post(f"lengths {text(pair[0])}, {text(pair[1])}", Result.REJECTED, path, *lines)
+    yield post("length with an underscore", Result.SERVED, path, length(HIDDEN), b"Content_Length: 0")
 
 
 CODINGS = [
@@ -149,30 +139,16 @@ CHUNKED_CODINGS = [CHUNKED, b"transfer-encoding: CHUNKED", b"Transfer-Encoding: 
 def codings(path: str) -> Iterator[Row]:
     """Yield transfer codings with and without a length. Read as chunks, the body ends before the hidden request."""
     end = b"0\r\n\r\n"
+    body = end + HIDDEN
     for line in CODINGS:
-        yield row(
-            f"{text(line)}, then a length, to {path}",
-            Result.REJECTED,
-            head("POST", path, line, length(end + HIDDEN)) + end + HIDDEN,
-        )
-        yield row(
-            f"length, then {text(line)}, to {path}",
-            Result.REJECTED,
-            head("POST", path, length(end + HIDDEN), line) + end + HIDDEN,
-        )
+        yield post(f"{text(line)}, then a length,", Result.REJECTED, path, line, length(body), body=body)
+        yield post(f"length, then {text(line)},", Result.REJECTED, path, length(body), line, body=body)
         if line not in CHUNKED_CODINGS:
-            request = head("POST", path, line) + end
-            yield row(f"{text(line)} to {path}", Result.REJECTED, request + HIDDEN)
-    yield row(
-        f"chunk with the length of its first line to {path}",
-        Result.REJECTED,
-        head("POST", path, length(b"%x\r\n" % len(HIDDEN)), CHUNKED) + chunked(HIDDEN),
-    )
-    yield row(
-        f"coding with an underscore to {path}",
-        Result.SERVED,
-        head("POST", path, length(end + HIDDEN), b"Transfer_Encoding: chunked") + end + HIDDEN,
-    )
+            yield post(text(line), Result.REJECTED, path, line, body=body)
+    lines = length(b"%x\r\n" % len(HIDDEN)), CHUNKED
+    yield post("chunk with the length of its first line", Result.REJECTED, path, *lines, body=chunked(HIDDEN))
+    lines = length(body), b"Transfer_Encoding: chunked"
+    yield post("coding with an underscore", Result.SERVED, path, *lines, body=body)
 
 
 MALFORMED_CHUNKS = [
@@ -200,17 +176,12 @@ WELL_FORMED_CHUNKS = [
 def chunks(path: str) -> Iterator[Row]:
     """Yield malformed chunks before the hidden request, and well-formed chunks around it."""
     for malformed in MALFORMED_CHUNKS:
-        request = head("POST", path, CHUNKED) + malformed
-        yield row(f"chunk {text(malformed)} to {path}", Result.REJECTED, request + HIDDEN)
+        yield post(f"chunk {text(malformed)}", Result.REJECTED, path, CHUNKED, body=malformed + HIDDEN)
     for template in WELL_FORMED_CHUNKS:
-        yield row(
-            f"chunks {text(template)} to {path}",
-            Result.SERVED,
-            head("POST", path, CHUNKED) + template % (len(HIDDEN), HIDDEN),
-        )
+        body = template % (len(HIDDEN), HIDDEN)
+        yield post(f"chunks {text(template)}", Result.SERVED, path, CHUNKED, body=body)
     # A server that ends the body at the last chunk would run its trailers.
-    request = head("POST", path, CHUNKED) + b"0\r\n"
-    yield row(f"trailers that are a request to {path}", Result.REJECTED, request + HIDDEN)
+    yield post("trailers that are a request", Result.REJECTED, path, CHUNKED, body=b"0\r\n" + HIDDEN)
 
 
 # Pairs of a part of a request and its replacement.
@@ -239,10 +210,8 @@ UNUSUAL_HEADS = [
 
 def heads(path: str) -> Iterator[Row]:
     """Yield malformed and unusual request lines and headers, with the hidden request as their body."""
+    usual_head = head("POST", path, length(HIDDEN))
     for replaced, result in ((MALFORMED_HEADS, Result.REJECTED), (UNUSUAL_HEADS, Result.SERVED)):
         for usual, odd in replaced:
-            yield row(
-                f"{text(odd)} for {text(usual)} to {path}",
-                result,
-                head("POST", path, length(HIDDEN)).replace(usual, odd) + HIDDEN,
-            )
+            name = f"{text(odd)} for {text(usual)} to {path}"
+            yield row(name, result, usual_head.replace(usual, odd) + HIDDEN)

@@ -16,6 +16,7 @@ from tests.server.smuggling import (
     heads,
     length,
     lengths,
+    post,
     repeated_lengths,
     row,
 )
@@ -43,11 +44,8 @@ def targets() -> Iterator[Row]:
     cases += [("CONNECT", target, Result.ENDED) for target in TUNNELS]
     cases += [("OPTIONS", "*", Result.SERVED)]
     for method, target, result in cases:
-        yield row(
-            f"{method} {target}".encode("unicode_escape").decode(),
-            result,
-            head(method, target, length(HIDDEN)) + HIDDEN,
-        )
+        name = f"{method} {target}".encode("unicode_escape").decode()
+        yield row(name, result, head(method, target, length(HIDDEN)) + HIDDEN)
 
 
 def methods() -> Iterator[Row]:
@@ -73,11 +71,8 @@ HEADERS = [
 def headers() -> Iterator[Row]:
     """Yield expectations, upgrades and other headers about the connection, with the hidden request as a body."""
     for line in HEADERS:
-        yield row(
-            line.decode().encode("unicode_escape").decode(),
-            Result.SERVED,
-            head("POST", "/v1/pets", line, length(HIDDEN)) + HIDDEN,
-        )
+        request = head("POST", "/v1/pets", line, length(HIDDEN))
+        yield row(line.decode().encode("unicode_escape").decode(), Result.SERVED, request + HIDDEN)
 
 
 def ended() -> Iterator[Row]:
@@ -98,12 +93,10 @@ def ended() -> Iterator[Row]:
 def too_large(path: str) -> Iterator[Row]:
     """Yield bodies that the service does not read to their end, with the hidden request there."""
     before = b"x" * TOO_LARGE
-    yield row(f"too large to {path}", Result.ALONE, head("POST", path, length(before + HIDDEN)) + before + HIDDEN)
-    yield row(
-        f"too large in chunks to {path}",
-        Result.ENDED,
-        head("POST", path, CHUNKED) + b"%x\r\n%s\r\n" % (TOO_LARGE, before) + HIDDEN,
-    )
+    body = before + HIDDEN
+    yield post("too large", Result.ALONE, path, length(body), body=body)
+    body = b"%x\r\n%s\r\n" % (TOO_LARGE, before) + HIDDEN
+    yield post("too large in chunks", Result.ENDED, path, CHUNKED, body=body)
 
 
 def departures(path: str) -> Iterator[Row]:
