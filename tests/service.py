@@ -64,14 +64,9 @@ class Service:
 
     def manage(self, *arguments: str) -> str:
         """Run a management command on the service's database, and return its standard output."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        ).stdout
+        ended = manage(*arguments, **self.environment)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
 
     def create_key(self, *arguments: str) -> str:
         """Create an API key, and return the plain key.
@@ -155,7 +150,7 @@ class Service:
 def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a management command with these environment variables, and return the ended process."""
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=300)
 
 
 def as_django_stores_it(value: object) -> object:

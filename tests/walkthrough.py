@@ -3,11 +3,8 @@
 This runs the run line of README.md in a fresh clone, so that it installs everything, and then the curl lines. In the
 admin it changes the status of the created pet. Then it runs the curl lines again, and checks that the inventory has
 changed as well. It uses the standard library only, because it runs before the installation.
-
-With `--command` and `--url`, it runs this command in the folder instead, which serves at this URL.
 """
 
-import argparse
 import http.cookiejar
 import json
 import os
@@ -21,19 +18,17 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from tests.documents import ROOT, block
+from tests.documents import block
 
-README_URL = "http://127.0.0.1:8000"
+URL = "http://127.0.0.1:8000"
 
 opener = urllib.request.build_opener(
     urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
 )
 
 
-def main(folder: Path, command: str) -> None:
-    root = ROOT if command else folder
-    run_line = command or block("README.md", "run", root=root)
-    calls = block("README.md", "calls", root=root).replace(README_URL, URL)
+def main(folder: Path) -> None:
+    run_line, calls = block("README.md", "run", root=folder), block("README.md", "calls", root=folder)
     log = folder / "walkthrough.log"
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PETSERVICE_", "DATABASE_"))
@@ -108,10 +103,4 @@ def expect(actual: object, expected: object) -> None:
 if __name__ == "__main__":
     # SIGTERM ends the service as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--command", default="")
-    parser.add_argument("--url", default=README_URL)
-    given = parser.parse_args()
-    URL = given.url
-    main(given.folder, given.command)
+    main(Path(sys.argv[1]))

@@ -24,28 +24,21 @@ COMMANDS = {
 }
 
 
-def error_message(url: str) -> str:
-    """Run a command that must fail, and return its error message."""
-    ended = manage("create_api_key", "Acme", DATABASE_URL=url)
-    assert ended.returncode == 1
-    assert ended.stdout == ""
+@pytest.mark.parametrize("is_available", [True, False], ids=["without tables", "unavailable"])
+def test_command_reports_an_unusable_database(tmp_path: Path, is_available: bool) -> None:
+    file, unavailable = tmp_path / "new.sqlite3", f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets"
+
+    ended = manage("create_api_key", "Acme", DATABASE_URL=f"sqlite:///{file}" if is_available else unavailable)
+
+    assert (ended.returncode, ended.stdout) == (1, "")
     assert "Traceback" not in ended.stderr
-    return ended.stderr
-
-
-def test_command_reports_a_database_without_tables_which_only_its_owner_may_read(tmp_path: Path) -> None:
-    message = error_message(f"sqlite:///{tmp_path}/new.sqlite3")
-
-    # Only its owner may read the file, because it gets digests of keys and secrets of second factors.
-    assert (tmp_path / "new.sqlite3").stat().st_mode & 0o777 == 0o600
-    assert re.search(r"lacks \d+ migration\(s\): run the command `migrate`", message)
-
-
-def test_command_reports_an_unavailable_database() -> None:
-    message = error_message(f"postgres://me:s3cret@127.0.0.1:{free_port()}/pets")
-
-    assert "The database does not answer: connection" in message
-    assert "s3cret" not in message
+    assert "s3cret" not in ended.stderr
+    if is_available:
+        assert re.search(r"lacks \d+ migration\(s\): run the command `migrate`", ended.stderr)
+        # Only its owner may read the file, because it gets digests of keys and secrets of second factors.
+        assert file.stat().st_mode & 0o777 == 0o600
+    else:
+        assert "The database does not answer: connection" in ended.stderr
 
 
 @pytest.mark.parametrize(

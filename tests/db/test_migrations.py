@@ -90,13 +90,10 @@ def test_the_numbers_of_pets_are_a_key_which_sqlite_never_changes() -> None:
         assert cursor.fetchall() == [("number",)]
 
 
-def test_added_index_is_removed_backwards() -> None:
+def test_added_index_is_removed_backwards_and_removed_index_is_added() -> None:
     with migrated(INDEX, atomic=False):
         assert index()["columns"] == ["tag", "name"]  # type: ignore[index]
     assert index() is None
-
-
-def test_removed_index_is_added_backwards() -> None:
     with migrated(RemoveIndexConcurrently("pet", "pets_pet_tag"), atomic=False):
         assert index("pets_pet_tag") is None
     assert index("pets_pet_tag") is not None

@@ -60,12 +60,10 @@ def test_changelog_is_a_page(client: Client) -> None:
 
 def test_guide_shows_no_comments_and_unchanged_code_without_a_login_or_the_database(client: Client) -> None:
     response = client.get("/docs/api")
-    text = response.content.decode()
 
     assert not response.cookies
-    assert "tested:" not in text
-    assert "<table>" in text
-    assert '<pre><code class="language-python">import os\n' in text
+    assert b"tested:" not in response.content
+    assert b'<pre><code class="language-python">import os\n' in response.content
 
 
 def test_the_guide_for_staff_needs_a_login(client: Client, db: None) -> None:

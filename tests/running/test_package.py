@@ -1,7 +1,6 @@
 """The wheel: it has every file of the service, and runs in an environment that has nothing else."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 from petservice import __version__
 from tests.documents import block
 from tests.running.checkout import copy_checkout, tracked
-from tests.service import ROOT, free_port
+from tests.service import ROOT
 
 pytestmark = [pytest.mark.once, pytest.mark.long]
 
@@ -91,19 +90,3 @@ def test_the_command_does_what_manage_py_does(folder: Path, tmp_path: Path) -> N
 
     assert run(folder, "petservice", "help", "--commands", home=tmp_path).split() == ours
     assert "usage: petservice serve" in run(folder, "python", "-m", "petservice", "serve", "--help", home=tmp_path)
-
-
-def test_the_walkthrough_runs_with_the_installed_command(folder: Path, tmp_path: Path) -> None:
-    """The data is in the home directory, and not where the program is."""
-    url = f"127.0.0.1:{free_port()}"
-    program = folder / ".venv" / "bin" / "petservice"
-    line = [sys.executable, "-m", "tests.walkthrough", tmp_path, "--url", f"http://{url}"]
-    line += ["--command", f"exec {program} serve --bind {url}"]
-
-    subprocess.run(line, cwd=ROOT, env=environment(tmp_path), check=True, timeout=120)
-
-    (data,) = re.findall(r"^ +data directory +(\S+)$", (tmp_path / "walkthrough.log").read_text(), re.MULTILINE)
-    assert Path(data).is_relative_to(tmp_path)
-    assert (Path(data) / "petservice.sqlite3").is_file()
-    assert re.fullmatch(r"pets_test_\w+\n", run(folder, "petservice", "create_api_key", "Acme", home=tmp_path))
-    assert list(folder.rglob("*.sqlite3")) == []

@@ -1,11 +1,14 @@
 """Start services with the endpoints for tests, and query their workers."""
 
+import json
 import os
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.server.connections import Client, get
 from tests.service import Service, running_service
@@ -19,6 +22,15 @@ def service_with_test_endpoints(folder: Path, *options: str, **variables: str) -
     """Run a service with one worker and the endpoints for tests, which use files in `folder`."""
     variables = {"TEST_ENDPOINTS_FOLDER": str(folder), "WEB_CONCURRENCY": "1", **variables}
     return running_service(folder, command=(*RUN_WITH_TEST_ENDPOINTS, *options), **variables)
+
+
+def meta_of(client: socket.socket, *headers: bytes) -> dict[str, Any]:
+    """Return the META of a request with these headers, which is the last one of its connection."""
+    client.sendall(get("/v1/meta", *headers, b"Connection: close"))
+    received = b"".join(iter(lambda: client.recv(65536), b""))
+    client.close()
+    meta: dict[str, Any] = json.loads(received.partition(b"\r\n\r\n")[2])
+    return meta
 
 
 def number_from(client: Client, path: str) -> int:

@@ -1,15 +1,12 @@
 """A server on all IPv4 addresses, on all IPv6 addresses and on a unix socket trusts the same proxies."""
 
-import json
 import re
 import socket
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.server.connections import get
-from tests.server.services import service_with_test_endpoints
+from tests.server.services import meta_of, service_with_test_endpoints
 from tests.service import Service, running_service
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -45,14 +42,6 @@ def connected(server: Service, listener: str, source: str) -> socket.socket:
     port = int(re.findall(rf"http://{re.escape(listener)}:(\d+)", server.log.read_text())[0])
     target = "::1" if ":" in source else "127.0.0.1"
     return socket.create_connection((target, port), timeout=30, source_address=(source, 0))
-
-
-def meta_of(client: socket.socket, *headers: bytes) -> dict[str, Any]:
-    with client:
-        client.sendall(get("/v1/meta", *headers, b"Connection: close"))
-        received = b"".join(iter(lambda: client.recv(65536), b""))
-    meta: dict[str, Any] = json.loads(received.partition(b"\r\n\r\n")[2])
-    return meta
 
 
 @pytest.mark.parametrize("listener", ["0.0.0.0", "[::]"])

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -62,27 +61,6 @@ def test_stop_completes_requests_and_announces_itself_on_keep_alive_connections(
         assert (last.status, last.headers["connection"]) == (200, "close")
         assert busy.is_closed()
         assert service.process.wait(timeout=20) == 0
-
-
-def test_stop_closes_no_connection_without_an_announcement(tmp_path: Path) -> None:
-    # The service is inside the pool, because the pool waits for its threads, and these end with the service.
-    with ThreadPoolExecutor() as pool, service_with_test_endpoints(tmp_path) as service:
-        responded = set()
-
-        def send_until_announced(number: int) -> str:
-            with Client(service) as client:
-                while True:
-                    client.send(get("/v1/health"))
-                    response = client.response()
-                    responded.add(number)
-                    if "connection" in response.headers:
-                        return response.headers["connection"]
-
-        clients = [pool.submit(send_until_announced, number) for number in range(4)]
-        wait_until(lambda: len(responded) == len(clients))
-        service.process.send_signal(signal.SIGTERM)
-
-        assert [client.result() for client in clients] == ["close"] * len(clients)
 
 
 def interrupt(service: Service) -> None:
