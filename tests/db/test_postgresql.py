@@ -1,7 +1,6 @@
 """The service opens few connections to PostgreSQL, limits its waits, and plans its usual statements once."""
 
 import asyncio
-import subprocess
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,12 +30,6 @@ pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQL
 # Maximum number of connections of each worker, as petservice/docs/deployment.md says.
 CONNECTIONS = 14
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
-    with fresh_database_url(tmp_path) as url:
-        yield url
 
 
 @pytest.fixture
@@ -191,10 +184,6 @@ async def _plan(database: PostgreSQL, statement: str, parameters: int) -> str:
     return "\n".join(line for (line,) in await _rows(database._reading, f"EXPLAIN EXECUTE {statement}{values}", ()))
 
 
-def migrate(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return manage("migrate", "--verbosity", "0", *arguments, DATABASE_URL=url)
-
-
 def test_import_does_not_wait_for_a_concurrent_index_build(migrated_url: str, tmp_path: Path) -> None:
     file = tmp_path / "pets.csv"
     file.write_text("name\nRex\n")
@@ -247,14 +236,15 @@ def _lock_both_tables() -> None:
         backend().lock_out_writers(["pets_pet", "auth_group"])
 
 
-def test_migration_times_out_instead_of_blocking_other_queries(url: str) -> None:
-    assert migrate(url, "pets", "0001").returncode == 0
-    with psycopg.connect(url) as reading, psycopg.connect(url, autocommit=True) as watching:
-        reading.execute("SELECT * FROM pets_pet")  # in a transaction that stays open, like that of a backup
+def test_migration_times_out_instead_of_blocking_other_queries(tmp_path: Path) -> None:
+    with fresh_database_url(tmp_path) as url:
+        assert manage("migrate", "pets", "0001", DATABASE_URL=url).returncode == 0
+        with psycopg.connect(url) as reading, psycopg.connect(url, autocommit=True) as watching:
+            reading.execute("SELECT * FROM pets_pet")  # in a transaction that stays open, like that of a backup
 
-        rejected = migrate(url, "pets", "0002")
+            rejected = manage("migrate", "pets", "0002", DATABASE_URL=url)
 
-        assert rejected.returncode == 1
-        assert "canceling statement due to lock timeout" in rejected.stderr
-        assert watching.execute("SELECT count(*) FROM pets_pet").fetchone() == (0,)
-    assert migrate(url, "pets", "0002").returncode == 0
+            assert rejected.returncode == 1
+            assert "canceling statement due to lock timeout" in rejected.stderr
+            assert watching.execute("SELECT count(*) FROM pets_pet").fetchone() == (0,)
+        assert manage("migrate", "pets", "0002", DATABASE_URL=url).returncode == 0

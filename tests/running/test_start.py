@@ -209,21 +209,14 @@ def test_live_without_settings_is_rejected_and_each_is_named(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [], "a rejected start creates nothing"
 
 
-INVALID = {
-    "PETSERVICE_ENVIRONMENT": ("staging", "it is none of test, live"),
-    "METRICS_BIND": ("9100", "it is no address with a port"),
-    "PETSERVICE_TIME_ZONE": ("Berlin", "there is no time zone of this name"),
-    "WEB_CONCURRENCY": ("abc", "Not a valid integer."),
-    "TLS_CERTFILE": ("/no/such/cert.pem", "it is no readable file"),
-}
-
-
 def test_all_invalid_variables_are_reported_together(tmp_path: Path) -> None:
     url = "mysql://ada:Tr0ub4dor@localhost/pets"
-    output = refusal(tmp_path, DATABASE_URL=url, **{name: value for name, (value, _) in INVALID.items()})
+    variables = {"PETSERVICE_ENVIRONMENT": "staging", "METRICS_BIND": "9100", "WEB_CONCURRENCY": "abc"}
+    output = refusal(tmp_path, DATABASE_URL=url, **variables)
 
-    for name, (value, reason) in INVALID.items():
-        assert f"{name}={value!r} cannot be read ({reason}" in output
+    assert "PETSERVICE_ENVIRONMENT='staging' cannot be read (it is none of test, live" in output
+    assert "METRICS_BIND='9100' cannot be read (it is no address with a port" in output
+    assert "WEB_CONCURRENCY='abc' cannot be read (Not a valid integer." in output
     assert "DATABASE_URL begins with 'mysql://', but only SQLite" in output
     assert "Tr0ub4dor" not in output
 
