@@ -139,7 +139,7 @@ def test_statements_of_the_fast_path_are_planned_once_and_use_an_index_even_of_a
         database = PostgreSQL()
         paths = (f"/v1/pets/{first.pk}", "/v1/pets", f"/v1/pets?limit=7&after={first.pk}", "/v1/store/inventory")
         for path in paths * 2:
-            assert await database.read(key, usual_request(path))
+            assert await database.find(key, usual_request(path))
         listed = "SELECT name, cardinality(parameter_types), custom_plans FROM pg_prepared_statements"
         # Without those of the driver and of this query.
         prepared = await _rows(database._reading, f"{listed} WHERE statement LIKE 'WITH%%'", ())
