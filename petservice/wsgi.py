@@ -6,6 +6,7 @@ It reads what servers and clients send that Django reads in another way or not a
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from io import IOBase
 from typing import Any, cast
 
@@ -14,13 +15,16 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.http import parse_cookie
+from django.http import HttpRequest, parse_cookie
 from django.http.multipartparser import MultiPartParserError
+from django.http.request import HttpHeaders
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 
 from petservice.client_address import forwarded_scheme, parse_address
+from petservice.monitoring import telemetry
+from petservice.monitoring.access_log import AccessRecord
 from petservice.paths import API
 
 # Maximum length in characters of the cookies that are read. A browser sends one header, and gunicorn refuses headers
@@ -92,7 +96,19 @@ class Handler(WSGIHandler):
         ):
             environ["CONTENT_LENGTH"] = UNKNOWN_LENGTH
             environ["wsgi.input"] = ChunkedInput(environ["wsgi.input"])
-        return super().__call__(environ, start_response)
+        telemetry.start()  # at the first request, because the server may have forked this process after the import
+        with telemetry.request_span(partial(HttpHeaders, environ)):
+            return super().__call__(environ, start_response)
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the response, within a span of its own. `serve` calls this method alone."""
+        with telemetry.span("django"):
+            response = super().get_response(request)
+        if telemetry.sends_spans():  # for the span above, or for that of `serve`
+            record = AccessRecord(request.method or "")
+            record.handled(request)
+            telemetry.describe_request(record.method, record.route, response.status_code)
+        return response
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")

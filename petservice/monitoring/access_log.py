@@ -16,7 +16,7 @@ from petservice.client_address import shown_address
 from petservice.monitoring.line_writer import LineWriter
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
-from petservice.monitoring.telemetry import RequestSpan, begin_request, trace_id_of
+from petservice.monitoring.telemetry import describe_request, trace_id_of
 from petservice.paths import PROBES, STATIC
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class AccessRecord:
         "queue_seconds",
         "request_id",
         "route",
-        "span",
         "started",
         "status",
         "trace_id",
@@ -68,9 +67,8 @@ class AccessRecord:
         self.forwarded_for = ""
         # Where the time went: into calls of the database, and into waiting for a thread.
         self.database_seconds = self.queue_seconds = 0.0
-        # The trace of which the client says that the request is a part, and the span of the request there.
+        # The trace of which the client says that the request is a part.
         self.trace_id: str | None = None
-        self.span: RequestSpan | None = None
 
     def client_is(self, request_id: str, peer: str | None, forwarded_for: str) -> None:
         """Record the request's id and its sender."""
@@ -110,7 +108,6 @@ class AccessLog:
             if name == b"traceparent":
                 record.trace_id = trace_id_of(value.decode("latin-1"))
         trace_id.set(record.trace_id)
-        record.span = begin_request(headers)
         current_record.set(record)
         return record
 
@@ -118,8 +115,7 @@ class AccessLog:
         """Write the record of a request that has ended, or whose client has disconnected."""
         self.in_flight -= 1
         self._write(record)
-        if record.span is not None:
-            record.span.end(record.method, record.route, record.status or CLIENT_LEFT)
+        describe_request(record.method, record.route, record.status or CLIENT_LEFT)
 
     def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
         """Write a record of invalid input that the server refused; `started` is on the monotonic clock."""

@@ -6,8 +6,9 @@ Each needs its packages (`pip install petservice[otel]`) and its own variables. 
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,8 +24,12 @@ _tracer: Any = None
 _NO_SPAN: AbstractContextManager[Any] = nullcontext()
 
 
+@cache
 def start() -> None:
-    """Begin to send spans and errors from this worker process, if the packages are there and configured."""
+    """Begin to send spans and errors from this process, if the packages are there and configured.
+
+    Only a process that handles requests may call it: a fork inherits the locks of the threads that send, maybe locked.
+    """
     global _tracer
     if find_spec("opentelemetry") and any(map(os.environ.get, _ENDPOINTS)):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -64,26 +69,24 @@ def span(name: str) -> AbstractContextManager[Any]:
     return _NO_SPAN if _tracer is None else _tracer.start_as_current_span(name)
 
 
-class RequestSpan:
-    """The span of a request, which is the current one of its task and of threads that work for it."""
+def request_span(headers: Callable[[], Mapping[str, str]]) -> AbstractContextManager[Any]:
+    """Return a context that is the span of a request, if spans are sent. Only then are its headers needed."""
+    if _tracer is None:
+        return _NO_SPAN
+    from opentelemetry import propagate, trace
 
-    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        from opentelemetry import context, propagate, trace
+    parent = propagate.extract(headers())
+    started: AbstractContextManager[Any] = _tracer.start_as_current_span("request", parent, trace.SpanKind.SERVER)
+    return started
 
-        sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-        parent = propagate.extract(sent)
-        self._span = _tracer.start_span("request", parent, trace.SpanKind.SERVER)
-        context.attach(trace.set_span_in_context(self._span, parent))
 
-    def end(self, method: str, route: str, status: int) -> None:
-        """End the span, with attributes by OpenTelemetry's names for HTTP."""
-        self._span.update_name(f"{method} {route}")
-        self._span.set_attributes(
+def describe_request(method: str, route: str, status: int) -> None:
+    """Give the current span, which is that of a request, attributes by OpenTelemetry's names for HTTP."""
+    if _tracer is not None:
+        from opentelemetry.trace import get_current_span
+
+        current = get_current_span()
+        current.update_name(f"{method} {route}")
+        current.set_attributes(
             {"http.request.method": method, "http.route": route, "http.response.status_code": status}
         )
-        self._span.end()
-
-
-def begin_request(headers: Iterable[tuple[bytes, bytes]]) -> RequestSpan | None:
-    """Return the span of a request whose headers were received, or None if spans are not sent."""
-    return None if _tracer is None else RequestSpan(headers)

@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
@@ -34,7 +34,7 @@ from petservice.middleware import PagePolicyMiddleware, error_response_for, with
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
 from petservice.monitoring.counters import count, count_with_seconds
 from petservice.monitoring.logs import request_id
-from petservice.monitoring.telemetry import span
+from petservice.monitoring.telemetry import request_span
 from petservice.paths import ADMIN, LOGIN, READINESS
 from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
@@ -144,13 +144,14 @@ class Application:
         if self.access_log is None:
             await send(await self._answer(scope, receive, None))
             return
-        record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"], scope["headers"])
-        try:
-            response = await self._answer(scope, receive, record)
-            record.status = response[0]
-            await send(response)
-        finally:
-            self.access_log.end(record)
+        with request_span(partial(_as_text, scope["headers"])):
+            record = scope[ACCESS_RECORD] = self.access_log.begin(scope["method"], scope["headers"])
+            try:
+                response = await self._answer(scope, receive, record)
+                record.status = response[0]
+                await send(response)
+            finally:
+                self.access_log.end(record)
 
     async def _answer(self, scope: Message, receive: Receive, record: AccessRecord | None) -> Response:
         """Return the response of the fast path, or else that of Django, or an error response."""
@@ -239,8 +240,7 @@ class Application:
     def _response_of_django(self, request: ReceivedRequest) -> Response:
         """Return the complete response, so that a slow client occupies no thread."""
         signals.request_started.send(sender=type(self._handler))
-        with span("django"):
-            response = self._handler.get_response(request)
+        response = self._handler.get_response(request)
         try:
             return encoded(response)
         finally:
@@ -252,6 +252,10 @@ class Application:
         if readiness.age() >= WATCH_INTERVAL and not thread.in_use:
             self._check = asyncio.ensure_future(thread.call(renew))
         return readiness.was_ready()
+
+
+def _as_text(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
 def _without_middleware(request: ReceivedRequest, response: HttpResponse) -> Response:

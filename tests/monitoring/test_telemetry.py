@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from petservice.monitoring.telemetry import trace_id_of
-from tests.monitoring.observed import Observed, observed_service
+from tests.databases import migrated_database_url
+from tests.monitoring.observed import Observed
+from tests.service import GUNICORN, SERVE, Service, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -52,24 +55,34 @@ def spans(received: list[tuple[str, bytes]]) -> list[Any]:
     return [span for scope in scopes for span in scope.spans]
 
 
-def follow(observed: Observed, path: str) -> tuple[str, str]:
-    """Send a request as a part of a new trace, and return the ids of the trace and of the client's span."""
+def follow(observed: Observed, path: str) -> tuple[str, str, int]:
+    """Send a request as a part of a new trace, and return the ids of the trace and of its parent, and the status."""
     trace, parent = secrets.token_hex(16), secrets.token_hex(8)
     with observed.service.client(observed.key) as client:
-        client.get(path, headers={"traceparent": f"00-{trace}-{parent}-01"})
-    return trace, parent
+        response = client.get(path, headers={"traceparent": f"00-{trace}-{parent}-01"})
+    return trace, parent, response.status_code
 
 
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observed, list[tuple[str, bytes]]]]:
-    with collector() as (address, received):
+Followed = tuple[Observed, list[tuple[str, bytes]]]
+ALL_SERVERS = pytest.mark.parametrize("followed", ["serve", *GUNICORN], indirect=True)
+
+
+@pytest.fixture(scope="module", params=["serve"])
+def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
+    """A service by `serve`, or by a worker of plain gunicorn, and what its collector of spans and errors receives."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with collector() as (address, received), migrated_database_url(folder) as url:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
         variables |= {"SENTRY_DSN": f"http://public@{address}/1", "SENTRY_ENVIRONMENT": "shop", "NO_PROXY": "*"}
-        with observed_service(tmp_path_factory.mktemp("followed"), **variables, WEB_CONCURRENCY="1") as observed:
-            follow(observed, FAST)  # a worker hands its first request to Django
+        variables |= {"DATABASE_URL": url, "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
+        key = Service("", None, folder / "log", variables).create_key()
+        with running_service(folder, command=GUNICORN.get(request.param, SERVE), **variables) as service:
+            observed = Observed(service, key, "")
+            follow(observed, FAST)  # a worker of `serve` hands its first request to Django
             yield observed, received
 
 
+@ALL_SERVERS
 @pytest.mark.parametrize(
     ("path", "name", "expected"),
     [
@@ -79,30 +92,32 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Observe
     ],
 )
 def test_spans_of_a_request_belong_to_the_trace_of_the_client(
-    followed: tuple[Observed, list[tuple[str, bytes]]], path: str, name: str, expected: set[tuple[str, str]]
+    request: pytest.FixtureRequest, followed: Followed, path: str, name: str, expected: set[tuple[str, str]]
 ) -> None:
     observed, received = followed
+    if path == FAST and "serve" not in request.node.callspec.id:  # plain gunicorn has no fast path
+        expected = {("django", "GET /v1/pets"), ("database", "django")}
 
-    trace, parent = follow(observed, path)
+    trace, parent, status = follow(observed, path)
 
     def of_trace() -> dict[str, Any]:
         return {span.span_id.hex(): span for span in spans(received) if span.trace_id.hex() == trace}
 
     wait_until(lambda: any(span.name == name for span in of_trace().values()))
     found = of_trace()
-    (request,) = [span for span in found.values() if span.name == name]
-    assert request.parent_span_id.hex() == parent
-    status = {attribute.key: attribute.value.int_value for attribute in request.attributes}["http.response.status_code"]
-    assert status == observed.requests()[-1]["status"]
-    others = {(span.name, found[span.parent_span_id.hex()].name) for span in found.values() if span is not request}
+    (sent,) = [span for span in found.values() if span.name == name]
+    assert sent.parent_span_id.hex() == parent
+    attributes = {attribute.key: attribute.value.int_value for attribute in sent.attributes}
+    assert attributes["http.response.status_code"] == status
+    others = {(span.name, found[span.parent_span_id.hex()].name) for span in found.values() if span is not sent}
     assert others >= expected
     assert others <= expected | {("database", "django")}
 
 
-def test_lines_of_a_request_have_its_trace(followed: tuple[Observed, list[tuple[str, bytes]]]) -> None:
+def test_lines_of_a_request_have_its_trace(followed: Followed) -> None:
     observed, _ = followed
     for path in (FAST, SLOW, PAGE):
-        trace, _ = follow(observed, path)
+        trace, *_ = follow(observed, path)
         wait_until(lambda trace=trace: trace in [line.get("trace_id") for line in observed.requests()])
     with observed.service.client(observed.key) as client:
         client.get(FAST, headers={"traceparent": "00-x", "X-Request-ID": "without-trace"})
@@ -112,9 +127,9 @@ def test_lines_of_a_request_have_its_trace(followed: tuple[Observed, list[tuple[
 
 
 @pytest.mark.parametrize("path", [FAST, SLOW])
-def test_lines_say_where_the_time_went(followed: tuple[Observed, list[tuple[str, bytes]]], path: str) -> None:
+def test_lines_say_where_the_time_went(followed: Followed, path: str) -> None:
     observed, _ = followed
-    trace, _ = follow(observed, path)
+    trace, *_ = follow(observed, path)
 
     wait_until(lambda: trace in [line.get("trace_id") for line in observed.requests()])
     (line,) = [line for line in observed.requests() if line.get("trace_id") == trace]
@@ -122,15 +137,14 @@ def test_lines_say_where_the_time_went(followed: tuple[Observed, list[tuple[str,
     assert (line["queue_milliseconds"] > 0) == (path == SLOW)
 
 
+@ALL_SERVERS
 @pytest.mark.parametrize("path", [FAST, SLOW, "/v1/store/inventory?x"])
-def test_errors_are_sent_without_keys_and_variables(
-    followed: tuple[Observed, list[tuple[str, bytes]]], path: str
-) -> None:
+def test_errors_are_sent_without_keys_and_variables(followed: Followed, path: str) -> None:
     observed, received = followed
     received.clear()
     observed.service.execute("ALTER TABLE apikeys_apikey RENAME TO hidden")
     try:
-        trace, _ = follow(observed, path)
+        trace, *_ = follow(observed, path)
     finally:
         observed.service.execute("ALTER TABLE hidden RENAME TO apikeys_apikey")
 
@@ -145,12 +159,12 @@ def test_errors_are_sent_without_keys_and_variables(
     text = json.dumps(event)
     assert observed.key not in text
     assert '"vars"' not in text
-    wait_until(lambda: trace in [line.get("trace_id") for line in observed.lines() if line["level"] == "ERROR"])
+    wait_until(lambda: re.search(f'"level": "ERROR".*"trace_id": "{trace}"', observed.service.log.read_text()))
 
 
 @pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
 def test_nothing_is_loaded_unless_it_is_configured(endpoint: str) -> None:
-    code = "import sys; from petservice.monitoring import telemetry; telemetry.start(); print(*sys.modules)"
+    code = "import sys; from petservice import wsgi; wsgi.telemetry.start(); print(*sys.modules)"
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "SENTRY_DSN": endpoint and "http://public@127.0.0.1:9/1"}
     loaded = subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, check=True)
 
