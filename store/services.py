@@ -1,5 +1,6 @@
 """The stored counters of pets by status: reading and correcting them."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,6 +24,17 @@ def inventory_counts() -> Counts:
 def all_counts(sums: Iterable[Sequence[Any]]) -> Counts:
     """Return the counts of all statuses, given the stored sums of those that have any."""
     return _ZERO | {status: int(count) for status, count in sums}
+
+
+def inventory_drift() -> Counts:
+    """Return by how many pets each stored counter that is wrong exceeds a full count."""
+    # One statement, so that no pet is created between the two sums.
+    stored = InventoryCounter.objects.values_list("status").annotate(number=Sum("count"))
+    counted = Pet.objects.order_by().values_list("status").annotate(number=-Count("pk"))
+    drift: Counter[str] = Counter()
+    for status, number in stored.union(counted, all=True):
+        drift[status] += number
+    return {status: number for status, number in sorted(drift.items()) if number}
 
 
 @transaction.atomic

@@ -150,9 +150,10 @@ _measured_at = -inf
 # Seconds between two measurements, because PostgreSQL looks at every file of the database.
 _STATE_INTERVAL = 60.0
 _STATES = {
-    # PostgreSQL shows what connections of other roles do only to its administrators.
     "postgresql": """
-        SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'),
+        SELECT pg_database_size(current_database()), count(*), count(*) FILTER (WHERE state <> 'idle'
+            AND datname = current_database() AND application_name = current_setting('application_name')
+            AND pid <> pg_backend_pid()),
             current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         FROM pg_stat_activity WHERE backend_type = 'client backend'
     """,

@@ -53,6 +53,11 @@ DATABASE_CONNECTIONS = Gauge(
     ["state"],
     multiprocess_mode="livemax",
 )
+INVENTORY_DRIFT = Gauge(
+    "petservice_inventory_drift",
+    "Pets by which the counters of the inventory are wrong, by a count of all pets once an hour.",
+    multiprocess_mode="livemax",
+)
 WORKERS = Gauge("petservice_workers", "Running worker processes.", multiprocess_mode="livesum")
 READY = Gauge("petservice_ready", "1 if all workers are ready, as at /ready; otherwise 0.", multiprocess_mode="livemin")
 CONNECTIONS = Gauge("petservice_connections", "Open client connections.", multiprocess_mode="livesum")
@@ -101,6 +106,7 @@ class Metrics:
         *,
         is_ready: bool,
         database: Sequence[int],
+        inventory_drift: int,
         connections: int,
         in_flight: int,
         threads: Mapping[str, Any],
@@ -114,6 +120,7 @@ class Metrics:
         DATABASE_BYTES.set(size)
         for state, number in zip(("open", "used", "allowed"), numbers, strict=True):
             DATABASE_CONNECTIONS.labels(state).set(number)
+        INVENTORY_DRIFT.set(inventory_drift)
         CONNECTIONS.set(connections)
         IN_FLIGHT.set(in_flight)
         for name, pool in threads.items():

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import partial
+from math import inf
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ from petservice.wsgi import application as wsgi_application
 # The import above sets up Django for the following imports.
 # isort: split
 from django.core import signals
+from django.db import DatabaseError, connection
 from django.http import HttpResponse
 
 from petservice.admin_pages.staff_page import failure_page
@@ -30,6 +32,7 @@ from petservice.api.errors import error_response
 from petservice.api.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
+from petservice.db.backend import backend
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
 from petservice.monitoring.counters import count, count_with_seconds
@@ -40,11 +43,15 @@ from petservice.server import limits
 from petservice.server.messages import Receive, ReceivedRequest, Response, Send, encoded
 from petservice.sign_in.kept_forms import last_account
 from petservice.sign_in.login_limits import counted_address, too_many_logins
+from store.services import inventory_drift
 
 if TYPE_CHECKING:
     from petservice.fastpath.application import FastPath
 
 logger = logging.getLogger(__name__)
+
+# Seconds between two counts of all pets, each of which reads an index of all pets.
+COUNT_INTERVAL = 3600.0
 
 Message = dict[str, Any]
 T = TypeVar("T")
@@ -127,6 +134,8 @@ class Application:
     access_log: AccessLog | None = None
     # The worker sets it unless it is turned off.
     fast_path: "FastPath | None" = None
+    # Number of pets by which the counters of the inventory were wrong, and when they were checked last.
+    _inventory_drift, _counted_at = 0, -inf
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -252,6 +261,26 @@ class Application:
         if readiness.age() >= WATCH_INTERVAL and not thread.in_use:
             self._check = asyncio.ensure_future(thread.call(renew))
         return readiness.was_ready()
+
+    def watch_inventory(self) -> int:
+        """Return by how many pets the counters were wrong, for the metrics, and start another count if one is due."""
+        if readiness.was_ready() and time.monotonic() - self._counted_at >= COUNT_INTERVAL:
+            self._counted_at = time.monotonic()
+            # Not on the thread of the readiness check, because the count of ten million pets takes seconds.
+            self._count = asyncio.ensure_future(self.threads["pages"].call(self._count_pets))
+        return self._inventory_drift
+
+    def _count_pets(self) -> None:
+        drift = 0  # if another process counts at the moment, which then shows the drift
+        try:
+            with backend().read_consistently():
+                if backend().try_lock("inventory_drift", 0):
+                    drift = sum(map(abs, inventory_drift().values()))
+            self._inventory_drift = drift
+        except DatabaseError as error:
+            logger.warning("The counters of the inventory cannot be checked: %s", error)
+        finally:
+            connection.close_if_unusable_or_obsolete()
 
 
 def _as_text(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

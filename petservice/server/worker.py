@@ -118,6 +118,7 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             access_log.metrics.sample(
                 is_ready=self.application.watch_readiness(),
                 database=health.database,
+                inventory_drift=self.application.watch_inventory(),
                 connections=len(self.connections),
                 in_flight=access_log.in_flight,
                 threads=self.application.threads,

@@ -18,6 +18,8 @@ from petservice.apikeys.models import APIKey
 from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
 from petservice.server.limits import PAGE_THREADS
+from store.services import reconcile_inventory
+from tests.databases import migrated_database_url
 from tests.monitoring.observed import Observed, observed_service
 from tests.server.connections import Client, get
 from tests.server.services import held_requests, release, service_with_test_endpoints
@@ -250,16 +252,39 @@ def test_waiting_for_a_thread_is_counted(tmp_path: Path) -> None:
         wait_until(lambda: observed.sample("petservice_queue_seconds_total", pool="pages") >= waited)
 
 
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no connections of a server")
-def test_connections_of_the_database_are_shown(causes: Observed) -> None:
-    def value(state: str) -> float:
-        return causes.sample("petservice_database_connections", state=state)
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """A service that measures its database as often as it can."""
+    folder, address = tmp_path_factory.mktemp("measured"), f"127.0.0.1:{free_port()}"
+    with migrated_database_url(folder) as url:
+        variables = {"DATABASE_URL": url, "METRICS_BIND": address, "TEST_MEASUREMENT_INTERVAL": "0"}
+        with service_with_test_endpoints(folder, **variables) as service:
+            yield Observed(service, "", f"http://{address}/metrics")
 
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW max_connections")
-        (maximum,) = cursor.fetchone()
-    wait_until(lambda: value("open") > 0)
-    assert 0 < value("used") <= value("open") < value("allowed") < int(maximum)
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no connections of a server")
+def test_connections_of_the_database_are_in_use_while_they_have_a_transaction(measured: Observed) -> None:
+    def value(state: str) -> float:
+        return measured.sample("petservice_database_connections", state=state)
+
+    ((maximum,),) = measured.service.execute("SHOW max_connections")
+    wait_until(lambda: value("open") > 0 and value("used") == 0)
+    with Client(measured.service) as client:
+        client.send(get("/transaction"))
+        wait_until(lambda: value("used") == 1)
+        assert value("used") < value("open") < value("allowed") < int(maximum)
+        release(measured.service.log.parent)
+        assert client.response().status == 200
+    wait_until(lambda: value("used") == 0)
+
+
+def test_the_drift_of_the_inventory_is_shown_until_it_is_corrected(measured: Observed) -> None:
+    wrong = "INSERT INTO store_inventorycounter (status, count) VALUES ('sold', 3), ('pending', -1)"
+    measured.service.execute(wrong)
+    wait_until(lambda: measured.sample("petservice_inventory_drift") == 4)
+    with measured.service.models():
+        reconcile_inventory()
+    wait_until(lambda: measured.sample("petservice_inventory_drift") == 0)
 
 
 def test_the_size_of_the_database_and_the_age_of_the_backup_are_shown(causes: Observed) -> None:

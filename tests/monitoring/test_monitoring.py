@@ -59,6 +59,8 @@ SERIES = """
         values: '{open}+0x60'
       - series: 'petservice_database_connections{{job="petservice", state="allowed"}}'
         values: '97+0x60'
+      - series: 'petservice_inventory_drift{{job="petservice", instance="a"}}'
+        values: '{drift}+0x60'
       - series: 'petservice_queue_seconds_total{{job="petservice", pool="api"}}'
         values: '0+{waited}x60'
       - series: 'petservice_queued_total{{job="petservice", pool="api"}}'
@@ -77,7 +79,7 @@ SERIES = """
         exp_samples: [{expected}]
 """
 HEALTHY = {"up": "1+0x60", "ready": "1+0x60", "days": "14+0x60", "good": 1000, "bad": 1, "quick": 100}
-HEALTHY |= {"locks": 5, "open": 87, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
+HEALTHY |= {"locks": 5, "open": 87, "drift": 0, "waited": 40, "redis": 0, "wrong": 9, "backup": 25 * 60 * 60 - 30 * 60}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -96,6 +98,7 @@ PROBLEMS: list[tuple[dict[str, object], str | None]] = [
     ({"days": "13.9+0x60"}, "PetserviceCertificateExpires"),
     ({"locks": 10}, "PetserviceDatabaseFails"),  # calls wait for a lock in vain
     ({"open": 88}, "PetserviceConnectionsRunOut"),  # nine of ten
+    ({"drift": 1}, "PetserviceInventoryDrifts"),
     ({"waited": 60}, "PetserviceQueues"),  # requests wait for a thread
     ({"redis": 1}, "PetserviceRedisFails"),
     ({"wrong": 11}, "PetserviceLoginsFail"),  # somebody guesses passwords
@@ -223,6 +226,12 @@ def test_alerts_and_panels_show_trouble_and_nothing_while_there_is_none(tmp_path
         assert quiet["Ready (1) or not (0)"] == [[1]]
         assert 29 < quiet["Days until the TLS certificate expires"][0][0] < 30
         wait_until(lambda: _alerts(address) == set())
+
+        observed.service.execute("INSERT INTO store_inventorycounter (status, count) VALUES ('sold', 3)")
+        observed.service.process.send_signal(signal.SIGHUP)  # a new worker counts at its start
+        wait_until(lambda: _alerts(address) == {"PetserviceInventoryDrifts"})
+        assert max(_panels(address)["Pets by which the inventory is wrong"]) == [3]
+        observed.service.execute("DELETE FROM store_inventorycounter")
 
         with observed.service.database() as database:
             database.execute("BEGIN IMMEDIATE")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import connection as database
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
@@ -34,6 +36,9 @@ acceptor.DEFERRAL = float(os.environ.get("TEST_DEFERRAL", acceptor.DEFERRAL))
 acceptor.MAX_DEFERRAL = max(acceptor.MAX_DEFERRAL, 10 * acceptor.DEFERRAL)
 request_counter.RESPONSE_TIMEOUT = float(os.environ.get("TEST_REDIS_TIMEOUT", request_counter.RESPONSE_TIMEOUT))
 server.CHECK_TIMEOUT = float(os.environ.get("TEST_CHECK_TIMEOUT", server.CHECK_TIMEOUT))
+if "TEST_MEASUREMENT_INTERVAL" in os.environ:
+    measurement_interval = float(os.environ["TEST_MEASUREMENT_INTERVAL"])
+    health._STATE_INTERVAL = server.WATCH_INTERVAL = server.COUNT_INTERVAL = measurement_interval
 connection.LINGER = float(os.environ.get("TEST_LINGER", connection.LINGER))
 
 
@@ -71,6 +76,12 @@ class EndpointsHandler(Handler):
             case "/admin/login/" if request.method == "POST":
                 (FOLDER / f"held-{time.monotonic_ns()}").touch()
                 _hold()
+            case "/transaction":
+                with transaction.atomic(), database.cursor() as cursor:
+                    cursor.execute("SELECT 1")
+                    (FOLDER / f"held-{time.monotonic_ns()}").touch()
+                    _hold()
+                return _json("{}")
             case "/begun":
                 (FOLDER / "begun").touch()
                 return _json("{}")
