@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -34,41 +35,31 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"
 
 
+@dataclass(slots=True)
 class AccessRecord:
     """A record of one request, from the end of its headers to the end of its response.
 
     The only field that a client writes is the request id, which has a safe set of characters.
     """
 
-    __slots__ = (
-        "database_seconds",
-        "forwarded_for",
-        "key_prefix",
-        "method",
-        "peer",
-        "queue_seconds",
-        "request_id",
-        "route",
-        "started",
-        "status",
-        "trace_id",
-    )
+    method: str
+    started: float = field(default_factory=time.monotonic)
+    route: str = NO_ROUTE
+    # The status of the response, once that has begun.
+    status: int = 0
+    request_id: str = ""
+    # The prefix of the API key, if the key was valid.
+    key_prefix: str | None = None
+    peer: str | None = ""
+    forwarded_for: str = ""
+    # Where the time went: into calls of the database, and into waiting for a thread.
+    database_seconds: float = 0.0
+    queue_seconds: float = 0.0
+    # The trace of which the client says that the request is a part.
+    trace_id: str | None = None
 
-    def __init__(self, method: str) -> None:
-        self.started = time.monotonic()
-        self.method = method if method in METHODS else OTHER
-        self.route = NO_ROUTE
-        # The status of the response, once that has begun.
-        self.status = 0
-        self.request_id = ""
-        # The prefix of the API key, if the key was valid.
-        self.key_prefix: str | None = None
-        self.peer: str | None = ""
-        self.forwarded_for = ""
-        # Where the time went: into calls of the database, and into waiting for a thread.
-        self.database_seconds = self.queue_seconds = 0.0
-        # The trace of which the client says that the request is a part.
-        self.trace_id: str | None = None
+    def __post_init__(self) -> None:
+        self.method = self.method if self.method in METHODS else OTHER
 
     def client_is(self, request_id: str, peer: str | None, forwarded_for: str) -> None:
         """Record the request's id and its sender."""
@@ -119,10 +110,7 @@ class AccessLog:
 
     def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
         """Write a record of invalid input that the server refused; `started` is on the monotonic clock."""
-        record = AccessRecord("")
-        record.route, record.peer, record.started = INVALID_REQUEST, peer, started
-        record.request_id, record.status = request_id, status
-        self._write(record)
+        self._write(AccessRecord("", started, INVALID_REQUEST, status, request_id, peer=peer))
 
     def _write(self, record: AccessRecord) -> None:
         seconds = time.monotonic() - record.started

@@ -93,11 +93,11 @@ def test_space_and_open_files_that_run_short_are_named(backed_up: Path, monkeypa
 
     findings = report()
 
-    assert "1.0 GiB are free for" in findings["disk", "warning"]
-    assert "1 MiB of shared memory are free." in findings["memory", "warning"]
+    assert "1.0\xa0GB are free for" in findings["disk", "warning"]
+    assert "1.0\xa0MB of shared memory are free." in findings["memory", "warning"]
     assert findings["files", "warning"].startswith("A process may open 1,024 files. Raise the limit to 1,200")
     free["disk"] = 100 * 1024**2
-    assert "100 MiB are free" in report()["disk", "error"]
+    assert "100.0\xa0MB are free" in report()["disk", "error"]
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has its own backups")
