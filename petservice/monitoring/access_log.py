@@ -95,10 +95,11 @@ class AccessLog:
         """Return the record of a request that has arrived, which becomes the current record."""
         self.in_flight += 1
         record = AccessRecord(method)
-        for name, value in headers:
-            if name == b"traceparent":
-                record.trace_id = trace_id_of(value.decode("latin-1"))
-        trace_id.set(record.trace_id)
+        if self._lines is not None:  # the only use of the trace
+            for name, value in headers:
+                if name == b"traceparent":
+                    record.trace_id = trace_id_of(value.decode("latin-1"))
+            trace_id.set(record.trace_id)
         current_record.set(record)
         return record
 

@@ -18,6 +18,7 @@ from tests.waiting import wait_until
 HERE = Path(__file__).parent
 CORES = os.cpu_count() or 1
 SERVICE = "this service"
+WITH_METRICS = "this service with METRICS_BIND"
 BASELINE = "bare WSGI"
 # Prefixes of variables that configure the service and must not reach a server from the shell.
 _SETTINGS = ("PETSERVICE_", "DJANGO_", "GUNICORN_", "TLS_", "DEBUG", "REDIS_", "WEB_", "ALLOWED_", "CSRF_", "PYTHON")
@@ -61,6 +62,11 @@ def service(name: str = SERVICE, folder: Path = ROOT) -> Server:
     return Server(name, folder, "{python} manage.py serve --bind 127.0.0.1:{port}", is_service=True)
 
 
+def service_with_metrics() -> Server:
+    command = f"env METRICS_BIND=127.0.0.1:{{metrics_port}} {service().command}"
+    return Server(WITH_METRICS, ROOT, command, is_service=True)
+
+
 @contextmanager
 def earlier_service(revision: str) -> Iterator[Server]:
     """Provide the service at a git revision, in a temporary worktree, with the packages that are installed here."""
@@ -100,7 +106,7 @@ def fill(server: Server, database: Database, pets: list[Pet], folder: Path) -> A
 def running(server: Server, url: str, folder: Path) -> Iterator[tuple[str, int]]:
     """Start a server with the database at `url`, yield its base URL and its process id, and stop it at the end."""
     port = free_port()
-    command = server.command.format(python=sys.executable, port=port).split()
+    command = server.command.format(python=sys.executable, port=port, metrics_port=free_port()).split()
     with (folder / "log").open("w+") as log:
         process = subprocess.Popen(
             command, cwd=server.folder, env=_environment(server, url, folder), stdout=log, stderr=log
