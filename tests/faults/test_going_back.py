@@ -1,0 +1,89 @@
+"""An upgrade is undone on PostgreSQL as deployment.md says: the version before runs on the newer schema."""
+
+import io
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service import ROOT, SERVE, Service, manage, running_service
+
+pytestmark = pytest.mark.faults
+
+# The commit of the last release, 1.0.0.
+RELEASE = "4e2f3f4"
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    """The last release, with the packages of its lock file in an environment of its own."""
+    archive = subprocess.run(["git", "archive", RELEASE], cwd=ROOT, capture_output=True)
+    if archive.returncode:
+        pytest.skip(f"this clone lacks the commit {RELEASE}")
+    folder = tmp_path / "released"
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    uv = [sys.executable, "-m", "uv"]
+    lock = "petservice/deploy/requirements.txt"
+    for command in (
+        [*uv, "venv", "-q", "--python", sys.executable, ".venv"],
+        [*uv, "pip", "install", "-q", "--python", ".venv/bin/python", "--require-hashes", "-r", lock],
+    ):
+        subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+def run_released(folder: Path, *arguments: str) -> tuple[str, ...]:
+    """Return a command of running_service that runs a management command of the release."""
+    program = "import os, sys; os.chdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
+    return ("-c", program, str(folder), ".venv/bin/python", "manage.py", *arguments)
+
+
+def create(client: httpx.Client, name: str, **headers: str) -> dict[str, Any]:
+    response = client.post("/v1/pets", json={"name": name, "tag": "cat"}, headers=headers)
+    assert response.status_code == 201
+    pet: dict[str, Any] = response.json()
+    return pet
+
+
+def assert_has(client: httpx.Client, pets: list[dict[str, Any]]) -> None:
+    """Assert that the service is ready, and that it lists and counts exactly these pets."""
+    assert client.get("/ready").status_code == 200
+    assert client.get("/v1/pets").json() == pets
+    assert client.get("/v1/store/inventory").json() == {"available": len(pets), "pending": 0, "sold": 0}
+
+
+def test_nothing_is_lost_by_going_back_a_version_and_forward_again(
+    tmp_path: Path, empty_postgresql_url: str, released: Path
+) -> None:
+    variables = {"DATABASE_URL": empty_postgresql_url}
+    once = {"Idempotency-Key": "order-1"}
+    before = {"command": run_released(released, "serve", "--migrate"), **variables}
+    now = {"command": SERVE, **variables}
+    with running_service(tmp_path, **before) as service:
+        key = Service.create_key(service)
+        with service.client(key) as client:
+            pets = [create(client, "Rex"), create(client, "Polly", **once)]
+
+    with running_service(tmp_path, **now) as service, service.client(key) as client:
+        assert_has(client, pets)
+        pets.append(create(client, "Tom"))
+
+    without_migrating = {"command": run_released(released, "serve"), **variables}
+    with running_service(tmp_path, **without_migrating) as service, service.client(key) as client:
+        assert_has(client, pets)
+        assert create(client, "Polly", **once) == pets[1]
+        pets.append(create(client, "Zoë"))
+        assert_has(client, pets)
+        run = [sys.executable, *run_released(released, "reconcile_inventory")]
+        recounted = subprocess.run(run, env=service.environment, check=True, capture_output=True, text=True)
+        assert recounted.stdout.splitlines()[0] == "available: 4"
+
+    with running_service(tmp_path, **now) as service, service.client(key) as client:
+        assert_has(client, pets)
+        assert create(client, "Polly", **once) == pets[1]
+    assert "corrected" not in manage("reconcile_inventory", **variables).stdout
