@@ -5,16 +5,17 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
 from django.test import Client
+from django.urls import reverse
 
 from petservice.accounts import services
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.mixins import AdministratorsOnly
 from petservice.sign_in import sessions
-from tests.accounts.pages import LIST, audit_of, new_link, page_of, use
+from tests.accounts.pages import ADD, LIST, audit_of, new_link, page_of, use
 from tests.backoffice.login import ELSEWHERE, fail, log_in
 from tests.backoffice.pages import messages, read
-from tests.backoffice.staff import is_logged_in, logged_in, staff
+from tests.backoffice.staff import granted, is_logged_in, logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
@@ -75,7 +76,7 @@ def test_a_deactivated_account_has_no_sessions_and_no_links_even_after_it_is_act
     assert [message for _, _, message in audit_of(ada)][1:] == ["Deactivated. All sessions ended.", "Reactivated."]
 
 
-def test_all_sessions_of_an_account_end_and_no_others(admin_client: Client, ada: User) -> None:
+def test_all_sessions_of_an_account_end_and_no_others(admin_client: Client, admin_user: User, ada: User) -> None:
     first, second = logged_in(ada), logged_in(ada)
 
     response = admin_client.post(page_of(ada, "end-sessions"), follow=True)
@@ -83,29 +84,34 @@ def test_all_sessions_of_an_account_end_and_no_others(admin_client: Client, ada:
     assert messages(response) == ["All sessions of ada have ended."]
     assert [is_logged_in(first), is_logged_in(second), is_logged_in(admin_client)] == [False, False, True]
     assert audit_of(ada) == [("admin", "account_changed", "All sessions ended.")]
-
-
-def test_an_administrator_ends_the_own_sessions_after_a_warning(admin_client: Client, admin_user: User) -> None:
-    url = page_of(admin_user, "end-sessions")
-    assert "you must log in again, too" in admin_client.get(url).content.decode()
-
-    assert admin_client.post(url).status_code == 302
-
+    own = page_of(admin_user, "end-sessions")
+    assert "you must log in again, too" in admin_client.get(own).content.decode()
+    assert admin_client.post(own).status_code == 302
     assert not is_logged_in(admin_client)
 
 
-def test_the_own_account_and_the_last_administrator_are_not_deactivated(admin_client: Client, admin_user: User) -> None:
-    url = page_of(admin_user, "deactivate")
-    assert url not in admin_client.get(page_of(admin_user)).content.decode()
+def test_the_own_account_and_the_last_administrator_stay_active_administrators(
+    admin_client: Client, admin_user: User
+) -> None:
+    page, deactivate = page_of(admin_user), page_of(admin_user, "deactivate")
+    assert deactivate not in admin_client.get(page).content.decode()
+    other_role = read(admin_client, page, "account_form") | {"role": PETS_AND_INVENTORY}
+    invited = User.objects.create_superuser("invited")  # without a password, so it cannot log in
+    client = logged_in(invited)
 
-    assert "This is your own account" in messages(admin_client.post(url, follow=True))[0]
-    # An administrator without a password cannot log in, and so does not count.
-    invited = User.objects.create_superuser("invited")
-    response = logged_in(invited).post(url, follow=True)
+    for one, reason in (
+        (admin_client, "This is your own account"),
+        (client, "admin is the only administrator who can log in"),
+    ):
+        assert reason in messages(one.post(deactivate, follow=True))[0]
+        assert reason in one.post(page, other_role).content.decode()
 
-    assert "admin is the only administrator who can log in" in messages(response)[0]
-    assert User.objects.get(pk=admin_user.pk).is_active
+    assert User.objects.filter(pk=admin_user.pk, is_active=True, is_superuser=True).exists()
     assert audit_of(admin_user) == []
+    User.objects.filter(pk=invited.pk).update(password=admin_user.password)
+    client.force_login(User.objects.get(pk=invited.pk))
+    client.post(page, other_role)
+    assert not User.objects.get(pk=admin_user.pk).is_superuser
 
 
 @only_on_postgresql
@@ -127,19 +133,19 @@ def test_a_deleted_account_is_named_as_such(admin_client: Client, ada: User) -> 
     urls = [page_of(ada, verb) for verb in VERBS]
     ada.delete()
 
-    for url in urls:
-        for response in (admin_client.get(url, follow=True), admin_client.post(url, follow=True)):
-            assert response.redirect_chain == [(LIST, 302)], url
-            assert "does not exist any more" in messages(response)[0]
+    assert [send(url)["Location"] for url in urls for send in (admin_client.get, admin_client.post)] == [LIST] * 12
+    text = "This account does not exist any more: someone has deleted it. Nothing was changed."
+    assert messages(admin_client.get(LIST)) == [text] * 12
 
 
-def test_only_administrators_change_accounts(ada: User) -> None:
-    client = staff("Pets, inventory and API keys")
-    session = logged_in(ada)
+def test_the_permissions_of_django_open_no_page_of_accounts(ada: User) -> None:
+    client, session = granted("add_user", "change_user", "view_user", "view_group"), logged_in(ada)
+    pages = [LIST, ADD, *map(reverse, ("admin:auth_user_changelist", "admin:auth_group_changelist"))]
 
-    for url in (page_of(ada, verb) for verb in [*VERBS, "change", "history"]):
+    for url in [*pages, *(page_of(ada, verb) for verb in [*VERBS, "change", "history"])]:
         assert [client.get(url).status_code, client.post(url).status_code] == [403, 403], url
 
+    assert f'href="{LIST}"' not in client.get(reverse("admin:index")).content.decode()
     assert is_logged_in(session)
     assert not PasswordLink.objects.exists()
 

@@ -1,4 +1,4 @@
-"""The admin pages of API keys: creating, listing and changing keys."""
+"""The admin pages of API keys: creating, listing and changing keys, and the entries about them in the audit."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,8 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from petservice.apikeys.keys import PREFIX_LENGTH
-from petservice.apikeys.models import IDLE_AFTER, APIKey
+from petservice.apikeys.models import APIKey
+from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
+from tests.backoffice.pages import text_of
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
@@ -112,22 +114,6 @@ def test_the_list_shows_the_state_and_is_filtered_by_it(admin_client: Client) ->
         assert response.content.decode().count(badge) == len(shown)
 
 
-def test_the_list_is_filtered_by_use(admin_client: Client) -> None:
-    for name, last_used_at in {"Now": timezone.now(), "Once": timezone.now() - 2 * IDLE_AFTER, "Never": None}.items():
-        created_at = timezone.now() - 3 * IDLE_AFTER
-        APIKey.objects.create_key(name=name, last_used_at=last_used_at, created_at=created_at)
-
-    def names(use: str) -> set[str]:
-        return {api_key.name for api_key in admin_client.get(LIST, {"use": use}).context["cl"].result_list}
-
-    assert names("never") == {"Never"}
-    assert names("idle") == {"Once"}
-    assert names("nonsense") == {"Now", "Once", "Never"}
-    # Other conditions than those of the filters are refused.
-    assert admin_client.get(LIST, {"digest__startswith": "0"}).status_code == 400
-    assert admin_client.get(LIST, {"environment__exact": "test"}).status_code == 200
-
-
 def test_the_replacement_of_a_key_that_the_service_rejects_has_a_warning(admin_client: Client) -> None:
     record, _ = APIKey.objects.create_key(name="Acme", environment="live")
 
@@ -159,3 +145,56 @@ def test_keys_with_the_same_name_have_their_prefixes_and_a_complete_key_finds_it
     for api_key in (first, second):
         assert f'Acme <span class="key-prefix">{api_key.prefix}…</span></a>' in shown
     assert list(found) == [first]
+
+
+Kind = Event.Kind
+
+
+def entries() -> list[tuple[str, str, str, int]]:
+    """Return kind, account, name of the record and number of each entry about keys, oldest first, and forget them."""
+    found = Event.objects.filter(kind__startswith="key_").order_by("pk")
+    rows = [*Event.with_record(found).values_list("kind", "account_name", "record_name", "count")]
+    found.delete()
+    return rows
+
+
+def message() -> str:
+    return str(Event.objects.filter(kind__startswith="key_").latest("pk").message)
+
+
+def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Client) -> None:
+    admin_client.post(ADD, FORM | {"access": "read"})
+    key = APIKey.objects.get()
+    assert message() == "Read only, no limit, does not expire."
+    assert entries() == [(Kind.KEY_CREATED, "admin", str(key), 1)]
+
+    admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
+    assert message() == "Name changed from “Acme” to “Acme Ltd”."
+    assert message() in text_of(admin_client.get(page_of(key, "history")))
+    key.refresh_from_db()
+    assert entries() == [(Kind.KEY_CHANGED, "admin", str(key), 1)]
+    admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
+    assert entries() == [], "nothing was changed"
+
+    admin_client.post(page_of(key, "rotate"), ROTATE)
+    replacement = APIKey.objects.get(replaces=key)
+    assert message().startswith(f"Replaced by {replacement}. The old key works until ")
+    assert entries() == [(Kind.KEY_ROTATED, "admin", str(key), 1)]
+
+    admin_client.post(page_of(key, "revoke"))
+    assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
+    admin_client.post(page_of(key, "revoke"))
+    assert entries() == [], "it was revoked already"
+
+
+def test_a_key_that_another_page_revokes_at_the_same_time_is_recorded_once(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, _ = APIKey.objects.create_key(name="Acme")
+    admin_client.post(page_of(key, "revoke"))
+    monkeypatch.setattr(APIKey, "is_revoked", False)  # as it was read before
+
+    response = admin_client.post(page_of(key, "revoke"), follow=True)
+
+    assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
+    assert "No API key was revoked: the selected ones are revoked already" in response.content.decode()

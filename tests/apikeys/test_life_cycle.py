@@ -3,7 +3,7 @@
 import base64
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from petservice.apikeys.models import APIKey
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
-from tests.databases import migrated_database_url
 from tests.server.connections import Client as RawClient
 from tests.service import Service, running_service
 
@@ -71,35 +70,21 @@ def decoded(signed: str) -> str:
         return signed
 
 
-@pytest.fixture
-def debug_service(tmp_path: Path) -> Iterator[Service]:
-    """A service with the log level debug."""
-    variables = {"GUNICORN_CMD_ARGS": "--log-level debug"}
-    with migrated_database_url(tmp_path) as url, running_service(tmp_path, DATABASE_URL=url, **variables) as running:
-        yield running
-
-
 @pytest.mark.once
-def test_a_key_in_malformed_http_is_not_logged(debug_service: Service) -> None:
-    plain = debug_service.create_key()
-    for line in (
-        "X-API-Key {key}",
-        "X-API-Key{key}",
-        "{key}",
-        "X-API-Key: x\r\n {key}",
-        "{key} : x",
-        "Host: {key}",
-        "Expect: {key}",
-    ):
-        sent = f"GET /v1/pets?key={plain} HTTP/1.1\r\nHost: localhost\r\n{line.format(key=plain)}\r\n\r\n"
-        no_http = line.format(key=plain) + " is no HTTP\r\n\r\n"
-        for request in (sent, no_http, sent.replace("HTTP/1.1", f"HTTP/{plain}")):
-            with RawClient(debug_service) as client:
-                client.send(request.encode())
-                assert client.response().status >= 400, line
+def test_a_key_in_malformed_http_is_not_logged(migrated_url: str, tmp_path: Path) -> None:
+    variables = {"DATABASE_URL": migrated_url, "GUNICORN_CMD_ARGS": "--log-level debug"}
+    with running_service(tmp_path, **variables) as service:
+        key = service.create_key()
+        forms = ("X-API-Key {}", "X-API-Key{}", "{}", "X-API-Key: x\r\n {}", "{} : x", "Host: {}", "Expect: {}")
+        for line in (form.format(key) for form in forms):
+            sent = f"GET /v1/pets?key={key} HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n"
+            for request in (sent, f"{line} is no HTTP\r\n\r\n", sent.replace("HTTP/1.1", f"HTTP/{key}")):
+                with RawClient(service) as client:
+                    client.send(request.encode())
+                    assert client.response().status >= 400, line
 
-    assert " was refused: " in debug_service.log.read_text()
-    assert plain[18:26] not in debug_service.log.read_text()
+    assert " was refused: " in service.log.read_text()
+    assert key[18:26] not in service.log.read_text()
 
 
 def test_no_plain_key_is_stored_or_shown_again_in_its_whole_life_cycle(admin_client: Client) -> None:

@@ -187,19 +187,14 @@ def test_requests_are_allowed_if_redis_does_not_respond_and_it_is_logged_once(
 
 @pytest.mark.once
 @pytest.mark.django_db
-def test_requests_are_allowed_if_redis_url_is_removed_and_it_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_are_allowed_if_redis_url_is_removed_and_only_keys_with_a_limit_use_redis(
+    settings: LazySettings, caplog: pytest.LogCaptureFixture
+) -> None:
     throttling._log_missing_redis.cache_clear()
-
     assert statuses(client_with(requests_per_minute=1), 5) == [200] * 5
+
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    assert statuses(client_with(), 3) == [200] * 3
 
     (message,) = caplog.messages
     assert "REDIS_URL is not set" in message
-
-
-@pytest.mark.once
-@pytest.mark.django_db
-def test_a_key_without_a_limit_does_not_use_redis(settings: LazySettings, caplog: pytest.LogCaptureFixture) -> None:
-    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
-
-    assert statuses(client_with(), 3) == [200] * 3
-    assert caplog.records == []

@@ -60,13 +60,6 @@ def test_the_bars_of_the_chart_have_the_errors_as_a_part() -> None:
     assert bars == [(0, 0, 1000), (500, 0, 1000), (1000, 250, 750)]
 
 
-def test_the_page_of_a_revoked_key_shows_its_use(admin_client: Client) -> None:
-    api_key, _ = APIKey.objects.create_key(name="Acme", revoked_at=timezone.now())
-    KeyDay.objects.create(api_key=api_key, day=timezone.now().date(), requests=1, client_errors=1)
-
-    assert "1 request in the last 30 days (UTC).\n1 was rejected" in page(admin_client, "change", api_key)
-
-
 def test_revoking_shows_the_last_use_first(admin_client: Client) -> None:
     now = timezone.now()
     used, _ = APIKey.objects.create_key(name="Acme", last_used_at=now, last_used_address="192.0.2.7")

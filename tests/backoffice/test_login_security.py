@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("
 
 
 @pytest.mark.long
-@pytest.mark.once
 def test_behind_a_proxy_a_lockout_uses_the_address_from_the_proxy_and_no_forged_one(tmp_path: Path) -> None:
     """The test acts as the proxy, because it connects from the loopback address, which is trusted by default."""
     with (

@@ -1,13 +1,17 @@
-"""The menu and the skip links of every page of the admin."""
+"""The menu, the skip links and the breadcrumbs of the pages of the admin."""
 
 import re
+from html import unescape
 
 import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.test import Client
 from django.urls import reverse
 
 from pets.models import Pet
 from petservice.accounts import groups
+from petservice.accounts.models import Account
+from petservice.apikeys.models import APIKey
 from tests.backoffice.staff import staff
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -26,6 +30,7 @@ def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
     client = staff(groups.PETS_INVENTORY_AND_KEYS)
     pages = {
         "Dashboard": ["admin:index"],
+        "": ["admin:help"],
         "Pets": ["admin:pets_pet_changelist", "admin:pets_pet_add", "admin:pets_pet_change", "admin:pets_pet_history"],
         "API keys": ["admin:apikeys_apikey_changelist"],
     }
@@ -36,8 +41,8 @@ def test_every_page_has_the_menu_twice_for_wide_and_narrow_screens() -> None:
             found = menus(client.get(url).content.decode())
             assert len(found) == 2, url
             for menu in found:
-                assert list(pages) == [link for link, _ in menu if link in pages], url
-                assert [link for link, is_current in menu if is_current] == [current], url
+                assert [link for link in pages if link] == [link for link, _ in menu if link in pages], url
+                assert "".join(link for link, is_current in menu if is_current) == current, url
 
 
 def test_the_pages_of_django_are_at_the_end_of_the_menu_under_advanced(admin_client: Client) -> None:
@@ -64,3 +69,47 @@ def test_lists_with_a_search_have_a_link_that_skips_to_it(admin_client: Client) 
 
     assert link in admin_client.get(reverse("admin:pets_pet_changelist")).content.decode()
     assert link not in admin_client.get(reverse("admin:pets_pet_add")).content.decode()
+
+
+DASHBOARD = ("Dashboard", "/admin/")
+PETS = ("Pets", "/admin/pets/pet/")
+KEYS, ACCOUNTS = ("API keys", "/admin/apikeys/apikey/"), ("Staff accounts", "/admin/accounts/account/")
+
+
+def crumbs(page: str) -> list[tuple[str, str] | str]:
+    """Return the text and the URL of each page above this one, and the name of this one."""
+    (navigation,) = re.findall(r'<div class="breadcrumbs">(.*?)</div>', page, re.DOTALL)
+    above = [(unescape(text), url) for url, text in re.findall(r'<a href="([^"]*)">([^<]*)</a>', navigation)]
+    (current,) = re.findall(r'<span aria-current="page">([^<]*)</span>', navigation)
+    return [*above, unescape(current)]
+
+
+def test_breadcrumbs_lead_from_the_dashboard_to_the_list_and_the_record(admin_client: Client) -> None:
+    pet = Pet.objects.create(name="Rex <b>")
+    key, _ = APIKey.objects.create_key(name="Acme")
+    account = Account.objects.create(username="ada", is_staff=True)
+
+    def of(name: str, *args: object) -> list[tuple[str, str] | str]:
+        return crumbs(admin_client.get(reverse(f"admin:{name}", args=args)).content.decode())
+
+    rex = ("Rex <b>", f"/admin/pets/pet/{pet.pk}/change/")
+    assert of("pets_pet_changelist") == [DASHBOARD, "Pets"]
+    assert of("pets_pet_add") == [DASHBOARD, PETS, "Add pet"]
+    assert of("pets_pet_change", pet.pk) == [DASHBOARD, PETS, "Rex <b>"]
+    assert of("pets_pet_history", pet.pk) == [DASHBOARD, PETS, rex, "Change history"]
+    assert of("pets_pet_delete", pet.pk) == [DASHBOARD, PETS, rex, "Delete"]
+    assert of("pets_pet_import") == [DASHBOARD, PETS, "Import pets"]
+    assert of("pets_pet_export") == [DASHBOARD, PETS, "Export pets"]
+    assert of("apikeys_apikey_revoke", key.pk) == [DASHBOARD, KEYS, f"Revoke {key}?"]
+    ada = ("ada", f"/admin/accounts/account/{account.pk}/change/")
+    assert of("accounts_account_deactivate", account.pk) == [DASHBOARD, ACCOUNTS, ada, "Deactivate"]
+    assert of("journal_event_changelist") == [DASHBOARD, "Audit"]
+    assert of("password_change") == [DASHBOARD, "Password change"]
+
+
+def test_the_confirmation_of_an_action_leads_back_to_the_list(admin_client: Client) -> None:
+    pet = Pet.objects.create(name="Rex")
+
+    page = admin_client.post(PETS[1], {"action": "delete_selected", ACTION_CHECKBOX_NAME: pet.pk})
+
+    assert crumbs(page.content.decode()) == [DASHBOARD, PETS, "Delete pets"]

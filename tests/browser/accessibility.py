@@ -1,6 +1,5 @@
 """Automatic accessibility checks of a page with axe-core."""
 
-import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
@@ -20,13 +19,6 @@ CONTEXT = {"exclude": DEFECTS_OF_DJANGO + REPEATED_ROWS}
 RUN = """async context =>
     (await axe.run(context, {preload: false, resultTypes: ["violations"]})).violations
 """
-
-
-def assert_accessible(page: Page) -> None:
-    """Fail with the report of axe if the page has severe problems."""
-    found = severe_problems(page)
-    if found:
-        pytest.fail("\n".join([page.url, *found]))
 
 
 def severe_problems(page: Page) -> list[str]:

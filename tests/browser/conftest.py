@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, sync_playwright
 
 from pets.models import Pet
 from petservice.apikeys.models import APIKey, KeyDay
@@ -169,6 +169,13 @@ def change_window(page: Page, width: int, height: int, theme: Any) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=theme)
     page.evaluate(SETTLE)
+
+
+def box(element: Locator) -> FloatRect:
+    """Return where an element is in the window."""
+    found = element.bounding_box()
+    assert found is not None
+    return found
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,11 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from django.contrib import admin
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import form_pages
 from tests.browser.accessibility import severe_problems
-from tests.browser.conftest import PICTURES, change_window, fill, log_in_as_staff, running_site, watched
+from tests.browser.conftest import PICTURES, box, change_window, fill, log_in_as_staff, running_site, watched
 from tests.service import Service, log_in
 
 # Returns the texts of the title, and of the buttons next to it, that another part of the page covers.
@@ -226,13 +226,8 @@ def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_act
         for one in shown:
             assert one["x"] + one["width"] <= MODES[mode].width, mode
             assert one["y"] + one["height"] <= MODES[mode].height, mode
-
-
-def box(element: Locator) -> FloatRect:
-    """Return where an element is in the window."""
-    found = element.bounding_box()
-    assert found is not None
-    return found
+        margins = box(window.locator("#content"))["width"] - box(window.locator("#changelist"))["width"]
+        assert margins == 2 * 16, mode
 
 
 def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:

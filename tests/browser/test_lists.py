@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import change_window, log_in_as_staff
+from tests.browser.conftest import box, change_window, log_in_as_staff
 from tests.browser.test_pets import make
 from tests.service import Service
 
@@ -14,12 +14,6 @@ PHONE = {"width": 390, "height": 844}
 # Minimum size of a target for a finger, in pixels.
 FINGER = 40
 COLOURS = "element => { const style = getComputedStyle(element); return [style.color, style.backgroundColor] }"
-
-
-def box(element: Locator) -> dict[str, float]:
-    found = element.bounding_box()
-    assert found is not None
-    return dict(found)
 
 
 def rgb(colour: str) -> list[int]:
@@ -128,19 +122,6 @@ def test_a_pet_is_sold_from_its_status_in_the_list_and_the_sale_is_undone(
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(2)
 
 
-def test_the_status_of_a_pet_that_a_colleague_changed_meanwhile_stays(staff_page: Page, site: Service) -> None:
-    make(site, {"name": "Contested"})
-    staff_page.goto(f"{PETS}?q=contested")
-    other = staff_page.context.new_page()
-    other.goto(f"{PETS}?q=contested")
-    for page, status in ((other, "Pending"), (staff_page, "Sold")):
-        page.locator(".status-menu summary").click()
-        page.locator(".status-menu").get_by_role("button", name=status).click()
-
-    expect(staff_page.get_by_text("(status pending)")).to_be_visible()
-    expect(staff_page.locator(".status-menu summary")).to_have_text("Pending")
-
-
 @pytest.mark.parametrize("model", ["pets/pet", "apikeys/apikey"])
 def test_a_phone_shows_rows_of_two_lines_with_targets_for_fingers(staff_page: Page, site: Service, model: str) -> None:
     make(site, {"name": "Finger", "tag": "dog"})
@@ -204,14 +185,3 @@ def test_paper_has_the_title_the_filters_the_rows_and_their_number_only(staff_pa
     staff_page.evaluate("() => { window.print = () => { document.title = 'printed' } }")
     staff_page.get_by_role("button", name="Print").click()
     expect(staff_page).to_have_title("printed")
-
-
-def test_the_link_to_a_list_is_copied(staff_page: Page, site: Service) -> None:
-    staff_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    make(site, {"name": "Rex", "tag": "otter"})
-    staff_page.goto(f"{PETS}?tag=otter")
-
-    staff_page.get_by_role("button", name="Copy link").click()
-
-    expect(staff_page.get_by_text("Copied.")).to_be_visible()
-    assert staff_page.evaluate("navigator.clipboard.readText()") == f"{site.url}{PETS}?tag=otter"

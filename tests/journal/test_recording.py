@@ -1,17 +1,23 @@
-"""Entries of the audit name the account, the client's address and the record."""
+"""Entries of the audit name the account, the address and the record, and pages that change records write them."""
 
 import os
 import pwd
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.contrib.auth.models import AnonymousUser
-from django.test import RequestFactory
+from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser, Group
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
+from django.urls import reverse
 
 from pets.models import Pet
 from petservice.journal.models import Event
+from petservice.journal.pages import JournalPages
 from petservice.journal.recording import record
 from store.models import InventoryItem
+from tests.backoffice.pages import submit
 
 pytestmark = pytest.mark.django_db
 
@@ -27,14 +33,8 @@ def test_an_entry_names_the_account_the_address_behind_a_trusted_proxy_and_the_r
     entry = Event.with_record(Event.objects.all()).get()
     assert (entry.account, entry.account_name, entry.address) == (admin_user, "admin", "192.0.2.7")
     assert (entry.record_type, entry.record_id, entry.record_name) == ("auth.user", str(admin_user.pk), "admin")
-
-
-def test_an_entry_keeps_the_name_of_a_deleted_account(admin_user):
-    record(None, Event.Kind.LOGIN, account=admin_user)
-
     admin_user.delete()
-
-    assert Event.objects.get().account_name == "admin"
+    assert Event.objects.values_list("account", "account_name").get() == (None, "admin")
 
 
 def test_an_event_without_an_account_has_no_name():
@@ -71,3 +71,45 @@ def test_a_pet_has_the_same_entries_on_the_pages_of_pets_and_of_the_inventory():
     entry = record(None, Event.Kind.CHANGED, target=InventoryItem.objects.get())
 
     assert (entry.record_type, entry.items.get().record_id) == ("pets.pet", pet.pk)
+
+
+def entries() -> list[tuple[str, str, str | None, str, int]]:
+    rows = Event.with_record(Event.objects.exclude(kind="login").order_by("pk"))
+    return [*rows.values_list("kind", "record_type", "record_id", "message", "count")]
+
+
+@pytest.fixture
+def request_of_admin(admin_user: Any) -> HttpRequest:
+    request = RequestFactory().get("/")
+    request.user = admin_user
+    return request
+
+
+def test_a_pet_that_staff_add_has_one_entry(admin_client: Client) -> None:
+    submit(admin_client, reverse("admin:pets_pet_add"), "pet_form", {"name": "Rex"})
+
+    assert entries() == [("added", "pets.pet", Pet.objects.get().pk, "“Rex” added.", 1)]
+
+
+def test_a_deletion_of_many_records_is_one_entry(request_of_admin: HttpRequest) -> None:
+    pages = JournalPages(Group, admin.site)
+    first, *others = [Group.objects.create(name=f"group {number:02}") for number in range(30)]
+
+    pages.log_deletions(request_of_admin, Group.objects.filter(pk=first.pk))
+    pages.log_deletions(request_of_admin, Group.objects.filter(pk__in=[one.pk for one in others]).order_by("name"))
+
+    named = ", ".join(f"“group {number:02}”" for number in range(1, 21))
+    assert entries() == [
+        ("deleted", "auth.group", str(first.pk), "Deleted: “group 00”.", 1),
+        ("deleted", "auth.group", None, f"Deleted: {named} and 9 more.", 29),
+    ]
+
+
+def test_every_page_that_changes_records_has_the_part_that_writes_the_journal() -> None:
+    read_only = {"journal.event", "pets.recentchange", "pets.trashedpet"}
+
+    others = {
+        model._meta.label_lower for model, pages in admin.site._registry.items() if not isinstance(pages, JournalPages)
+    }
+
+    assert others == read_only

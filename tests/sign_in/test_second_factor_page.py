@@ -4,6 +4,7 @@ import hashlib
 import re
 from base64 import b32encode
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -110,44 +111,27 @@ def test_each_page_has_a_new_secret(client: Client) -> None:
 # Renewing and removing.
 
 
-def test_new_recovery_codes_replace_the_old_ones(client: Client, ada: User) -> None:
-    _, old = set_up(client)
+def test_renewing_the_codes_and_removing_the_factor_need_a_recent_code(client: Client) -> None:
+    app, old = set_up(client)
 
-    new = recovery_codes(client.post(SECOND_FACTOR, {"renew": "yes"}).content.decode())
+    def change(how: str) -> Any:
+        let_pass(client, 16 * MINUTE)
+        before = {*StaticToken.objects.values_list("token")}
+        asked = client.post(SECOND_FACTOR, {how: "yes", "csrfmiddlewaretoken": "of a browser"})
+        assert is_asked(asked)
+        assert {*StaticToken.objects.values_list("token")} == before
+        return send_again(client, log_in_again(client, asked, PASSWORD, app.code()))
 
-    assert len(set(new) - set(old)) == 10
-    assert StaticToken.objects.count() == 10
-    assert events()[-1] == ("ada", "Recovery codes renewed.")
+    new = recovery_codes(change("renew").content.decode())
+    assert len(set(new) - set(old)) == StaticToken.objects.count() == 10
+    assert change("remove").status_code == 302
 
-
-def test_removing_the_factor_makes_the_password_enough(client: Client) -> None:
-    set_up(client)
-
-    response = client.post(SECOND_FACTOR, {"remove": "yes"}, follow=True)
-
-    assert messages(response) == ["The second factor was removed. The next login needs only your password."]
-    assert events()[-1] == ("ada", "Removed.")
+    shown = client.get(SECOND_FACTOR)
+    assert messages(shown) == ["The second factor was removed. The next login needs only your password."]
+    assert events() == [("ada", "Set up."), ("ada", "Recovery codes renewed."), ("ada", "Removed.")]
     assert (StaticToken.objects.count(), log_in().status_code) == (0, 302)
-
-
-@pytest.mark.parametrize("change", [{"renew": "yes"}, {"remove": "yes"}])
-def test_changes_of_the_factor_need_a_recent_code(client: Client, ada: User, change: dict[str, str]) -> None:
-    app, _ = set_up(client)
     let_pass(client, 16 * MINUTE)
-
-    asked = client.post(SECOND_FACTOR, change | {"csrfmiddlewaretoken": "of a browser"})
-    assert is_asked(asked)
-    assert factors.recovery_codes_left(ada) == 10
-    done = send_again(client, log_in_again(client, asked, PASSWORD, app.code()))
-
-    assert done.status_code == (302 if "remove" in change else 200)
-    assert factors.is_set_up(ada) is ("renew" in change)
-
-
-def test_setting_up_needs_a_recent_password(client: Client) -> None:
-    let_pass(client, 16 * MINUTE)
-
-    assert is_asked(client.get(SECOND_FACTOR))
+    assert is_asked(client.get(SECOND_FACTOR)), "setting up needs no recent password"
 
 
 # A lost device.

@@ -1,6 +1,6 @@
 """The admin dashboard, and the records that it counts and shows."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,9 +8,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
-from petservice.journal.models import Event
+from petservice.journal.models import Event, Item
 from petservice.journal.recording import type_of
-from tests.journal.events import create_event
 
 INDEX = reverse("admin:index")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -21,10 +20,12 @@ def page(client: Client) -> str:
     return client.get(INDEX).content.decode()
 
 
-def log(kind: Event.Kind, records: Iterable[Any], message: str = "") -> None:
+def log(kind: Event.Kind, records: Collection[Any], message: str = "") -> None:
     """Add an event about each record to the journal."""
-    user, _ = get_user_model().objects.get_or_create(username="anna")
-    for record in records:
-        fields = {"kind": kind, "record_type": type_of(record), "message": message}
-        name = {"record_id": str(record.pk), "record_name": str(record)}
-        create_event(account=user, account_name="anna", **fields, **name)
+    anna, _ = get_user_model().objects.get_or_create(username="anna")
+    items = [Item(record_id=str(record.pk), record_name=str(record)) for record in records]
+    shared = {"kind": kind, "account": anna, "account_name": "anna", "message": message}
+    for item, record in zip(items, records, strict=True):
+        item.event = Event(record_type=type_of(record), **shared)
+    Event.objects.bulk_create(item.event for item in items)
+    Item.objects.bulk_create(items)

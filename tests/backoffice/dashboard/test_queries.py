@@ -31,7 +31,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_pets() -> None:
             page(client)
         return len(queries)
 
-    assert queries_with(3) == queries_with(297)
+    assert queries_with(3) == queries_with(47)
 
 
 def test_the_dashboard_scans_no_table_of_pets_or_changes() -> None:
