@@ -101,12 +101,7 @@ def test_the_page_of_a_revoked_key_has_no_help_with_fields(staff_page: Page, sit
     expect(staff_page.get_by_text("Leave empty for no expiry.")).to_be_hidden()
 
 
-def test_a_disabled_field_looks_disabled_and_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
-    staff_page.goto("/admin/apikeys/apikey/add/")
-    disabled, name = staff_page.locator("[name=requests_per_minute]"), staff_page.locator("[name=name]")
-    expect(disabled).to_be_disabled()
-    assert disabled.evaluate(COLOURS)[1] != name.evaluate(COLOURS)[1]
-
+def test_all_choices_have_the_colour_of_the_service(staff_page: Page) -> None:
     staff_page.goto("/admin/accounts/account/add/")
     link = staff_page.locator(".breadcrumbs a").first.evaluate(COLOURS)[0]
     expect(staff_page.get_by_role("radio").first).to_have_css("accent-color", link)
