@@ -54,14 +54,22 @@ class Seeded(NamedTuple):
 @contextmanager
 def empty_database(name: str) -> Iterator[Database]:
     """Create an empty database of one of the DATABASES, and delete it at the end."""
-    with tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path:
-        folder = Path(path)
-        folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
-        if name == "SQLite":
-            yield Database(folder, f"sqlite:///{folder}/pets.sqlite3", None)
-            return
-        with get_server(folder / "server") as server:
-            yield Database(folder, server.get_uri(), server.get_pid())
+    with (
+        tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as folder,
+        database_in(Path(folder), name) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def database_in(folder: Path, name: str) -> Iterator[Database]:
+    """Open the database in a folder, which is empty at first, and keep it at the end."""
+    folder.chmod(0o755)  # PostgreSQL runs as another user if this program runs as root
+    if name == "SQLite":
+        yield Database(folder, f"sqlite:///{folder}/pets.sqlite3", None)
+        return
+    with get_server(folder / "server") as server:
+        yield Database(folder, server.get_uri(), server.get_pid())
 
 
 @contextmanager

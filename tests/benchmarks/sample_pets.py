@@ -21,7 +21,7 @@ _TAGS = 5000
 _DAYS = 60
 # Number of rows in one statement, well below the timeout of a statement.
 _BATCH = 50_000
-_COLUMNS = ("id", "name", "tag", "status", "created_at", "sold_at", "created_through")
+COLUMNS = ("id", "name", "tag", "status", "created_at", "sold_at", "created_through")
 
 
 def fill(number: int, second_word: str = "") -> User:
@@ -37,7 +37,7 @@ def fill(number: int, second_word: str = "") -> User:
             cursor.execute("PRAGMA cache_size = -1000000")  # in KiB, because the inserts change all parts of indexes
         else:
             cursor.execute("SET statement_timeout = 0")  # until the end, because a slow machine needs more than that
-    insert("pets_pet", _COLUMNS, _rows(number, now, second_word))
+    insert("pets_pet", COLUMNS, rows(number, now, second_word))
     user = User.objects.create_superuser("staff", password="a long one")
     event = Event.objects.create(kind=Event.Kind.CHANGED, record_type="pets.pet", message="Tag changed.")
     ids = Pet.objects.order_by("pk").values_list("pk", flat=True)[: number // 10]
@@ -67,7 +67,8 @@ def insert(table: str, columns: Sequence[str], rows: Iterator[tuple[object, ...]
             )
 
 
-def _rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[object, ...]]:
+def rows(number: int, now: datetime, second_word: str) -> Iterator[tuple[object, ...]]:
+    """Yield the values of the COLUMNS of each pet."""
     choose = random.Random(1)
     for position in range(number):
         created_at = now - timedelta(days=_DAYS) * (1 - position / number)

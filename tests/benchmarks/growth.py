@@ -1,0 +1,276 @@
+"""`python -m tests.benchmarks.growth` shows what a service with millions of pets costs, next to one with few.
+
+It needs `wrk` for the stage `api`. Each row appears when it is measured. The databases with many pets stay in the
+folder, so that a later run, or one that was interrupted, does not import them again. Delete the folder of a database to
+import it with other indexes.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+
+from tests.benchmarks.admin_pages import PAGES, Instance
+from tests.benchmarks.databases import DATABASES, Database, database_in, empty_database
+from tests.benchmarks.grown_databases import Cost, Grown, connected, cost_of, grown_database
+from tests.benchmarks.peers.load import PATHS, Target, create_replayed_pet, measure
+from tests.benchmarks.peers.pets import Pet
+from tests.benchmarks.processes import conditions, cpu_seconds
+from tests.databases import new_database
+from tests.faults.servers import PROGRAMS
+from tests.repository.test_upgrade import load_released
+from tests.service import running_service
+from tests.waiting import wait_until
+
+# The API comes last, because its posts add pets to the few.
+STAGES = ("sizes", "pages", "steps", "upgrade", "api")
+MANY = {"SQLite": 5_000_000, "PostgreSQL": 10_000_000}
+# The promises: the CPU with many pets, as a ratio to that with few, and the milliseconds that a page takes.
+MAX_RATIO = 1.2
+MAX_MILLISECONDS = 200
+# Number of different pets that clients fetch.
+IDS = 1000
+# The CPU time of a service, and of its database server.
+CPU = tuple[float, float]
+_SIZES_ON_SQLITE = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE"
+_SIZES_ON_POSTGRESQL = """
+SELECT relname, CASE relkind WHEN 'r' THEN pg_table_size(oid) ELSE pg_relation_size(oid) END
+FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace
+"""
+# The tables of pets of the last release lack the last but one of the columns.
+_RELEASED_PETS = """
+from datetime import UTC, datetime
+from tests.benchmarks.sample_pets import COLUMNS, insert, rows
+pets = ((*values, creator) for *values, _sold_at, creator in rows({pets}, datetime.now(UTC), "Rex"))
+insert("pets_pet", (*COLUMNS[:5], COLUMNS[6]), pets)
+"""
+
+
+def print_row(*cells: object) -> None:
+    """Print a row of a table at once."""
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def print_header(*names: str) -> None:
+    """Print the header of a table, in which all columns but the first have numbers."""
+    print()
+    print_row(*names)
+    print_row("---", *["---:"] * (len(names) - 1))
+
+
+def print_sizes(few: Grown, many: Grown) -> None:
+    """Print what takes a hundredth of the database or more, without the journal, which does not grow with pets."""
+    sizes, pets = _sizes(few.database), few.pets
+    larger = _sizes(many.database)
+    total, other = sum(larger.values()), 0
+    print_header("table or index", f"{pets:,} pets, MB", f"{many.pets:,} pets, MB", "bytes per pet")
+    for name, size in [("all", total), *sorted(larger.items(), key=lambda item: -item[1])]:
+        if size < total / 100:
+            other += size
+            continue
+        smaller = sum(sizes.values()) if name == "all" else sizes[name]
+        print_row(name, f"{smaller / 1e6:.1f}", f"{size / 1e6:,.0f}", f"{size / many.pets:.0f}")
+    print_row("each smaller one, together", "", f"{other / 1e6:,.0f}", f"{other / many.pets:.0f}")
+
+
+def _sizes(database: Database) -> dict[str, int]:
+    query = _SIZES_ON_SQLITE if database.server is None else _SIZES_ON_POSTGRESQL
+    with connected(database) as connection:
+        return {name: size for name, size in connection.execute(query).fetchall() if not name.startswith("journal")}
+
+
+def steps(grown: Grown, other: str) -> Iterator[tuple[str, Cost]]:
+    """Measure what an operator does with a database; the last step moves it to one of the other kind."""
+    database = grown.database
+    yield "import_pets", grown.cost_of_import
+    yield "serve until /ready", _cost_of_start(database)
+    yield "migrate, nothing to do", cost_of(database, lambda: database.run("manage.py", "migrate", "-v0"))
+    with tempfile.TemporaryDirectory(dir=database.folder) as path, _empty_copy(database, Path(path)) as copy:
+        backup = Path(path, "backup")
+        cost = cost_of(database, lambda: _back_up(database, backup))
+        yield f"back up, {backup.stat().st_size / 1e6:,.0f} MB", cost
+        yield "restore", cost_of(database, lambda: _restore(copy, backup))
+        backup.unlink()
+        with empty_database(other) as target:
+            server = copy if copy.server is not None else target
+            move = ("manage.py", "move_database", "--to", target.url)
+            yield f"move_database to {other}", cost_of(server, lambda: copy.run(*move))
+
+
+@contextmanager
+def _empty_copy(database: Database, folder: Path) -> Iterator[Database]:
+    """Create an empty database in the folder, or on the same server."""
+    if database.server is None:
+        with database_in(folder, "SQLite") as empty:
+            yield empty
+    else:
+        with new_database(database.url, template="template0") as url:
+            yield Database(folder, url, database.server)
+
+
+def _cost_of_start(database: Database) -> Cost:
+    began, server = time.monotonic(), cpu_seconds(database.server)
+    with running_service(database.folder, DATABASE_URL=database.url) as service:
+        wait_until(lambda: httpx.get(f"{service.url}/ready", trust_env=False).status_code == 200)
+        elapsed = time.monotonic() - began
+        return Cost(elapsed, cpu_seconds(service.process.pid), cpu_seconds(database.server) - server)
+
+
+def _back_up(database: Database, file: Path) -> None:
+    if database.server is None:
+        database.run("manage.py", "backup_database", file)
+    else:
+        subprocess.run([PROGRAMS / "pg_dump", "--format=custom", f"--file={file}", database.url], check=True)
+
+
+def _restore(database: Database, file: Path) -> None:
+    if database.server is None:
+        database.run("manage.py", "restore_database", file)
+    else:
+        options = ("--exit-on-error", "--no-owner", f"--dbname={database.url}")
+        subprocess.run([PROGRAMS / "pg_restore", *options, file], check=True)
+
+
+def print_steps(few: Grown, many: Grown, other: str) -> None:
+    """Print what each step costs with few and with many pets."""
+    print_header("step", "pets", "elapsed, s", "CPU, s", "CPU of PostgreSQL, s")
+    for grown in (few, many):
+        for step, cost in steps(grown, other):
+            _print_cost(step, grown.pets, cost)
+
+
+def _print_cost(step: str, pets: int, cost: Cost) -> None:
+    print_row(step, f"{pets:,}", *(f"{seconds:,.1f}" for seconds in cost))
+
+
+def print_upgrade(name: str, pets: int) -> None:
+    """Print what all migrations since the last release cost."""
+    with empty_database(name) as database:
+        load_released(database.url)
+        database.run("manage.py", "shell", "-v0", "-c", _RELEASED_PETS.format(pets=pets))
+        cost = cost_of(database, lambda: database.run("manage.py", "migrate", "-v0"))
+        print_header("step", "pets", "elapsed, s", "CPU, s", "CPU of PostgreSQL, s")
+        _print_cost("migrate from the last release", pets, cost)
+
+
+def print_pages(few: Grown, many: Grown, rounds: int) -> None:
+    """Print the mean CPU and the least time of each page of the admin, of interleaved rounds."""
+    print_header("page", "CPU few, ms", "CPU many, ms", "ratio", "elapsed few, ms", "elapsed many, ms")
+    with ExitStack() as stack:
+        both = [(one.database.server, stack.enter_context(Instance(one.database, 0))) for one in (few, many)]
+        for page in PAGES:
+            elapsed: tuple[list[float], list[float]] = ([], [])
+            cpu: tuple[list[CPU], list[CPU]] = ([], [])
+            for round_ in range(rounds + 1):
+                for position, (server, instance) in enumerate(both):
+                    before = cpu_seconds(instance.process.pid), cpu_seconds(server)
+                    milliseconds = instance.measure(page)
+                    after = cpu_seconds(instance.process.pid), cpu_seconds(server)
+                    if round_:  # the first round fills caches
+                        elapsed[position].append(milliseconds)
+                        cpu[position].append((1000 * (after[0] - before[0]), 1000 * (after[1] - before[1])))
+            few_ms, many_ms = map(min, elapsed)  # least disturbed by other programs
+            mark = "**" if many_ms > MAX_MILLISECONDS else ""
+            print_row(page, *_compared(*cpu), f"{few_ms:.0f}", f"{mark}{many_ms:.0f}{mark}")
+
+
+def print_operations(few: Grown, many: Grown, options: argparse.Namespace) -> None:
+    """Print the mean CPU of each operation of the API, of interleaved rounds."""
+    print_header("operation", "CPU few, µs", "CPU many, µs", "ratio")
+    with ExitStack() as stack:
+        both = [(_target(grown, stack), _pets_of(grown.database)) for grown in (few, many)]
+        for scenario in PATHS:
+            cpu: tuple[list[CPU], list[CPU]] = ([], [])
+            for round_ in range(options.rounds + 1):
+                for position, (target, pets) in enumerate(both):
+                    seen = measure(target, scenario, pets, options.seconds, 16, few.database.folder)
+                    if round_:
+                        cpu[position].append((1000 * seen.cpu, 1000 * seen.database_cpu))
+            print_row(scenario, *_compared(*cpu))
+
+
+def _compared(few: Sequence[CPU], many: Sequence[CPU]) -> Iterator[str]:
+    """Yield the cells for the CPU with few and with many pets, each of service and server, and for the ratio."""
+    sums = []
+    for runs in (few, many):
+        service, server = (statistics.mean(parts) for parts in zip(*runs, strict=True))
+        sums.append(service + server)
+        yield f"{service:.0f} + {server:.0f}" if server else f"{service:.0f}"
+    ratio = sums[1] / sums[0]
+    yield f"**{ratio:.2f}**" if ratio > MAX_RATIO else f"{ratio:.2f}"
+
+
+def _target(grown: Grown, stack: ExitStack) -> Target:
+    """Start a service on a database."""
+    database = grown.database
+    key = database.run("manage.py", "create_api_key", "Benchmark", stdout=subprocess.PIPE).strip()
+    service = stack.enter_context(running_service(database.folder, DATABASE_URL=database.url))
+    target = Target(service.url, service.process.pid, database.server, key)
+    create_replayed_pet(target)
+    return target
+
+
+def _pets_of(database: Database) -> list[Pet]:
+    """Return pets that were created at equal intervals."""
+    with connected(database) as connection:
+
+        def first_pet(rest: str) -> str:
+            [(found,)] = connection.execute(f"SELECT CAST(id AS text) FROM pets_pet {rest} LIMIT 1").fetchall()
+            return str(found)
+
+        begin, end = (UUID(first_pet(f"ORDER BY id {order}")).int for order in ("ASC", "DESC"))
+        ids = (UUID(int=begin + (end - begin) * number // IDS) for number in range(IDS))
+        return [Pet(first_pet(f"WHERE id >= '{pet_id}' ORDER BY id"), "", None, "") for pet_id in ids]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--folder", type=Path, required=True, help="where the databases with many pets stay")
+    parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES)
+    parser.add_argument("--few", type=int, default=10_000)
+    for name, pets in MANY.items():
+        parser.add_argument(f"--{name.lower()}", type=int, default=pets, metavar="PETS")
+    parser.add_argument("--events", type=int, default=1_000_000, help="in the journal of the many pets")
+    parser.add_argument("--upgraded", type=int, default=1_000_000, help="pets of the last release to migrate")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=2, help="for each operation of the API in each round")
+    options = parser.parse_args()
+    print(conditions("Django", "gunicorn", "psycopg"))
+    for name, other in zip(DATABASES, reversed(DATABASES), strict=True):
+        if name in options.databases:
+            _print_stages(name, other, options)
+
+
+def _print_stages(name: str, other: str, options: argparse.Namespace) -> None:
+    number = getattr(options, name.lower())
+    with (
+        tempfile.TemporaryDirectory(prefix="petservice-benchmark-") as path,
+        grown_database(name, options.few, options.few, Path(path, "few")) as few,
+        grown_database(name, number, options.events, options.folder / f"{name}-{number}") as many,
+    ):
+        for stage in options.stages:
+            load, _, _ = os.getloadavg()
+            print(f"\n{name}, {stage}; {load:.1f} processes were ready to run in the minute before", flush=True)
+            if stage == "sizes":
+                print_sizes(few, many)
+            elif stage == "pages":
+                print_pages(few, many, options.rounds)
+            elif stage == "steps":
+                print_steps(few, many, other)
+            elif stage == "upgrade":
+                print_upgrade(name, options.upgraded)
+            else:
+                print_operations(few, many, options)
+
+
+if __name__ == "__main__":
+    main()
