@@ -1,0 +1,180 @@
+"""`python -m tests.benchmarks.day_of_requests` shows what a day of ten million requests adds to a database and a log.
+
+It sends a part of them, one kind after the other, and multiplies. Then it makes all records older than they are kept,
+sends those that delete old records once more, and prints how many rows there are. It needs `wrk`.
+"""
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from tests.benchmarks.databases import DATABASES, Database, Seeded, empty_database, seeded
+from tests.benchmarks.grown_databases import connected
+from tests.benchmarks.growth import print_header, print_row
+from tests.benchmarks.peers import load
+from tests.benchmarks.processes import conditions
+from tests.benchmarks.wrk import Wrk
+from tests.service import running_service
+from tests.waiting import wait_until
+
+PETS = 10_000
+DAY = 10_000_000
+# The share of each kind of request, by the scenarios of tests.benchmarks.peers.load.
+SHARES = {"fetch-one-pet": 0.8, "list-100-pets": 0.05, "inventory": 0.05, "post": 0.05, "post-key": 0.05}
+# What staff do, as statements that follow _PROGRAM.
+STAFF = {
+    "login of staff": "Client().force_login(staff)",
+    "change of a pet by staff": "mark(staff, [pet], 'sold')",
+    "deletion of a pet by staff": "delete(staff, pet)",
+}
+_PROGRAM = """
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from pets.models import Pet
+from tests.pets.changes import delete, mark
+staff = User.objects.get(username="staff")
+for pet in Pet.objects.filter(status="available")[:{number}]:
+    with transaction.atomic():
+        {statement}
+"""
+_MAX_SECONDS = 3600  # for the requests of one kind
+_SCRIPT = Path(load.__file__).with_suffix(".lua").read_text()
+# wrk stops after so many responses, and makes a file. It would wait for the end of its time nevertheless.
+_STOP = """
+local responses = 0
+function response()
+  responses = responses + 1
+  if responses == %d then
+    wrk.thread:stop()
+    io.open("%s", "w"):close()
+  end
+end
+"""
+_SIZES_ON_SQLITE = """
+SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name) WHERE aggregate = TRUE GROUP BY tbl_name
+"""
+_SIZES_ON_POSTGRESQL = """
+SELECT relname, pg_total_relation_size(oid) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+"""
+# The columns of times by which records are deleted, and more days than they are kept.
+_AGES = {
+    ("pets_idempotencyrecord", "created_at"): 2,
+    ("journal_event", "at"): 731,
+    ("journal_item", "in_trash_until"): 731,
+    ("django_session", "expire_date"): 2,
+    ("apikeys_keyday", "day"): 31,
+}
+
+
+class Table(NamedTuple):
+    """The number of rows of a table, and its bytes with all indexes."""
+
+    rows: int
+    size: int
+
+
+def tables(database: Database) -> dict[str, Table]:
+    """Return all tables. That of pets has the index of words too, which is tables of its own on SQLite."""
+    query = _SIZES_ON_SQLITE if database.server is None else _SIZES_ON_POSTGRESQL
+    found: dict[str, Table] = {}
+    with connected(database) as connection:
+        sizes = dict(connection.execute(query).fetchall())
+        words = sum(size for name, size in sizes.items() if name.startswith("pets_search"))
+        for name, size in sizes.items():
+            if not name.startswith(("pets_search", "sqlite_")):
+                [(rows,)] = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+                found[name] = Table(rows, int(size) + (int(words) if name == "pets_pet" else 0))
+    return found
+
+
+def send(database: Database, filled: Seeded, scenario: str, number: int) -> tuple[int, int]:
+    """Send requests of one kind to a service, and return their number and the bytes that it logged."""
+    with connected(database) as connection:
+        found = connection.execute("SELECT CAST(id AS text) FROM pets_pet LIMIT 1000").fetchall()
+    ids, done = database.folder / "ids", database.folder / "done"
+    ids.write_text("".join(f"{pet_id}\n" for (pet_id,) in found))
+    arguments = (scenario, str(ids), str(uuid4()))
+    # As in production, where each request has a line.
+    with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
+        logged = service.log.stat().st_size
+        url, headers = service.url + load.PATHS[scenario], [f"X-API-Key: {filled.key}"]
+        script = _SCRIPT + _STOP % (number, done)
+        wrk = Wrk(url, headers, script, *arguments, folder=database.folder, connections=16, seconds=_MAX_SECONDS)
+        wait_until(done.exists, seconds=_MAX_SECONDS)
+        seen = wrk.responses(now=True)
+    done.unlink()
+    assert not seen.failed, f"{seen.failed} of {seen.number} requests failed"
+    return seen.number, service.log.stat().st_size - logged
+
+
+def act(database: Database, kind: str, number: int) -> None:
+    """Let staff do something so many times."""
+    program = _PROGRAM.format(number=number, statement=STAFF[kind])
+    database.run("manage.py", "shell", "-v0", "-c", program)
+
+
+def print_growth(kind: str, number: int, day: int, before: dict[str, Table], after: dict[str, Table]) -> None:
+    """Print what requests added to each table, for each request and for all of a day."""
+    for name, table in after.items():
+        rows, size = table.rows - before[name].rows, table.size - before[name].size
+        if abs(rows) * 100 >= number or size >= 100 * number:  # less is the free space of a page
+            cells = (f"{rows / number:.2f}", f"{size / number:,.0f}")
+            print_row(kind, name, *cells, f"{rows * day / number:,.0f}", f"{size * day / number / 1e6:,.1f}")
+
+
+def make_old(database: Database) -> None:
+    """Make all records older than they are kept."""
+    with connected(database) as connection:
+        for (table, column), days in _AGES.items():
+            changed = f"{column} - interval '{days} days'"
+            if database.server is None:
+                changed = (
+                    f"date({column}, '-{days} days')" if column == "day" else f"datetime({column}, '-{days} days')"
+                )
+            connection.execute(f"UPDATE {table} SET {column} = {changed} WHERE {column} IS NOT NULL")
+
+
+def measure(name: str, requests: int, of_staff: int) -> None:
+    """Print both tables for a kind of database."""
+    print_header(f"{name}: with each", "grows", "rows", "bytes", "rows a day", "MB a day")
+    with empty_database(name) as database:
+        filled = seeded(database, PETS)
+        before = tables(database)
+        for scenario, share in SHARES.items():
+            number, logged = send(database, filled, scenario, int(requests * share))
+            after = tables(database)
+            print_growth(scenario, number, int(DAY * share), before, after)
+            print_row(scenario, "log", 1, f"{logged / number:,.0f}", "", f"{logged / number * DAY * share / 1e6:,.1f}")
+            before = after
+        for kind in STAFF:
+            act(database, kind, of_staff)
+            after = tables(database)
+            print_growth(kind, of_staff, of_staff, before, after)
+            before = after
+        make_old(database)
+        send(database, filled, "post-key", int(requests * SHARES["post-key"]))
+        for kind in STAFF:
+            act(database, kind, of_staff)
+        after = tables(database)
+        print_header(f"{name}: table", "rows", "rows when all was old, and each kind came again")
+        for table, (rows, _) in after.items():
+            if (table, rows) != (table, before[table].rows) or table in {aged for aged, _ in _AGES}:
+                print_row(table, f"{before[table].rows:,}", f"{rows:,}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
+    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--of-staff", type=int, default=1000, help="logins, changes and deletions in a day")
+    options = parser.parse_args()
+    print(conditions("Django", "gunicorn"))
+    for name in options.databases:
+        measure(name, options.requests, options.of_staff)
+
+
+if __name__ == "__main__":
+    main()
