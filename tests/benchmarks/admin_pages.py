@@ -6,6 +6,7 @@ the ratio of many to few pets. The time is that of the complete request inside t
 
 import argparse
 import gc
+import math
 import statistics
 import subprocess
 import sys
@@ -98,7 +99,7 @@ class Instance:
         self.process = subprocess.Popen(command, cwd=ROOT, env=database.environment(), **pipes)
 
     def measure(self, page: str) -> float:
-        """Return the milliseconds that one request for a page takes."""
+        """Return the milliseconds that one request for a page takes, or NaN if it fails."""
         print(page, file=self.process.stdin, flush=True)
         return float(self.process.stdout.readline())
 
@@ -118,7 +119,7 @@ def measure_pages(pets: int) -> None:
     gc.collect()  # this and the following lines as the service does
     gc.freeze()
     gc.set_threshold(COLLECTION_THRESHOLD)
-    client = Client()
+    client = Client(raise_request_exception=False)
     client.force_login(User.objects.get(username="staff"))
     today = timezone.now().date()
     values = {
@@ -132,8 +133,8 @@ def measure_pages(pets: int) -> None:
         start = time.perf_counter()
         response = client.get(path)
         elapsed = time.perf_counter() - start
-        assert response.status_code == 200, path
-        print(elapsed * 1000, flush=True)
+        # With very many pets, a statement may reach its time limit.
+        print(elapsed * 1000 if response.status_code == 200 else math.nan, flush=True)
 
 
 def main() -> None:
