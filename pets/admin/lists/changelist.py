@@ -62,7 +62,8 @@ class OrderedChangeList(ChangeList):
 class SearchPaginator(BoundedPaginator):
     """A paginator of the rows that a search finds, which can take longer than all the rest of a page.
 
-    If a page shows all of them, they are read by their keys, and not found again.
+    If all of them are counted, they are read by their keys, and not found again. PostgreSQL guesses how many rows a
+    search finds, and might go through all pets in the order of the list for the few that fit.
     """
 
     @cached_property
@@ -70,7 +71,7 @@ class SearchPaginator(BoundedPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         found = [*rows.order_by().values_list(IDText("pk"), flat=True)[: maximum + 1]]
-        if len(found) <= self.per_page:
+        if len(found) <= maximum:
             self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
