@@ -74,7 +74,8 @@ def main(arguments: list[str]) -> int:
                 ("PostgreSQL", server.get_uri(), on_postgresql),
             ]
             if run_all:
-                further = [*processes, "-m", FURTHER, *arguments, *_unless_named(arguments, "tests/browser", *_redis())]
+                # The tests of Redis come first: those of the browser leave an event loop running in their thread.
+                further = [*processes, "-m", FURTHER, *arguments, *_unless_named(arguments, *_redis(), "tests/browser")]
                 runs.append(("Browser and Redis", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:

