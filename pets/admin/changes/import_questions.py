@@ -28,7 +28,12 @@ TOO_MANY = (
 _MAX_WORDS = 30
 # Maximum number of examples of a column and of lines of a word, and of rows without a name that the page lists.
 _MAX_EXAMPLES, _MAX_UNNAMED = 3, 20
-_COLUMNS = [("", "Leave out"), ("id", "ID"), *((name, name.capitalize()) for name in (*EDITABLE, "created_at"))]
+_COLUMNS = [
+    ("", "Leave out"),
+    *((name, name.capitalize()) for name in EDITABLE),
+    ("created_at", "Created"),
+    ("id", "ID"),
+]
 _STATUSES = [("", "Choose…"), *Pet.Status.choices]
 
 
