@@ -79,10 +79,10 @@ def main(arguments: list[str]) -> int:
                 runs.append(("Browser and Redis", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:
-                # These run after the others, because faults slow the machine down for them. Four processes, because
+                # These run after the others, because faults slow the machine down for them. Five processes, because
                 # they wait for outages most of the time. The generators of clients compute meanwhile, and nothing in
                 # them depends on the time.
-                faults = [*PROCESSES, "-n", "4", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
+                faults = [*PROCESSES, "-n", "5", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
                 clients = ["-n", "0", "-m", CLIENTS, *arguments, *_unless_named(arguments, "tests/clients")]
                 results += _run_together(
                     folder,

@@ -13,6 +13,8 @@ from django.test import Client
 from pets.models import Pet
 from tests.contract.transports import SocketTransport
 
+pytestmark = pytest.mark.once
+
 SNAPSHOT = Path(__file__).with_name("openapi.json")
 
 

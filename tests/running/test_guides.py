@@ -9,6 +9,8 @@ from django.test import Client
 from petservice import __version__
 from petservice.guides.rendering import ADMIN_GUIDE, API_GUIDE, anchor, guide
 
+pytestmark = pytest.mark.once
+
 
 def headings(text: str) -> dict[str, str]:
     """Return the headings of a guide's sections, by their anchors."""

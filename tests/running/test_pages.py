@@ -11,6 +11,8 @@ from django.test import Client
 
 from tests.service import TLS, Service
 
+pytestmark = pytest.mark.once
+
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -122,7 +124,6 @@ def test_home_page_ignores_cookies_and_sets_none() -> None:
         assert "Vary" not in response
 
 
-@pytest.mark.once
 def test_curl_lines_on_the_home_page_work(service: Service, service_key: str) -> None:
     text = httpx.get(service.url, trust_env=False, verify=TLS).text
     health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
@@ -135,7 +136,6 @@ def test_curl_lines_on_the_home_page_work(service: Service, service_key: str) ->
     assert [run(pets), run(pets.replace("YOUR_KEY", service_key))] == ["401", "200"]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("address", PAGES)
 def test_every_file_that_a_page_names_exists(service: Service, address: str) -> None:
     with service.client() as client:
