@@ -30,6 +30,8 @@ from petservice.db.lookups import Among, IDText, Unindexed
 # are tested together.
 _MAX_TESTED = 5000
 _TESTED_TOGETHER = 1000
+# Maximum number of pets that a list reads by their keys, which takes PostgreSQL 50 µs for each of thousands.
+_MAX_READ_BY_KEY = 1000
 
 
 def count_of_pets(number: int) -> str:
@@ -62,8 +64,8 @@ class OrderedChangeList(ChangeList):
 class SearchPaginator(BoundedPaginator):
     """A paginator of the rows that a search finds, which can take longer than all the rest of a page.
 
-    If all of them are counted, they are read by their keys, and not found again. PostgreSQL guesses how many rows a
-    search finds, and might go through all pets in the order of the list for the few that fit.
+    If they are few, they are read by their keys, and not found again. PostgreSQL guesses how many rows a search finds,
+    and might go through all pets in the order of the list for the few that fit.
     """
 
     @cached_property
@@ -71,7 +73,7 @@ class SearchPaginator(BoundedPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         found = [*rows.order_by().values_list(IDText("pk"), flat=True)[: maximum + 1]]
-        if len(found) <= maximum:
+        if len(found) <= _MAX_READ_BY_KEY:
             self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
