@@ -73,7 +73,7 @@ class SearchPaginator(BoundedPaginator):
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         maximum = bounded_paginator.MAX_COUNTED
         found = [*rows.order_by().values_list(IDText("pk"), flat=True)[: maximum + 1]]
-        if len(found) <= _MAX_READ_BY_KEY:
+        if len(found) <= min(maximum, _MAX_READ_BY_KEY):
             self.object_list = rows.model._default_manager.filter(Among("pk", found)).order_by(*rows.query.order_by)
         return RowCount(len(found)) if len(found) <= maximum else MoreThan(maximum)
 
