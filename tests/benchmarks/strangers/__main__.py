@@ -6,10 +6,10 @@ It needs `wrk` and prints these tables:
   CPU time of all processes of the service, and the memory that stays allocated. The last two are whether threads other
   than the event loop's work, and the time.
 - apart: The p99 latency of a client of the API, without and with 200 hostile clients of each kind, which send requests
-  without pause. One process serves both, or the pages have a process of their own with a niceness of 10. The row of the
-  valid key shows what as many ordinary clients do.
+  without pause. One process serves both, or the pages have a process and a processor of their own, which the hostile
+  clients use, too. The row of the valid key shows what as many ordinary clients do.
 
-The service has one worker, so that no other worker serves requests in its place. All its processes are bound to one
+The service has one worker, so that no other worker serves requests in its place. Its processes are bound to one
 processor, and all clients to another one. The measured client pauses between requests, and runs as soon as it has
 something to do (SCHED_FIFO, which needs root).
 """
@@ -30,24 +30,20 @@ from tests.service import Service, make_certificate, running_service
 
 TABLES = ["costs", "apart"]
 PETS = 10_000
-# Gives the pages a tenth of the processor time of the API while both want all of it, as CPUWeight=10 does.
-NICENESS = 10
 PROCESSORS = sorted(os.sched_getaffinity(0))
+FIRST, LAST = PROCESSORS[0], PROCESSORS[-1]
 
 
 @contextmanager
-def pinned_service(folder: Path, niceness: int = 0, **variables: str) -> Iterator[Service]:
-    """Run the service with one worker on the first processor, and this process and its clients on the last."""
+def pinned_service(folder: Path, processor: int = FIRST, **variables: str) -> Iterator[Service]:
+    """Run the service with one worker on a processor, and this process and its clients on the last."""
     folder.mkdir()
-    os.sched_setaffinity(0, PROCESSORS[:1])
-    os.setpriority(os.PRIO_PROCESS, 0, niceness)
+    os.sched_setaffinity(0, [processor])
     try:
         with running_service(folder, WEB_CONCURRENCY="1", **variables) as service:
-            os.setpriority(os.PRIO_PROCESS, 0, 0)
-            os.sched_setaffinity(0, PROCESSORS[-1:])
+            os.sched_setaffinity(0, [LAST])
             yield service
     finally:
-        os.setpriority(os.PRIO_PROCESS, 0, 0)
         os.sched_setaffinity(0, PROCESSORS)
 
 
@@ -62,7 +58,7 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> None:
             with pinned_service(folder / "tls", DATABASE_URL=seeded.url, **tls) as encrypted:
                 costs(encrypted, [kind for kind in chosen if kind.needs_tls], folder, options.rounds)
         if "apart" in options.tables:
-            pages = stack.enter_context(pinned_service(folder / "pages", NICENESS, DATABASE_URL=seeded.url))
+            pages = stack.enter_context(pinned_service(folder / "pages", LAST, DATABASE_URL=seeded.url))
             requests = [kind for kind in chosen if kind.path]
             apart(api, pages, requests, f"/v1/pets/{seeded.pet}", seeded.key, folder, options.rounds)
 
