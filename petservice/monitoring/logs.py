@@ -60,13 +60,6 @@ class JSONFormatter(logging.Formatter):
         return json.dumps(fields)
 
 
-def lost_lines(number: int) -> str:
-    """Return the JSON log line that reports how many lines were dropped."""
-    message = f"{number} log lines were lost: standard error was not read fast enough."
-    fields = {"levelname": "WARNING", "levelno": logging.WARNING, "name": __name__, "msg": message}
-    return JSONFormatter().format(logging.makeLogRecord(fields))
-
-
 def logging_settings(log_format: str) -> dict[str, Any]:
     """Return Django's LOGGING setting: one line for each event on standard error, in the format `line` or `json`.
 

@@ -10,7 +10,6 @@ At SIGINT (Ctrl-C) the master does the same without a drain. A second SIGINT, or
 """
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -27,7 +26,6 @@ from petservice.api import health
 from petservice.monitoring import telemetry
 from petservice.monitoring.access_log import AccessLog
 from petservice.monitoring.exporter import reserve_space
-from petservice.monitoring.line_writer import LineWriter
 from petservice.server.acceptor import Acceptor
 from petservice.server.connection import Connection
 from petservice.server.limits import LAST_REQUEST_TIMEOUT
@@ -66,13 +64,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
 
     def _access_log(self) -> AccessLog | None:
         """Return the access log, or None if neither request lines nor metrics nor spans are configured."""
-        lines = metrics = None
-        if settings.LOG_FORMAT == "json":
-            lines = LineWriter(sys.stderr.fileno())
-            for handler in (*logging.root.handlers, *self.log.error_log.handlers):
-                # Only handlers that write to standard error.
-                if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
-                    handler.setStream(lines)
+        metrics = None
+        descriptor = sys.stderr.fileno() if settings.LOG_FORMAT == "json" else None
         if settings.METRICS_ADDRESS is not None:
             try:
                 reserve_space()
@@ -84,7 +77,8 @@ class EventLoopWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
                 from petservice.monitoring.metrics import Metrics
 
                 metrics = Metrics()
-        return AccessLog(lines, metrics) if lines or metrics or telemetry.sends_spans() else None
+        is_used = descriptor is not None or metrics is not None or telemetry.sends_spans()
+        return AccessLog(descriptor, metrics) if is_used else None
 
     async def _run(self) -> None:
         self.loop = asyncio.get_running_loop()

@@ -55,7 +55,6 @@ KIB, MIB = 1024, 1024 * 1024
         ("petservice.server.limits:MAX_UPLOADS", 8, "configuration", "eight per worker"),
         ("petservice.server.limits:KEEPALIVE", 15, "deployment", "which waits 15 seconds"),
         ("petservice.apikeys.request_counter:RESPONSE_TIMEOUT", 0.5, "deployment", "slower than 0.5 seconds"),
-        ("petservice.monitoring.line_writer:LIMIT", 4 * MIB, "operations", "buffers 4 MiB"),
     ],
 )
 def test_a_constant_has_the_documented_value(constant: str, value: Any, document: str, words: str) -> None:
