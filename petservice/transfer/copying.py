@@ -14,8 +14,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.core.management.color import no_style
 from django.db import connections, transaction
-from django.db.models import AutoField, Model
+from django.db.models import Model
 
 from petservice.db.backend import backend
 from store.models import InventoryCounter
@@ -97,11 +98,11 @@ def copy(source: str, target: str, models: list[type[Model]], on_rows: Callable[
                 f"The database has a value in the table {summary.table} that it cannot move: {reason}. "
                 "Nothing was moved: correct it."
             ) from None
-        key = model._meta.pk
-        if isinstance(key, AutoField):  # new rows get numbers after the source's, also if its latest rows were deleted
-            number = backend(source).last_number(summary.table, str(key.column))
-            backend(target).set_last_number(summary.table, str(key.column), number)
         summaries.append(summary)
+    database = connections[target]
+    with database.cursor() as cursor:
+        for statement in database.ops.sequence_reset_sql(no_style(), models):  # none on SQLite, which needs none
+            cursor.execute(statement)
     return summaries
 
 

@@ -1,4 +1,4 @@
-"""The files of the commands: a SQLite database that appears when it is complete, and the account that owns it."""
+"""The files of the commands: a SQLite database that appears when it is complete."""
 
 import os
 from collections.abc import Iterator
@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from django.core.management.base import CommandError
 
 from petservice.db.sqlite.base import create_for_owner, exclude_services
 
@@ -68,17 +66,3 @@ def _synchronize(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def require_account_of(folder: Path) -> None:
-    """Raise CommandError if root would leave files that the account of the service cannot use."""
-    if os.geteuid() != 0 or not folder.exists() or folder.stat().st_uid == 0:
-        return
-    try:
-        account = folder.owner()
-    except KeyError:  # an account of a container, for example
-        account = str(folder.stat().st_uid)
-    raise CommandError(
-        f"You are root, but {folder} belongs to {account}: run this command as that account, "
-        f"for example with runuser -u {account} -- …"
-    )

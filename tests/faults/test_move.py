@@ -71,7 +71,6 @@ def test_a_service_under_load_moves_and_loses_nothing(
         service.create_staff("ada", "a password of ada")
         service.create_key()
         ((last_key,),) = service.execute("SELECT max(id) FROM apikeys_apikey")
-        service.execute("DELETE FROM apikeys_apikey WHERE id = %s", last_key)
         with running_load(Load(service.url, key), 12, retrying=4) as load:
             load.wait_for(100)
             with moving(tmp_path, source, target) as (process, log):
@@ -97,7 +96,7 @@ def test_a_service_under_load_moves_and_loses_nothing(
 
 
 def check_the_rest(service: Service, last_key: int) -> None:
-    """Check that staff can log in, and that new records have numbers that no old one has had."""
+    """Check that staff can log in, and that new records have numbers after the old ones."""
     with service.client() as client:
         log_in(client, "ada", "a password of ada")
     service.create_key()

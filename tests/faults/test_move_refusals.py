@@ -1,7 +1,5 @@
 """`move_database` refuses targets and folders that it must not use, and moves nothing then."""
 
-import os
-import shutil
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -67,24 +65,6 @@ def test_a_connection_pooler_is_refused(cluster: Path, refusal: Refusal) -> None
                 assert "A connection pooler" in refusal(url)
         with psycopg.connect(server.empty_url) as database:
             assert database.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchone() is None
-
-
-def test_root_does_not_move_to_or_from_the_folder_of_another_account(
-    tmp_path: Path, source: str, postgresql_url: str, call_move: Call
-) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
-    for name, account in (("nobody's", "nobody"), ("a container's", 10_001)):
-        folder = tmp_path / name
-        folder.mkdir()
-        shutil.copy(tmp_path / "source.sqlite3", folder)
-        shutil.chown(folder, account)
-        here = f"sqlite:///{folder}/source.sqlite3"
-        for old, new in ((source, f"sqlite:///{folder}/new.sqlite3"), (here, postgresql_url)):
-            status, output = call_move(old, new)
-            assert status == 1, output
-            assert f"You are root, but {folder} belongs to {account}" in output
-        assert [path.name for path in folder.iterdir() if "source" not in path.name] == []
 
 
 @pytest.mark.parametrize(

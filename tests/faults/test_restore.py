@@ -160,12 +160,3 @@ def test_an_interrupted_restore_leaves_no_database_and_can_be_repeated(
     assert not (tmp_path / NAME).exists()
     assert restore(tmp_path, backup)[0] == 0
     assert records(tmp_path / NAME) == records(backup)
-
-
-def test_root_does_not_restore_for_another_account(tmp_path: Path, backup: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
-    shutil.chown(tmp_path, "daemon")
-
-    assert "belongs to daemon: run this command as that account" in refusal(tmp_path, backup)
-    assert files(tmp_path) == {}

@@ -6,15 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.restores import NAME, damage, execute, files, pets, refusal, restore
+from tests.faults.restores import NAME, damage, files, pets, refusal
 
 pytestmark = pytest.mark.faults
-
-OF_ANOTHER_PROGRAM = (
-    "CREATE TABLE django_migrations (id, app, name)",
-    "INSERT INTO django_migrations VALUES (1, 'a', 'b')",
-)
-LATER = "INSERT INTO django_migrations (app, name, applied) VALUES ('store', '0099_prices', '')"
 
 
 @pytest.fixture
@@ -43,21 +37,12 @@ def test_other_content_is_refused(file: Path, backup: Path, refuse: Callable[[],
     content = backup.read_bytes()
     for wrong, sentence in (
         (b"a letter " * 1000, "is damaged, or no backup: file is not a database"),
-        (b"", "is damaged, or no backup: no such table: django_migrations"),
+        (b"", "is damaged, or no backup: no such table: pets_pet"),
         (content[: len(content) // 2], "is damaged"),
         (content[:8192] + b"x" * 8192 + content[16384:], "is damaged"),
     ):
         file.write_bytes(wrong)
         assert f"{file} {sentence}" in refuse()
-
-
-def test_database_of_another_program_or_version_is_refused(file: Path, backup: Path, refuse: Callable[[], str]) -> None:
-    execute(file, *OF_ANOTHER_PROGRAM)
-    assert f"{file} is a database of another program" in refuse()
-
-    shutil.copy(backup, file)
-    execute(file, LATER)
-    assert "comes from a later version of the service, because it has the migration store.0099_prices" in refuse()
 
 
 def test_row_that_its_table_does_not_allow_is_refused(file: Path, backup: Path, refuse: Callable[[], str]) -> None:
@@ -72,11 +57,3 @@ def test_database_in_use_is_refused(file: Path, backup: Path, refuse: Callable[[
     Path(f"{file}-wal").write_text("the last changes")
 
     assert f"{file} is a database in use, not a backup, because it has a -wal" in refuse()
-
-
-def test_migrations_of_an_app_that_is_gone_do_not_matter(tmp_path: Path, backup: Path) -> None:
-    file = tmp_path / "old.backup"
-    shutil.copy(backup, file)
-    execute(file, "INSERT INTO django_migrations (app, name, applied) VALUES ('toys', '0001_initial', '')")
-
-    assert restore(tmp_path, file)[0] == 0

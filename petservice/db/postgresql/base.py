@@ -191,14 +191,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
             yield
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")
-
-    def last_number(self, table: str, column: str) -> int:
-        with self.cursor() as cursor:
-            cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, %s))", [table, column])
-            (number,) = cursor.fetchone()
-        return number or 0
-
-    def set_last_number(self, table: str, column: str, number: int) -> None:
-        if number:  # a sequence begins with 1
-            with self.cursor() as cursor:
-                cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, number])

@@ -161,15 +161,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
             cursor.execute(f"DROP TRIGGER {self.ops.quote_name(trigger)}")
             yield
             cursor.execute(statement, None)
-
-    def last_number(self, table: str, column: str) -> int:
-        """Return the last number that the database gave to a row of the table, or 0."""
-        with self.cursor() as cursor:
-            row = cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table]).fetchone()
-        return row[0] if row else 0
-
-    def set_last_number(self, table: str, column: str, number: int) -> None:
-        """Let the database give numbers after this one to new rows of the table."""
-        with self.cursor() as cursor:
-            cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table])
-            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])

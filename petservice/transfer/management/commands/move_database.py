@@ -41,9 +41,6 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, to: str, **options: Any) -> None:
         started = time.monotonic()
         self._connect(to)
-        for alias in (_SOURCE, _TARGET):
-            if backend(alias).is_embedded:
-                sqlite_file.require_account_of(Path(connections[alias].settings_dict["NAME"]).resolve().parent)
         # SIGTERM, and the end of the terminal's connection, end the command like Ctrl-C, so that no file remains.
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
