@@ -20,7 +20,7 @@ from petservice.admin_pages.charts import Series, day_chart
 from petservice.admin_pages.created_once import CreatedOnce
 from petservice.admin_pages.mixins import BoundedSearch, FactsBeside, ShownStates, filter_by
 from petservice.admin_pages.staff_page import staff_page
-from petservice.admin_pages.wording import first_names, relative
+from petservice.admin_pages.wording import relative
 from petservice.apikeys import keys
 from petservice.apikeys.forms import KeyForm, NewKeyForm, RotateForm
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
@@ -30,16 +30,9 @@ from petservice.journal.pages import JournalPages
 from petservice.journal.recording import Change, record
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
-# Maximum number of keys that one entry in the audit names.
-_MAX_NAMED = 20
-
 
 def _relative(time: datetime | None) -> str:
     return relative(time, timezone.now()) if time else "never"
-
-
-def _named(api_keys: list[APIKey]) -> str:
-    return str(api_keys[0]) if len(api_keys) == 1 else f"{len(api_keys):,} API keys"
 
 
 def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
@@ -73,7 +66,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
     list_select_related = ("created_by",)
     readonly_fields = ("prefix", "environment", "access", "state", "creator", "created_at", "revoked_at")
     add_fields = ("name", "access", "lifetime", "expires_at", "form_token")
-    actions = ("revoke_selected",)
+    actions = None
     addition_kind, change_kind = Event.Kind.KEY_CREATED, Event.Kind.KEY_CHANGED
     form_lookup = "form_token"
     already_created = (
@@ -206,33 +199,23 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
 
     # Revoking and rotating, after a confirmation.
 
-    @admin.action(description="Revoke selected API keys", permissions=["change"])
-    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[APIKey]) -> HttpResponse | None:
-        """Ask for confirmation, then revoke the selected keys."""
-        unrevoked = [api_key for api_key in queryset if not api_key.is_revoked]
-        is_confirmed = request.method == "POST" and ("confirmed" in request.POST or "action" not in request.POST)
-        if unrevoked and not is_confirmed:
-            return self._confirmation(request, unrevoked, "revoke")
-        with transaction.atomic():
-            # In the order of ids, as all writers that lock several keys. Others may have revoked some meanwhile.
-            revoked = [api_key for api_key in sorted(unrevoked, key=lambda one: one.pk) if api_key.revoke()]
-            if revoked:
-                message = "" if len(revoked) == 1 else f"{first_names(revoked, _MAX_NAMED)}."
-                changes = [Change(str(one.pk), str(one), message="Revoked.") for one in revoked]
-                record(request, Event.Kind.KEY_REVOKED, target=APIKey, message=message, changes=changes)
-        if revoked:
-            self.message_user(request, f"Revoked {_named(revoked)}.", messages.SUCCESS)
-        else:
-            message = "No API key was revoked: the selected ones are revoked already, or do not exist."
-            self.message_user(request, message, messages.WARNING)
-        return None
-
     def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Ask for confirmation, then revoke one key."""
+        """Ask for confirmation, then revoke a key."""
         if not self.has_change_permission(request):
             raise PermissionDenied
-        question = self.revoke_selected(request, self.get_queryset(request).filter(pk=pk))
-        return question or redirect("admin:apikeys_apikey_changelist")
+        api_key = APIKey.objects.filter(pk=pk, revoked_at=None).first()
+        if api_key is not None and request.method != "POST":
+            return self._confirmation(request, api_key, "revoke")
+        with transaction.atomic():
+            is_revoked_now = api_key is not None and api_key.revoke()
+            if is_revoked_now:
+                changes = [Change(str(pk), str(api_key), message="Revoked.")]
+                record(request, Event.Kind.KEY_REVOKED, target=APIKey, changes=changes)
+        if is_revoked_now:
+            self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
+        else:
+            self.message_user(request, "This API key is revoked already, or does not exist.", messages.WARNING)
+        return redirect("admin:apikeys_apikey_changelist")
 
     def rotate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the expiry and the grace period, then create a replacement and show its key."""
@@ -247,7 +230,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         form = RotateForm(api_key, timezone.now(), request.POST or None)
         if form.is_valid():
             return self.create_once(request, lambda: self._rotate(request, api_key, form))
-        return self._confirmation(request, [api_key], "rotate" if api_key.works(form.now) else "replace", form)
+        return self._confirmation(request, api_key, "rotate" if api_key.works(form.now) else "replace", form)
 
     def _may_rotate(self, request: HttpRequest) -> bool:
         # Also a revoked key, which nobody may change otherwise.
@@ -275,16 +258,14 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         return self._show_once(request, replacement, plain)
 
     def _confirmation(
-        self, request: HttpRequest, api_keys: list[APIKey], verb: str, form: RotateForm | None = None
+        self, request: HttpRequest, api_key: APIKey, verb: str, form: RotateForm | None = None
     ) -> HttpResponse:
         context = {
             "opts": self.opts,
-            "api_key": api_keys[0],
-            "api_keys": api_keys,
-            "uses": [(one, one.last_use(timezone.now())) for one in api_keys],
-            "is_selection": "action" in request.POST,
+            "api_key": api_key,
+            "last_use": api_key.last_use(timezone.now()),
             "verb": verb,
             "form": form,
         }
-        title = f"{verb.capitalize()} {_named(api_keys)}?"
+        title = f"{verb.capitalize()} {api_key}?"
         return staff_page(request, "admin/apikeys/apikey/confirmation.html", title, context)

@@ -77,8 +77,9 @@ def _keys(page: Page) -> Iterator[str]:
     page.get_by_role("link", name="Rotate").click()
     _press(page, "Rotate")
     yield "rotated-key"
-    _choose(page, "/admin/apikeys/apikey/", "Revoke selected API keys", rows=2)
-    yield "revoke-keys"
+    page.get_by_role("link", name="Key settings").click()
+    page.get_by_role("link", name="Revoke").click()
+    yield "revoke-key"
     _press(page, "Revoke")
     yield "list-with-a-message"
 
