@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from select import POLLIN, poll
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 import psycopg
@@ -14,7 +14,8 @@ from pets import creator
 from pets.models import IdempotencyRecord, Pet
 from pets.services import lock_name
 from petservice.apikeys import keys
-from petservice.fastpath.statements import Insert, Rows, Statements, names, settle
+from petservice.fastpath.shared_writes import SharedWrites
+from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 from petservice.monitoring.counters import count
 
@@ -54,13 +55,6 @@ ON CONFLICT DO NOTHING RETURNING {pet_id}
 ) SELECT {id}::text, key_id, {id} IN (SELECT * FROM created) FROM sent"""
 
 
-class _Creation(NamedTuple):
-    """A pet as the statement gets it, and what the request gets: its API key, if known, and whether it was created."""
-
-    sent: dict[str, Any]
-    outcome: asyncio.Future[tuple[int, bool] | None]
-
-
 class PostgreSQL:
     """The database of one worker process."""
 
@@ -82,9 +76,7 @@ class PostgreSQL:
             pet=f"{self._pet.into} SELECT {', '.join(pet_values[field.attname] for field in self._pet.fields)}",
             id=pet["id"],
         )
-        # What waits for the next statement, and the tasks that write while something waits.
-        self._waiting: list[_Creation] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._creations = SharedWrites(self._write, at_once=_CONNECTIONS)
         self._reading: _Places = asyncio.LifoQueue()
         self._writing: _Places = asyncio.LifoQueue()
         for places in (self._reading, self._writing):
@@ -111,36 +103,15 @@ class PostgreSQL:
         Returns the id of the API key and whether the pet was created, or None if the key is unknown.
         """
         sent = self._pet.complete(pet) | {"digest": keys.digest(key), "idempotency_key": idempotency_key}
-        creation = _Creation(sent, asyncio.get_running_loop().create_future())
-        self._waiting.append(creation)
-        if len(self._tasks) < _CONNECTIONS:
-            task = asyncio.create_task(self._write_waiting())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        return await creation.outcome
+        created: tuple[int, bool] | None = await self._creations.add(sent)
+        return created
 
-    async def _write_waiting(self) -> None:
-        """Write all that waits by one statement, again and again, until nothing waits."""
-        while self._waiting:
-            creations, self._waiting = self._waiting, []
-            await self._write(creations)
-
-    async def _write(self, creations: list[_Creation]) -> None:
-        sent = orjson.dumps([creation.sent for creation in creations]).decode()
-        outcomes: Sequence[Any]
-        try:
-            rows = await _rows(self._writing, self._create, (sent, *self._statements.now_and_here()))
-            found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
-            outcomes = [found.get(creation.sent["id"]) for creation in creations]
-        except psycopg.IntegrityError as error:  # of one of them, which fails alone
-            if len(creations) > 1:
-                for creation in creations:
-                    await self._write([creation])
-                return
-            outcomes = [error]
-        except Exception as error:  # each request must get a response
-            outcomes = [error] * len(creations)
-        settle([creation.outcome for creation in creations], outcomes)
+    async def _write(self, sent: list[dict[str, Any]]) -> list[tuple[int, bool] | None]:
+        """Create pets by one statement, and return for each what `create` returns."""
+        values = (orjson.dumps(sent).decode(), *self._statements.now_and_here())
+        rows = await _rows(self._writing, self._create, values)
+        found = {pet_id: (key_id, is_new) for pet_id, key_id, is_new in rows if key_id is not None}
+        return [found.get(one["id"]) for one in sent]
 
     def close(self) -> None:
         """Do nothing: the connections end with the process."""

@@ -5,7 +5,6 @@ than one.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -15,7 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from pets import creator
 from pets.models import IdempotencyRecord, Pet
-from petservice.fastpath.statements import Insert, Rows, Statements, names, settle
+from petservice.fastpath.shared_writes import SharedWrites
+from petservice.fastpath.statements import Insert, Rows, Statements, names
 from petservice.fastpath.usual import UsualRequest
 
 # Seconds that an insert waits for others to join its transaction. Writing to a disk takes longer than that.
@@ -30,8 +30,6 @@ class _Creation(NamedTuple):
     pet_id: str
     pet: Sequence[Any]
     record: Sequence[Any] | None
-    # Whether the pet was created; False if there is a record for its key.
-    is_done: asyncio.Future[bool]
 
 
 class SQLite:
@@ -46,11 +44,11 @@ class SQLite:
         self._record = Insert(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])
         pet_id = names(IdempotencyRecord, connections[DEFAULT_DB_ALIAS])["pet_id"]
         self._once = f"ON CONFLICT DO NOTHING RETURNING {pet_id}"
-        # What waits for the next transaction, and the task that writes while something waits.
-        self._waiting: list[_Creation] = []
-        self._task: asyncio.Task[None] | None = None
+        self._creations = SharedWrites(
+            self._write, at_once=1, most=_MAX_CREATIONS, gathering_interval=_GATHERING_INTERVAL
+        )
         self._thread = ThreadPoolExecutor(1, "fastpath-writer")
-        # The connection of the thread, once it has one.
+        # The connection of the thread, once it has one. Closing it rolls back.
         self._writer: Any = None
 
     def _key(self, key: str) -> tuple[Any, ...] | None:
@@ -89,24 +87,10 @@ class SQLite:
             names_it = {"api_key_id": key_id, "key": idempotency_key, "pet_id": pet["id"]}
             record = self._record.values(pet | names_it)
         values = self._pet.values(pet | {"created_by": creator.of_key(prefix, name)})
-        creation = _Creation(pet["id"], values, record, asyncio.get_running_loop().create_future())
-        self._waiting.append(creation)
-        if self._task is None:
-            self._task = asyncio.create_task(self._write_waiting())
-        return key_id, await creation.is_done
+        return key_id, await self._creations.add(_Creation(pet["id"], values, record))
 
-    async def _write_waiting(self) -> None:
-        """Write what waits, in one transaction after the other, until nothing waits."""
-        while self._waiting:
-            await asyncio.sleep(_GATHERING_INTERVAL)
-            creations, self._waiting = self._waiting[:_MAX_CREATIONS], self._waiting[_MAX_CREATIONS:]
-            outcomes: Sequence[bool | Exception]
-            try:
-                outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, creations)
-            except Exception as error:  # each request must get a response
-                outcomes, self._writer = [error] * len(creations), None
-            settle([creation.is_done for creation in creations], outcomes)
-        self._task = None
+    async def _write(self, creations: list[_Creation]) -> Sequence[bool]:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_together, creations)
 
     def close(self) -> None:
         """Close both connections, after the transaction that runs. No request may follow.
@@ -118,26 +102,20 @@ class SQLite:
             self._writer.close()
         self._connection.close()
 
-    # The following runs on the thread.
-
-    def _write(self, creations: Sequence[_Creation]) -> Sequence[bool | Exception]:
-        """Create pets in one transaction, and return for each whether it was created, or the error."""
+    def _write_together(self, creations: Sequence[_Creation]) -> Sequence[bool]:
+        """Create pets in one transaction, and return for each whether it was created. Runs on the thread."""
         connection = self._writer = self._writer or _connect()
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             records = [creation.record for creation in creations if creation.record is not None]
             new = {pet_id for (pet_id,) in _insert(connection, self._record, records, self._once)} if records else ()
             outcomes = [creation.record is None or creation.pet_id in new for creation in creations]
             if pets := [creation.pet for creation, is_new in zip(creations, outcomes, strict=True) if is_new]:
                 _insert(connection, self._pet, pets)
             connection.execute("COMMIT")
-        except sqlite3.IntegrityError as error:
-            connection.execute("ROLLBACK")
-            # One of them violates a constraint. Written by itself, it fails alone.
-            return [error] if len(creations) == 1 else [self._write([one])[0] for one in creations]
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._writer = None
+            connection.close()
             raise
         return outcomes
 

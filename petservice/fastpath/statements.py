@@ -3,8 +3,7 @@
 Statements have Django's placeholders, `%s`.
 """
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -75,17 +74,6 @@ class Statements:
         if page.after is None:
             return self._first_page, (page.limit + 1,)
         return self._page, (page.after, page.limit + 1)
-
-
-def settle(futures: Iterable[asyncio.Future[Any]], outcomes: Iterable[Any]) -> None:
-    """Give each request its outcome, a result or an error, unless its client has left."""
-    for future, outcome in zip(futures, outcomes, strict=True):
-        if future.done():
-            continue
-        if isinstance(outcome, Exception):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
 
 
 class Insert:
