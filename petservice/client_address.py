@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # so that it is quickly found in a cache
 class Proxies:
     """The trusted proxies, as FORWARDED_ALLOW_IPS names them: addresses, networks, or `*`."""
 
@@ -82,10 +83,27 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
     return address
 
 
+# A cache, because most requests come from the same few clients.
+@lru_cache(maxsize=256)
+def _as_text(peer: str | None, forwarded_for: str, proxies: Proxies) -> str | None:
+    address = client_address(peer, forwarded_for, proxies)
+    return None if address is None else str(address)
+
+
 def shown_address(peer: str | None, forwarded_for: str) -> str | None:
     """Return the address of a client of this service as text, or None if it is unknown."""
-    address = client_address(peer, forwarded_for, settings.TRUSTED_PROXIES)
-    return None if address is None else str(address)
+    return _as_text(peer, forwarded_for, settings.TRUSTED_PROXIES)
+
+
+def address_of(request: HttpRequest) -> str | None:
+    """Return the address of the client as text, or None if it is unknown."""
+    return shown_address(request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""))
+
+
+def network_of_client(request: HttpRequest) -> str | None:
+    """Return the client's IPv4 address or IPv6 network as text, or None if it is unknown."""
+    address = parse_address(address_of(request) or "")
+    return None if address is None else str(network_of(address))
 
 
 def forwarded_scheme(meta: Mapping[str, Any], proxies: Proxies) -> str | None:

@@ -22,6 +22,7 @@ from petservice import paths
 from petservice.admin_pages.staff_page import failure_page
 from petservice.api.errors import error_response, standard_error_response
 from petservice.apikeys import keys, usage
+from petservice.client_address import address_of
 from petservice.db.pending_migrations import BEING_UPDATED, pending_migrations
 from petservice.monitoring.logs import request_id as logged_request_id
 from petservice.monitoring.logs import trace_id
@@ -111,8 +112,7 @@ class EnvelopeMiddleware:
     def _count_use_of_key(self, request: HttpRequest, status: int) -> None:
         key = getattr(request, "auth", None)
         if key is not None:  # only valid keys get here, so that a guess cannot mark a key as used
-            peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
-            usage.recorder.count(key.id, status, time(), peer=peer, forwarded_for=forwarded_for)
+            usage.recorder.count(key.id, status, time(), address_of(request))
 
 
 class PagePolicyMiddleware(CSPMiddleware):

@@ -9,13 +9,11 @@ import logging
 import threading
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
 
 from django.db import Error, connection, transaction
 from django.db.models import Q
 
 from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
-from petservice.client_address import shown_address
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +34,10 @@ server_errors = apikeys_keyday.server_errors + excluded.server_errors
 """
 
 
-class Use(NamedTuple):
-    """The time and the client of the last request with a key, as petservice.client_address takes the client."""
-
-    at: float
-    peer: str | None
-    forwarded_for: str
-
-
-# The numbers of requests by primary key, day (UTC) and column of KeyDay, and the last use of each key.
+# The numbers of requests by primary key, day (UTC) and column of KeyDay, and the last use of each key: the time, and
+# the address of the client.
 Counts = Counter[tuple[int, date, str]]
-LastUses = dict[int, Use]
+LastUses = dict[int, tuple[float, str | None]]
 
 
 class UsageRecorder:
@@ -63,11 +54,8 @@ class UsageRecorder:
         self._is_stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def count(self, key: int, status: int, now: float, *, peer: str | None, forwarded_for: str) -> None:
-        """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970.
-
-        `peer` and `forwarded_for` are those of petservice.client_address.
-        """
+    def count(self, key: int, status: int, now: float, address: str | None) -> None:
+        """Count a request with a valid key, by the status of its response; `now` is in seconds since 1970."""
         day = datetime.fromtimestamp(now, UTC).date()
         with self._lock:
             if self._in_background and self._thread is None:
@@ -79,7 +67,7 @@ class UsageRecorder:
             self._counts[key, day, "requests"] += 1
             if status >= 400:
                 self._counts[key, day, "server_errors" if status >= 500 else "client_errors"] += 1
-            self._last[key] = Use(now, peer, forwarded_for)
+            self._last[key] = now, address
 
     def write(self) -> None:
         """Add what was counted since the last write to the database; keep it for the next write if that fails."""
@@ -127,9 +115,9 @@ def _write(counts: Counts, last: LastUses) -> None:
         numbers = [counts[key, day, column] for column in ("requests", "client_errors", "server_errors")]
         with connection.cursor() as cursor:
             cursor.execute(_ADD, [connection.ops.adapt_datefield_value(day), *numbers, key])
-        last_used_at = datetime.fromtimestamp(last[key].at, UTC)
+        last_used, address = last[key]
+        last_used_at = datetime.fromtimestamp(last_used, UTC)
         is_later = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at)
-        address = shown_address(last[key].peer, last[key].forwarded_for)
         APIKey.objects.filter(is_later, pk=key).update(last_used_at=last_used_at, last_used_address=address)
     today = max(day for _, day, _ in counts)
     KeyDay.objects.filter(day__lte=today - timedelta(days=USAGE_DAYS)).delete()

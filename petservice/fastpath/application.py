@@ -89,13 +89,11 @@ class FastPath:
         count("fast_path_requests", request.operation.name.lower())
         scope[REQUEST_ID] = request.id
         if record is not None:
-            record.client_is(request.id, request.peer, request.forwarded_for)
+            record.request_id, record.address = request.id, request.address
             record.route = "/v1/pets/{petId}" if request.operation is Operation.PET else request.path
             record.key_prefix = None if answer.key_id is None else keys.prefix(request.key or "")
         if answer.key_id is not None:
-            usage.recorder.count(
-                answer.key_id, answer.status, time(), peer=request.peer, forwarded_for=request.forwarded_for
-            )
+            usage.recorder.count(answer.key_id, answer.status, time(), request.address)
         headers = [
             *((name.encode(), value.encode("latin-1")) for name, value in answer.headers.items()),
             (b"Content-Type", b"application/json"),

@@ -17,7 +17,7 @@ from pets.views import IDEMPOTENCY_KEY
 from petservice.api.pagination import DEFAULT_LIMIT, Page
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.validators import ID_PATTERN
-from petservice.client_address import forwarded_scheme
+from petservice.client_address import forwarded_scheme, shown_address
 from petservice.middleware import request_id_of
 from petservice.paths import HEALTH
 
@@ -66,8 +66,8 @@ class UsualRequest(NamedTuple):
     path: str
     # The plain API key, or None without one.
     key: str | None
-    peer: str | None
-    forwarded_for: str
+    # That of the client, or None if it is unknown.
+    address: str | None
     # For PET and PETS.
     pet_id: str
     page: Page
@@ -109,8 +109,7 @@ def usual(scope: dict[str, Any]) -> UsualRequest | None:
         f"{scheme}://{host}{path}",
         path,
         headers.get(b"x-api-key"),
-        peer,
-        headers.get(_FORWARDED_FOR, ""),
+        shown_address(peer, headers.get(_FORWARDED_FOR, "")),
         pet_id,
         page,
         body_bytes,

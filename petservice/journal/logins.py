@@ -15,9 +15,9 @@ from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
-from petservice.client_address import network_of, parse_address
+from petservice.client_address import network_of_client
 from petservice.journal.models import Event
-from petservice.journal.recording import address_of, record
+from petservice.journal.recording import record
 from petservice.journal.retention import remove_old_events
 from petservice.monitoring.counters import count
 
@@ -30,12 +30,10 @@ _START = datetime(2000, 1, 1, tzinfo=UTC)
 
 def record_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now: datetime | None = None) -> None:
     """Count an event that a stranger may have caused. The entry has a name only if there is such an account."""
-    address = parse_address(address_of(request) or "")
-    network = None if address is None else str(network_of(address))
     with transaction.atomic():
         # Lock the account, so that two failures at the same time are counted in one entry.
         account = get_user_model().objects.select_for_update(no_key=True).filter(username=username).first()
-        _count(kind, account, network, now or timezone.now())
+        _count(kind, account, network_of_client(request), now or timezone.now())
         remove_old_events()
 
 

@@ -13,7 +13,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 
-from petservice.client_address import shown_address
+from petservice.client_address import address_of
 from petservice.db.backend import backend
 from petservice.journal.models import Event, Item
 
@@ -116,8 +116,3 @@ def type_of(target: Model | type[Model] | None) -> str:
     if target is None or target._meta.concrete_model is None:
         return ""
     return target._meta.concrete_model._meta.label_lower
-
-
-def address_of(request: HttpRequest) -> str | None:
-    """Return the address of the client as text, or None if it is unknown."""
-    return shown_address(request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""))

@@ -8,13 +8,12 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
 from django.http import HttpRequest
 
-from petservice.client_address import shown_address
 from petservice.monitoring.logs import trace_id
 from petservice.monitoring.redaction import without_keys
 from petservice.monitoring.telemetry import describe_request, trace_id_of
@@ -50,8 +49,7 @@ class AccessRecord:
     request_id: str = ""
     # The prefix of the API key, if the key was valid.
     key_prefix: str | None = None
-    peer: str | None = ""
-    forwarded_for: str = ""
+    address: str | None = None
     # Where the time went: into calls of the database, and into waiting for a thread.
     database_seconds: float = 0.0
     queue_seconds: float = 0.0
@@ -60,10 +58,6 @@ class AccessRecord:
 
     def __post_init__(self) -> None:
         self.method = self.method if self.method in METHODS else OTHER
-
-    def client_is(self, request_id: str, peer: str | None, forwarded_for: str) -> None:
-        """Record the request's id and its sender."""
-        self.request_id, self.peer, self.forwarded_for = request_id, peer, forwarded_for
 
     def handled(self, request: HttpRequest) -> None:
         """Record the route and the API key that Django found."""
@@ -110,9 +104,9 @@ class AccessLog:
         self._write(record)
         describe_request(record.method, record.route, record.status or CLIENT_LEFT)
 
-    def refused(self, status: int, request_id: str, peer: str, started: float) -> None:
+    def refused(self, status: int, request_id: str, address: str | None, started: float) -> None:
         """Write a record of invalid input that the server refused; `started` is on the monotonic clock."""
-        self._write(AccessRecord("", started, INVALID_REQUEST, status, request_id, peer=peer))
+        self._write(AccessRecord("", started, INVALID_REQUEST, status, request_id, address=address))
 
     def _write(self, record: AccessRecord) -> None:
         seconds = time.monotonic() - record.started
@@ -134,14 +128,11 @@ class AccessLog:
                 "database_milliseconds": round(record.database_seconds * 1000, 3),
                 "queue_milliseconds": round(record.queue_seconds * 1000, 3),
                 "key_prefix": record.key_prefix,
-                "address": _client_address(record.peer, record.forwarded_for),
+                "address": record.address,
             }
             # Not through a logger, which costs ten times as much.
             with suppress(OSError):  # the reader has closed the pipe
                 os.write(self._descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-
-
-_client_address = lru_cache(maxsize=256)(shown_address)
 
 
 @cache  # one entry per URL pattern

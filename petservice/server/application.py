@@ -31,6 +31,7 @@ from petservice.api.errors import error_response
 from petservice.api.health import CHECK_TIMEOUT, WATCH_INTERVAL, readiness, renew, unavailable
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.backoffice.error_views import server_error
+from petservice.client_address import address_of
 from petservice.db.backend import backend
 from petservice.middleware import PagePolicyMiddleware, error_response_for, with_standard_headers
 from petservice.monitoring.access_log import ACCESS_RECORD, AccessLog, AccessRecord, current_record
@@ -170,8 +171,7 @@ class Application:
         request = ReceivedRequest(scope)
         request_id.set(request.id)  # until the next request, so that gunicorn's log lines have the id as well
         if record is not None:
-            peer, forwarded_for = request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", "")
-            record.client_is(request.id, peer, forwarded_for)
+            record.request_id, record.address = request.id, address_of(request)
         try:
             response = await self._response(request, receive)
         except RefusedBodyError as error:

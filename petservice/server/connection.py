@@ -13,6 +13,7 @@ from typing import Any
 
 from gunicorn_h1c import H1CProtocol, LimitRequestHeaders, LimitRequestLine
 
+from petservice.client_address import shown_address
 from petservice.middleware import REQUEST_ID, error_response_for, request_id_of
 from petservice.monitoring.access_log import ACCESS_RECORD
 from petservice.monitoring.counters import count
@@ -69,9 +70,6 @@ class Connection(asyncio.Protocol):
     # Whether the response has begun, and whether it is the last one.
     _has_responded = False
     _is_last = False
-    # What waits for more of the body, and what waits until the client reads.
-    _more: asyncio.Future[None] | None = None
-    _writable: asyncio.Future[None] | None = None
 
     def __init__(self, worker: Any, client: tuple[str, int] | None, ended: Callable[[], object]) -> None:
         """Create the connection of an EventLoopWorker with a client; one on a unix socket has no address."""
@@ -80,6 +78,9 @@ class Connection(asyncio.Protocol):
         self._ended = ended
         # The bytes that followed a complete request, and the part of a body that the application has not received.
         self._unread = self._body = b""
+        # Whether more of the body has arrived, or its end, and whether the client reads.
+        self._more, self._writable = asyncio.Event(), asyncio.Event()
+        self._writable.set()
         self._enter(State.IDLE, REQUEST_TIMEOUT)
 
     def _enter(self, state: State, seconds: float | None) -> None:
@@ -156,16 +157,12 @@ class Connection(asyncio.Protocol):
         self._body += part
         if len(self._body) > MAX_UNREAD_BYTES:
             self._transport.pause_reading()
-        self._wake()
+        self._more.set()
 
     def _request_complete(self) -> None:
         if self.state is State.RECEIVING:
             self._enter(State.RESPONDING, None)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._more is not None and not self._more.done():
-            self._more.set_result(None)
+        self._more.set()
 
     async def receive(self) -> bytes:
         """Return the next part of the body, or nothing at its end. The task ends here if the client leaves before."""
@@ -173,8 +170,8 @@ class Connection(asyncio.Protocol):
             if self._expects_continue and not self._has_responded:
                 self._expects_continue = False
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self._more = self._worker.loop.create_future()
-            await self._more
+            self._more.clear()
+            await self._more.wait()
         part, self._body = self._body, b""
         self._transport.resume_reading()
         return part
@@ -219,24 +216,21 @@ class Connection(asyncio.Protocol):
         self._has_responded = True
         if self._is_head or status == HTTPStatus.NOT_MODIFIED:
             body = b""
-        self._transport.write(head(status, headers, is_last=self._is_last) + body[:RESPONSE_PIECE_BYTES])
-        for start in range(RESPONSE_PIECE_BYTES, len(body), RESPONSE_PIECE_BYTES):
-            await asyncio.sleep(0)
-            if self._writable is not None:
-                await self._writable
-            self._transport.write(body[start : start + RESPONSE_PIECE_BYTES])
-        if self._writable is not None:
-            await self._writable
+        data = head(status, headers, is_last=self._is_last) + body
+        for start in range(0, len(data), RESPONSE_PIECE_BYTES):
+            if start > 0:
+                await asyncio.sleep(0)
+                await self._writable.wait()
+            self._transport.write(data[start : start + RESPONSE_PIECE_BYTES])
+        await self._writable.wait()
 
     def pause_writing(self) -> None:
-        self._writable = self._worker.loop.create_future()
+        self._writable.clear()
         if self.state in (State.RECEIVING, State.RESPONDING):
             self._enter(State.STALLED, REQUEST_TIMEOUT)
 
     def resume_writing(self) -> None:
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_result(None)
-        self._writable = None
+        self._writable.set()
         if self.state is State.STALLED:
             if self._has_responded or self._parser.is_complete:
                 self._enter(State.RESPONDING, None)
@@ -253,17 +247,16 @@ class Connection(asyncio.Protocol):
             self._has_responded = True
             count("refusals", _REASONS[status])
             sent = b",".join(value for name, value in self._parser.asgi_headers if name == b"x-request-id")
-            known = scope.get(REQUEST_ID) or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
-            response = error_response_for(status, known)
+            request_id = scope.get(REQUEST_ID) or request_id_of({"HTTP_X_REQUEST_ID": sent.decode("latin-1")})
+            response = error_response_for(status, request_id)
             # The cause can contain what the client has sent.
-            request_id = response["X-Request-ID"]
             self._worker.log.warning("The request %s was refused: %s", request_id, echo(cause))
             access_log, record = self._worker.application.access_log, scope.get(ACCESS_RECORD)
             if record is not None:  # the application will write this record
                 record.status = response.status_code
             elif access_log is not None:
-                peer = self._client[0] if self._client else ""
-                access_log.refused(response.status_code, request_id, peer, self._began)
+                peer = self._client[0] if self._client else None
+                access_log.refused(response.status_code, request_id, shown_address(peer, ""), self._began)
             status, headers, body = encoded(response)
             self._transport.write(head(status, headers, is_last=True) + (b"" if self._is_head else body))
         self._close()

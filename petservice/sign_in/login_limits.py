@@ -21,7 +21,7 @@ from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
-from petservice.client_address import client_address, network_of
+from petservice.client_address import network_of_client
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 
@@ -54,10 +54,7 @@ def lockouts() -> QuerySet[AccessAttempt]:
 
 def counted_address(request: HttpRequest) -> str:
     """Return the client's IPv4 address or IPv6 network, for which requests and failures are counted."""
-    address = client_address(
-        request.META.get("REMOTE_ADDR"), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.TRUSTED_PROXIES
-    )
-    return str(network_of(address)) if address else UNKNOWN_ADDRESS
+    return network_of_client(request) or UNKNOWN_ADDRESS
 
 
 def forget_failures(user: Any, *, address: str | None = None) -> None:

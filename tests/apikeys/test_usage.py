@@ -42,7 +42,7 @@ def last_use() -> Any:
 
 
 def use(recorder: UsageRecorder, key: int, now: datetime, *, status: int = 200, address: str = "192.0.2.1") -> None:
-    recorder.count(key, status, now.timestamp(), peer=address, forwarded_for="")
+    recorder.count(key, status, now.timestamp(), address)
 
 
 def test_requests_with_a_key_are_counted_by_status_with_the_client_of_the_last_one(
