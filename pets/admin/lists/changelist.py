@@ -1,7 +1,5 @@
 """The lists of pets: one query with the search, the filters and the order."""
 
-from collections import Counter
-from datetime import timedelta
 from itertools import islice
 from typing import Any
 
@@ -9,8 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR, SEARCH_VAR, ChangeList
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
-from django.http import HttpRequest, QueryDict
-from django.utils import timezone
+from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
@@ -18,8 +15,6 @@ from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_
 from pets.admin.lists.saved_filters import filters_for, kept
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
-from pets.permissions import EDIT
-from pets.search.tags import several_spellings
 from pets.search.words import found_among, search
 from petservice.admin_pages import bounded_paginator
 from petservice.admin_pages.bounded_paginator import BoundedPaginator, MoreThan, RowCount
@@ -165,16 +160,6 @@ class PetChangeList(OrderedChangeList):
         """Return whether the list has a search or a filter."""
         return bool(self.query or self.filters)
 
-    @property
-    def without_search(self) -> str:
-        """Return the URL of the list without the search, or an empty text if there is none."""
-        return self.get_query_string({SEARCH_VAR: None}) if self.query else ""
-
-    @property
-    def without_filters(self) -> str:
-        """Return the URL of the list without the filters, or an empty text if there are none."""
-        return self.get_query_string(dict.fromkeys(PARAMETERS)) if self.filters else ""
-
     def active_filters(self) -> list[Filter]:
         """Return the filters in use."""
         found = []
@@ -188,33 +173,6 @@ class PetChangeList(OrderedChangeList):
         """Return the search and the filters in words, or an empty text if there are none."""
         return filters_in_words(self.params | {SEARCH_VAR: self.query})
 
-    @property
-    def tag_spellings(self) -> list[str]:
-        """Return the spellings of a tag that the pets of the page have, if the user may merge several."""
-        may_merge = self.params.get("tag") and self.user.has_perm(EDIT)
-        several = several_spellings(Counter(pet.tag for pet in self.result_list)) if may_merge else []
-        return several[0] if several else []
-
-    @property
-    def filters_title(self) -> str:
-        """Return the line that stands for the filters on a small screen, with the filters in use."""
-        words = [text for text, *_ in self.active_filters()]
-        return f"{len(words)} filter{'' if len(words) == 1 else 's'}: {', '.join(words)}" if words else "Filters"
-
-    @property
-    def filter_errors(self) -> list[str]:
-        """Return what is wrong with the values of filters."""
-        return [*dict.fromkeys(str(error) for errors in self.filter_form.errors.values() for error in errors)]
-
-    @property
-    def links(self) -> list[tuple[str, str]]:
-        """Return the texts and URLs of frequent filters."""
-        today = timezone.localdate()
-        return [
-            (text, self.get_query_string({"created_from": today - timedelta(days=days - 1), "created_to": today}))
-            for text, days in (("Today", 1), ("Last 7 days", 7), ("Last 30 days", 30))
-        ]
-
     # The filters that the user saved or can save.
 
     @property
@@ -223,10 +181,9 @@ class PetChangeList(OrderedChangeList):
         return kept(self.params | {ORDER_VAR: "" if self.order == self.usual_order else self.order.parameter})
 
     @property
-    def saved_filters(self) -> list[tuple[SavedFilter, str]]:
-        """Return the saved filters that the user sees, and the orders in words, which are empty for the usual one."""
-        orders = [(saved, order_of(QueryDict(saved.query).get(ORDER_VAR, ""))) for saved in filters_for(self.user)]
-        return [(saved, order.title if order else "") for saved, order in orders]
+    def saved_filters(self) -> QuerySet[SavedFilter]:
+        """Return the saved filters that the user sees."""
+        return filters_for(self.user)
 
     # The order of the list.
 

@@ -33,15 +33,6 @@ class Order(NamedTuple):
         return column.desc(**nulls) if self.is_descending else column.asc(**nulls)
 
     @property
-    def title(self) -> str:
-        """Return the order as a note on a list."""
-        if self.field == "created_at":
-            return "newest first" if self.is_descending else "oldest first"
-        if self.field == "sold_at":
-            return "last sold first" if self.is_descending else "last sold last"
-        return f"by {self.field}{' in reverse' if self.is_descending else ''}"
-
-    @property
     def parameter(self) -> str:
         """Return the value of the parameter of a URL that selects this order in every list."""
         return f"{'-' if self.is_descending else ''}{self.field}"

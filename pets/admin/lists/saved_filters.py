@@ -9,9 +9,8 @@ from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
 from pets.admin.lists.filters import PARAMETERS
@@ -53,40 +52,27 @@ def save_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     query = kept(QueryDict(request.POST.get("query", "")))
     form = SavedFilterForm(request.POST.dict() | {"query": query})
     if form.is_valid():
-        _save(request, **form.cleaned_data)
-    else:
-        for errors in form.errors.values():
-            _error(request, " ".join(map(str, errors)))
+        name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
+        found = {"query": query, "is_shared": is_shared}
+        saved, _ = SavedFilter.objects.get_or_create(owner_id=request.user.pk, name=name, defaults=found)
+        if saved.query != query:
+            other = f"You have another filter named “{name}”."
+            form.add_error("name", f"{other} Choose another name, or remove that filter.")
+        else:
+            SavedFilter.objects.filter(pk=saved.pk).update(is_shared=is_shared)
+            whom = "For everybody, it is" if is_shared else "It is"
+            messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
+    for errors in form.errors.values():
+        messages.error(request, f"{' '.join(map(str, errors))} Nothing was saved.")
     return _back(query)
-
-
-def _save(request: HttpRequest, name: str, query: str, is_shared: bool) -> None:
-    defaults = {"query": query, "is_shared": is_shared, "owner_id": request.user.pk}
-    try:
-        with transaction.atomic():
-            saved, is_new = filters_of(request.user).get_or_create(name=name, defaults=defaults)
-    except IntegrityError:  # the account was deleted in the meantime
-        raise PermissionDenied from None
-    if saved.query != query:
-        _error(request, f"You have another filter named “{name}”. Choose another name, or remove that filter.")
-    elif is_new and filters_of(request.user).count() > SavedFilter.MAX_NUMBER:
-        saved.delete()
-        _error(request, f"You have {SavedFilter.MAX_NUMBER} filters already. Remove one first.")
-    elif is_new and is_shared and SavedFilter.objects.filter(is_shared=True).count() > SavedFilter.MAX_NUMBER:
-        saved.delete()
-        _error(request, f"{SavedFilter.MAX_NUMBER} filters are shared already. Save it for yourself.")
-    else:
-        if saved.is_shared != is_shared:
-            filters_of(request.user).filter(pk=saved.pk).update(is_shared=is_shared)
-        whom = "For everybody, it is" if is_shared else "It is"
-        messages.success(request, f"The filter “{name}” is saved. {whom} a link above the list.")
 
 
 def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Remove a saved filter of the user."""
     if refusal := _refusal(pages, request):
         return refusal
-    saved = next((one for one in filters_of(request.user) if str(one.pk) == request.POST.get("filter")), None)
+    own = SavedFilter.objects.filter(owner_id=request.user.pk)
+    saved = next((one for one in own if str(one.pk) == request.POST.get("filter")), None)
     if saved is None:
         messages.info(request, "This filter is removed already.")
     else:
@@ -98,24 +84,13 @@ def remove_filter_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
 def _refusal(pages: ModelAdmin, request: HttpRequest) -> HttpResponse | None:
     if not pages.has_view_permission(request):
         raise PermissionDenied
-    if request.method == "POST":
-        return None
     # The login page redirects here without the form.
-    return _back("") if request.method == "GET" else HttpResponseNotAllowed(["POST"])
-
-
-def _error(request: HttpRequest, text: str) -> None:
-    messages.error(request, f"{text} Nothing was saved.")
+    return None if request.method == "POST" else _back("")
 
 
 def _back(query: str) -> HttpResponse:
     url = reverse("admin:pets_pet_changelist")
     return HttpResponseRedirect(f"{url}?{query}" if query else url)
-
-
-def filters_of(user: Any) -> QuerySet[SavedFilter]:
-    """Return the saved filters of an account."""
-    return SavedFilter.objects.filter(owner_id=user.pk).order_by("name", "pk")
 
 
 def filters_for(user: Any) -> QuerySet[SavedFilter]:

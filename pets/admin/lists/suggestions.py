@@ -1,6 +1,5 @@
 """The suggestions of an empty list: other lists that do have pets, also for a word with a slip."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from urllib.parse import urlencode
@@ -11,15 +10,11 @@ from django.db.models import Q
 from pets.admin.lists.filters import SOLD_DAYS
 from pets.admin.lists.ordering import LAST_SOLD_FIRST, NEWEST_FIRST
 from pets.models import Pet
-from pets.search.tags import spellings_in_use
 from pets.search.words import search, words_of
 from petservice.db.folding import fold
 
-# Maximum number of words of a search that are tried by themselves, and of characters of the shortest beginning of one.
+# Maximum number of words of a search that are tried by themselves.
 _MAX_WORDS = 3
-_MIN_LENGTH = 2
-# Maximum number of characters of a beginning that is tried.
-_MAX_LENGTH = 20
 # Number of the newest pets whose words are compared, which takes some 50 ms.
 _NEWEST = 10_000
 # Number of words that are enough, because a client can give each pet many words that are like one another.
@@ -40,9 +35,7 @@ def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
     if query and filters and _finds(query):
         found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
-        tags = dict.fromkeys(tag for word in query.split()[:_MAX_WORDS] for tag in spellings_in_use(word)[:1])
-        with_tag = [_suggestion(f"Pets with the tag “{tag}”", {"tag": tag}) for tag in tags]
-        found += [*_without_slips(query), *with_tag, *_words(query)]
+        found += [*_without_slips(query), *_words(query)]
     if query or len(filters) > 1:
         present = [(text, parameters) for text, parameters, one in filters if _fits_any(one, parameters)]
         found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
@@ -75,16 +68,10 @@ def _nearest_words(unknown: Iterable[str]) -> dict[str, str]:
 
 
 def _words(query: str) -> list[Suggestion]:
-    """Suggest each word of the search by itself, or for one word its longest beginning that a name has."""
+    """Suggest each of several words of the search by itself."""
     words = query.split()[:_MAX_WORDS]
-    if len(words) > 1:
-        texts = [word for word in words if _finds(word)]
-    else:
-        # If a beginning finds a pet, each shorter one does.
-        lengths = range(_MIN_LENGTH, min(len(query), _MAX_LENGTH))
-        number = bisect_left(lengths, True, key=lambda length: not _finds(query[:length]))
-        texts = [query[: lengths[number - 1]]] if number else []
-    return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts if text]
+    found = [word for word in words if len(words) > 1 and _finds(word)]
+    return [_suggestion(f"Pets that “{word}” finds", {SEARCH_VAR: word}) for word in found]
 
 
 def _fits_any(condition: Q, parameters: dict[str, str]) -> bool:

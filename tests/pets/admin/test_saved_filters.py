@@ -3,17 +3,13 @@
 import re
 from html import unescape
 
-import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from pets.models import SavedFilter
 from pets.services import create_pet
 from petservice.accounts import groups
 from tests.backoffice.pages import fields_of, messages, text_of
-from tests.backoffice.staff import granted
 from tests.backoffice.staff import staff as staff_client
-from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, number_of, sent
 
 SAVE, REMOVE = f"{LIST}save_filter/", f"{LIST}remove_filter/"
@@ -44,7 +40,7 @@ def test_a_filter_is_saved_shown_on_the_list_and_removed(staff: Client) -> None:
     assert "Sold pigs" not in text_of(staff.get(LIST))
 
 
-def test_a_saved_filter_keeps_the_order_which_the_list_shows(staff: Client) -> None:
+def test_a_saved_filter_keeps_the_order(staff: Client) -> None:
     for name in ("Max", "Rex", "Tom"):
         create_pet(name=name, tag="dog")
     page = staff.get(LIST, {"tag": "dog", "o": number_of(staff, "-name")})
@@ -55,17 +51,12 @@ def test_a_saved_filter_keeps_the_order_which_the_list_shows(staff: Client) -> N
     (url,) = {url for url, _ in response.redirect_chain}
     assert url == f"{LIST}?tag=dog&o=-name"
     assert [pet.name for pet in response.context["cl"].result_list] == ["Tom", "Rex", "Max"]
-    shown = re.findall(r'<a href="([^"]*)">Dogs</a> <span>([^<]*)</span>', text_of(staff.get(LIST)))
-    assert shown == [("?tag=dog&amp;o=-name", "(by name in reverse)")]
-    save(staff, "Rexes", "q=rex&o=-created_at")
-    assert "Rexes</a> <span>(newest first)</span>" in text_of(staff.get(LIST))
+    assert '<a href="?tag=dog&amp;o=-name">Dogs</a>' in text_of(staff.get(LIST))
     for query, order in (("tag=dog", "-created_at"), ("q=rex", "name"), ("tag=dog", "x")):  # the usual order, or none
         assert f'name="query" value="{query}"' in text_of(staff.get(f"{LIST}?{query}&o={order}"))
 
 
-def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(
-    staff: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(staff: Client) -> None:
     for _ in range(2):
         assert save(staff, "Mine") == ["The filter “Mine” is saved. It is a link above the list."]
     (error,) = save(staff, "Mine", "tag=dog")
@@ -73,10 +64,6 @@ def test_saving_twice_changes_nothing_and_another_filter_needs_another_name(
     assert error.startswith("You have another filter named “Mine”.")
     assert error.endswith("Nothing was saved.")
     assert SavedFilter.objects.get().query == "q=rex&status__exact=sold&tag=guinea+pig"
-    monkeypatch.setattr(SavedFilter, "MAX_NUMBER", 2)
-    save(staff, "Second")
-    assert save(staff, "Third") == ["You have 2 filters already. Remove one first. Nothing was saved."]
-    assert SavedFilter.objects.count() == 2
 
 
 def test_an_invalid_filter_is_not_saved(staff: Client) -> None:
@@ -95,22 +82,12 @@ def test_an_invalid_filter_is_not_saved(staff: Client) -> None:
     assert not SavedFilter.objects.exists()
 
 
-@only_on_postgresql
-@pytest.mark.django_db(transaction=True)
-def test_an_account_that_is_deleted_at_the_same_time_is_refused(staff: Client) -> None:
-    with write_before('INSERT INTO "pets_savedfilter"', User.objects.all().delete):
-        response = staff.post(SAVE, {"name": "Mine", "query": QUERY})
-
-    assert response.status_code == 403
-
-
 def test_saving_needs_permission_a_form_and_a_token(staff: Client, db: None) -> None:
     stranger = staff_client()
 
     assert stranger.post(SAVE, {"name": "x", "query": QUERY}).status_code == 403
     assert stranger.post(REMOVE, {"filter": "1"}).status_code == 403
     assert staff.get(SAVE).headers["Location"] == LIST
-    assert staff.put(REMOVE).status_code == 405
     checked = Client(enforce_csrf_checks=True)
     checked.cookies = staff.cookies
     assert checked.post(SAVE, {"name": "x", "query": QUERY}).status_code == 403
@@ -140,28 +117,10 @@ def test_filters_belong_to_one_account_and_a_shared_one_is_a_link_for_everybody(
     assert "?tag=pig" not in text_of(other.get(LIST))
 
 
-def test_at_most_thirty_filters_are_shared(staff: Client, admin_user: User) -> None:
-    SavedFilter.objects.bulk_create(
-        SavedFilter(owner=admin_user, name=f"{number}", query="q=x", is_shared=True) for number in range(29)
-    )
-    other = staff_client(groups.PETS_AND_INVENTORY)
-    for name, said in (
-        ("30", "The filter “30” is saved. For everybody, it is a link above the list."),
-        ("31", "30 filters are shared already. Save it for yourself. Nothing was saved."),
-    ):
-        assert messages(other.post(SAVE, {"name": name, "query": "q=y", "is_shared": "1"}, follow=True)) == [said]
-    assert SavedFilter.objects.filter(is_shared=True).count() == 30
-
-
-def test_a_list_has_its_link_to_copy_and_tells_of_a_tag_in_several_spellings(staff: Client) -> None:
-    for tag in ("Dog", "dog", "cat"):
-        create_pet(name="Rex", tag=tag)
+def test_a_narrowed_list_has_its_link_to_copy(staff: Client) -> None:
+    create_pet(name="Rex", tag="dog")
 
     page = text_of(staff.get(f"{LIST}?tag=dog&q=rex"))
 
     assert 'value="http://testserver/admin/pets/pet/?tag=dog&amp;q=rex"' in page
-    assert re.search("The tag is written in several ways: “[Dd]og”, “[Dd]og”<", page)
-    clerk = granted("view_inventoryitem", name="bo")
-    for client, url in ((staff, LIST), (staff, f"{LIST}?tag=cat"), (clerk, f"{LIST}?tag=dog")):
-        assert "several ways" not in text_of(client.get(url))
     assert "list-link" not in text_of(staff.get(LIST))

@@ -29,15 +29,10 @@ def test_an_empty_list_suggests_what_finds_something(staff: Client) -> None:
     Pet.objects.create(name="Барсик")
 
     assert suggested(staff, q="york dog") == {
-        "Pets with the tag “Dog”": ["Rex"],
         "Pets that “york” finds": ["New York"],
         "Pets that “dog” finds": ["Rex"],
     }
-    assert suggested(staff, q="Rexona") == {"Pets that “Rex” finds": ["Rex"]}
-    assert suggested(staff, q="барсук") == {
-        "Pets that “Барсик” finds": ["Барсик"],
-        "Pets that “барс” finds": ["Барсик"],
-    }
+    assert suggested(staff, q="барсук") == {"Pets that “Барсик” finds": ["Барсик"]}
     assert suggested(staff, q="yo", status__exact="sold", creator="staff") == {
         "Pets that “yo” finds, without the filters": ["New York"],
         "All pets: status sold": ["Rex"],

@@ -81,10 +81,8 @@ def test_the_form_of_a_pet_suggests_tags(staff: Client) -> None:
         assert "Optional." not in page  # the label says so
 
 
-@pytest.mark.parametrize("url", [reverse("admin:index"), f"{LIST}?tag=dog"])
-def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merge_is_undone(
-    staff: Client, url: str
-) -> None:
+def test_the_spellings_of_a_tag_are_offered_for_merging_on_all_pets_and_the_merge_is_undone(staff: Client) -> None:
+    url = reverse("admin:index")
     decomposed = normalize("NFD", "Süß")
     for tag in ("Dog ", "dog", "dog", "DOG", "dóg", "dogs", "Süß", decomposed, "old", None):
         create_pet(name=f"Pet {tag!r}", tag=tag)
