@@ -12,9 +12,10 @@ from django.http import HttpRequest, HttpResponse
 
 from pets import trash
 from pets.admin.changes.selection import within_limit
-from pets.admin.lists.changelist import OrderedList, count_of_pets
+from pets.admin.lists.changelist import OrderedList
 from pets.admin.lists.columns import created_by_api, status_badge
 from pets.models import Pet, TrashedPet
+from pets.models.pet import count_of_pets
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.mixins import ReadOnlyPages

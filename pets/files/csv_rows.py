@@ -11,7 +11,7 @@ from typing import IO
 
 from pets.files.columns import HEADER_WITHIN, known_columns, likely_header
 from pets.files.rows import INVISIBLE, VISIBLE, BrokenFileError, File, Rows, is_utf_16
-from petservice.exports.csv_files import unescape
+from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of characters that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from pets.files.rows import COLUMNS, KNOWN_COLUMNS, BrokenFileError, File, Values, column_of, is_utf_16, unknown_columns
-from petservice.exports.csv_files import BYTE_ORDER_MARK
+from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 
 # Maximum number of bytes that are read of a line, so that no line fills the memory.
 _MAX_LINE_LENGTH = 1 << 20

@@ -12,7 +12,7 @@ from openpyxl import Workbook, load_workbook
 
 from pets.files.columns import HEADER_WITHIN, likely_header
 from pets.files.rows import VISIBLE, BrokenFileError, File, Rows
-from petservice.exports.csv_files import unescape
+from petservice.admin_pages.csv_files import unescape
 
 # Maximum number of bytes of all parts of a workbook, which may be compressed a thousandfold: some 200,000 pets.
 MAX_BYTES = 64 << 20

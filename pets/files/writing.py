@@ -12,7 +12,7 @@ from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 
 from pets.files.rows import COLUMNS, FREE_TEXT
-from petservice.exports import csv_files
+from petservice.admin_pages import csv_files
 
 # The media type of workbooks.
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -1,13 +1,18 @@
-"""File formats, progress bars and messages of the commands that import and export pets."""
+"""File formats, progress bars and failures of the commands that import and export pets."""
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import DatabaseError
 from tqdm import tqdm
 
 from pets.files.rows import FORMATS_BY_SUFFIX
+
+STANDARD_STREAM = "-"
 
 
 def format_of(file: str, chosen: str | None, by_suffix: Mapping[str, str] = FORMATS_BY_SUFFIX) -> str:
@@ -24,6 +29,15 @@ def progress(description: str, total: int | None = None) -> "tqdm[Any]":
     return tqdm(desc=description, total=total, unit=" pets", unit_scale=True, disable=None, leave=False)
 
 
-def count_of_pets(count: int) -> str:
-    """Return a number of pets in words."""
-    return f"{count:,} {'pet' if count == 1 else 'pets'}"
+@contextmanager
+def all_or_nothing(done: str) -> Iterator[None]:
+    """Raise CommandError, which says that nothing was done, in place of the errors that can end a command."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CommandError(f"Interrupted: nothing was {done}.", returncode=130) from None
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        raise CommandError(f"{reason}. Nothing was {done}.") from None
+    except (DatabaseError, sqlite3.Error) as error:
+        raise CommandError(f"Database error: {str(error).strip()}. Nothing was {done}.") from None

@@ -68,6 +68,11 @@ class Pet(models.Model):
         return self.name
 
 
+def count_of_pets(number: int) -> str:
+    """Return a number of pets in words."""
+    return "1 pet" if number == 1 else f"{number:,} pets"
+
+
 class IdempotencyRecord(models.Model):
     """A record that a client's `Idempotency-Key` created a pet, with the fields of the response.
 

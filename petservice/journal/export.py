@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from petservice.exports.csv_files import BYTE_ORDER_MARK, escape, parts
+from petservice.admin_pages.csv_files import BYTE_ORDER_MARK, escape, parts
 from petservice.journal.models import Event
 
 _COLUMNS = ("at", "kind", "account_name", "address", "record_type", "record_id", "record_name", "count", "message")

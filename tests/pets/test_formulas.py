@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petservice.exports.csv_files import escape, parts, unescape
+from petservice.admin_pages.csv_files import escape, parts, unescape
 
 pytestmark = pytest.mark.once
 

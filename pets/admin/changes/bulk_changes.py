@@ -16,9 +16,8 @@ from django.http import HttpRequest, HttpResponse
 from pets.admin.changes.forms import TagInput
 from pets.admin.changes.selection import Selection, compare, confirmation, selected
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
-from pets.admin.lists.changelist import count_of_pets
 from pets.models import Pet
-from pets.models.pet import validate_not_blank
+from pets.models.pet import count_of_pets, validate_not_blank
 from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use

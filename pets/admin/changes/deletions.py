@@ -11,9 +11,9 @@ from django.shortcuts import redirect
 from pets import trash
 from pets.admin.changes.selection import Selection, as_version, compare, confirmation, selected
 from pets.admin.changes.undo_pages import with_undo
-from pets.admin.lists.changelist import count_of_pets
 from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
+from pets.models.pet import count_of_pets
 from pets.permissions import may_see_pets
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment

@@ -20,10 +20,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets.admin.changes.undo_pages import with_undo
-from pets.admin.lists.changelist import count_of_pets
 from pets.fields import EDITABLE
 from pets.models import Pet
-from pets.models.pet import validate_not_blank
+from pets.models.pet import count_of_pets, validate_not_blank
 from pets.permissions import permission_to_change
 from pets.undo import change_of, record_change
 from petservice.admin_pages.created_once import FormOnce

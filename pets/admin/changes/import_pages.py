@@ -24,7 +24,6 @@ from django.utils.html import format_html
 from pets import creator
 from pets.admin.changes.import_questions import NO_PETS, TOO_MANY, QuestionsForm
 from pets.admin.changes.undo_pages import with_undo
-from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.export_page import MAX_ROWS
 from pets.fields import EDITABLE
 from pets.files import import_diff
@@ -34,6 +33,7 @@ from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
 from pets.models import ImportedFile, Upload
+from pets.models.pet import count_of_pets
 from pets.permissions import EDIT
 from pets.undo import change_of, record_change
 from petservice.api.validators import is_id

@@ -14,10 +14,10 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.fields import EDITABLE
 from pets.models import Pet
+from pets.models.pet import count_of_pets
 from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.wording import first_names

@@ -14,8 +14,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import undo
-from pets.admin.lists.changelist import OrderedList, count_of_pets
+from pets.admin.lists.changelist import OrderedList
 from pets.models import RecentChange
+from pets.models.pet import count_of_pets
 from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names

@@ -29,11 +29,6 @@ _TESTED_TOGETHER = 1000
 _MAX_READ_BY_KEY = 1000
 
 
-def count_of_pets(number: int) -> str:
-    """Return a number of pets in words."""
-    return "1 pet" if number == 1 else f"{number:,} pets"
-
-
 class OrderedChangeList(ChangeList):
     """A list in the order of the admin class, which has an index, and not in that of the URL."""
 

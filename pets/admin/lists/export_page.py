@@ -12,13 +12,13 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
-from pets.admin.lists.changelist import count_of_pets
 from pets.admin.lists.filters import filters_in_words
 from pets.files.writing import EXPORTED, XLSX, workbook, write
 from pets.models import Pet
+from pets.models.pet import count_of_pets
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
-from petservice.exports.csv_files import BYTE_ORDER_MARK
+from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 

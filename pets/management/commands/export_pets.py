@@ -1,13 +1,20 @@
+import os
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Any
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import CommandError
 
 from pets.files.rows import FORMATS
 from pets.files.writing import EXPORTED, write
-from pets.management.terminal import count_of_pets, format_of, progress
+from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import Pet
+from pets.models.pet import count_of_pets
+from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
-from petservice.exports.files import export
 from petservice.journal.models import Event
 from petservice.journal.recording import record_done
 
@@ -29,8 +36,18 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"])
-        with progress("Exporting") as bar:
-            if not export(write(self._rows(bar), file_format), file):
+        with all_or_nothing("exported"), progress("Exporting") as bar:
+            try:
+                # The generator is closed with its cursor, while the database can still be used.
+                with (
+                    _opened(file) as target,
+                    backend().read_consistently(),
+                    closing(write(self._rows(bar), file_format)) as parts,
+                ):
+                    target.writelines(parts)
+            except BrokenPipeError:  # the reader of standard output has left
+                # Python would report an error when it closes standard output.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 return
         message = "Exported by the command export_pets."
         kind = Event.Kind.EXPORTED
@@ -44,3 +61,29 @@ class Command(DatabaseCommand):
             yield pet
             self._count += 1
             bar.update()
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """Yield standard output, or a temporary file that replaces `file` once it is complete."""
+    if file == STANDARD_STREAM:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file).resolve()
+    # As root, the rename at the end would replace a device, for example /dev/stdout.
+    if path.exists() and not path.is_file():
+        raise CommandError(f"{file} is not a regular file. Use - for standard output.")
+    if not path.parent.is_dir():
+        raise CommandError(f"{file}: the folder does not exist.")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # Only its owner may read the file, as a backup.
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600), "wb") as target:
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

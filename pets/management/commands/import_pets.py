@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from django.core.management.base import CommandError
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from pets import creator
@@ -24,11 +24,11 @@ from pets.files.columns import DATES, ColumnMapping
 from pets.files.csv_rows import ENCODINGS
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, File, Line
-from pets.management.terminal import count_of_pets, format_of, progress
+from pets.management.terminal import STANDARD_STREAM, all_or_nothing, format_of, progress
 from pets.models import ImportedFile, Pet
+from pets.models.pet import count_of_pets
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
-from petservice.exports.files import STANDARD_STREAM, reason
 from petservice.journal.models import Event
 from petservice.journal.recording import COMMAND, record
 
@@ -140,27 +140,20 @@ class Command(DatabaseCommand):
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )
-        try:
-            with ExitStack() as stack:
-                source = _opened(file, stack)
-                # SQLite creates a temporary file for an empty name, so that the rows may exceed the memory.
-                checked = CheckedRows(stack.enter_context(closing(sqlite3.connect(""))))
-                digest = file_digest(source, "sha256").hexdigest()
-                source.seek(0)
-                self._check(source, file_format, checked)
-                imported = ImportedFile.last(digest)
-                if imported and checked.count_without_id and not options["again"]:
-                    raise CommandError(
-                        f"This file was imported before: on {imported}. Nothing was imported. "
-                        "Add --again to import it once more; its rows without an ID then add their pets again."
-                    )
-                self._insert(checked, digest)
-        except KeyboardInterrupt:
-            raise CommandError("Interrupted: nothing was imported.", returncode=130) from None
-        except OSError as error:
-            raise CommandError(f"{reason(error)}. Nothing was imported.") from None
-        except (DatabaseError, sqlite3.Error) as error:
-            raise CommandError(f"Database error: {str(error).strip()}. Nothing was imported.") from None
+        with all_or_nothing("imported"), ExitStack() as stack:
+            source = _opened(file, stack)
+            # SQLite creates a temporary file for an empty name, so that the rows may exceed the memory.
+            checked = CheckedRows(stack.enter_context(closing(sqlite3.connect(""))))
+            digest = file_digest(source, "sha256").hexdigest()
+            source.seek(0)
+            self._check(source, file_format, checked)
+            imported = ImportedFile.last(digest)
+            if imported and checked.count_without_id and not options["again"]:
+                raise CommandError(
+                    f"This file was imported before: on {imported}. Nothing was imported. "
+                    "Add --again to import it once more; its rows without an ID then add their pets again."
+                )
+            self._insert(checked, digest)
         self.stderr.write(f"Imported {count_of_pets(checked.count)}.", self.style.SUCCESS)
 
     def _check(self, source: File, file_format: str, checked: CheckedRows) -> None:

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pets.fields import OPTIONAL_TEXTS
+from pets.management.commands import export_pets
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.api.validators import NOT_BLANK
-from petservice.exports.files import export
 from tests.pets.management.commands import all_pets, run
 
 pytestmark = pytest.mark.django_db
@@ -66,16 +66,17 @@ def test_an_export_does_not_replace_a_device_or_folder(tmp_path: Path) -> None:
     ],
 )
 def test_an_export_that_fails_keeps_the_old_file_and_leaves_no_other(
-    file: Callable[..., Path], error: BaseException, message: str
+    file: Callable[..., Path], error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = file("old")
 
-    def parts() -> Generator[bytes]:
+    def failing(*arguments: object) -> Generator[bytes]:
         yield b"new"
         raise error
 
+    monkeypatch.setattr(export_pets, "write", failing)
     with pytest.raises(CommandError) as failed:
-        export(parts(), str(path))
+        call_command("export_pets", path)
 
     assert (str(failed.value), failed.value.returncode) == (message, 130 if "Interrupted" in message else 1)
     assert path.read_text() == "old"
