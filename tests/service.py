@@ -42,8 +42,12 @@ def serve_inside(*command: str) -> tuple[str, ...]:
     return ("-c", program, *command, sys.executable, *SERVE)
 
 
+# The sockets of the ports that `free_port` has returned.
+_KEPT_PORTS: list[socket.socket] = []
 # Shared by all clients, because loading the system's certificates for each client would take 20 ms.
 TLS = ssl.create_default_context()
+# Seconds for a response, because a busy machine may need longer than the five that httpx allows.
+_TIMEOUT = 30
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class Service:
         return httpx.Client(
             base_url=self.url,
             headers=headers,
-            timeout=30,
+            timeout=_TIMEOUT,
             trust_env=False,
             verify=self.tls,
             event_hooks=hooks,
@@ -171,16 +175,22 @@ def _assert_response_is_described(response: httpx.Response) -> None:
 
 
 def free_port() -> int:
-    """Return a free port below 32768, because the system gives the ports from there on to outgoing connections."""
+    """Return a port that no other call returns, in this process or in another one, as long as this process lives.
+
+    It is below 32768, because the system gives the ports from there on to outgoing connections.
+    """
     while True:
         port = random.SystemRandom().randrange(10_000, 32_000)
-        with socket.socket() as free:
-            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                free.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+        kept = socket.socket()
+        try:
+            kept.bind(("127.0.0.1", port))
+        except OSError:
+            kept.close()
+            continue
+        # A server, which sets this option too, can listen beside a socket that only keeps the port from other calls.
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _KEPT_PORTS.append(kept)
+        return port
 
 
 @contextmanager
@@ -226,6 +236,11 @@ def make_certificate(folder: Path, host: str = "DNS:localhost", days: int = 2) -
     arguments = [*command.split(), "-out", certificate, "-keyout", key]
     subprocess.run(arguments, check=True, capture_output=True)
     return certificate, key
+
+
+def fetch(url: str) -> httpx.Response:
+    """Return the response to a GET request, for which a busy machine has as long as for the requests of a client."""
+    return httpx.get(url, trust_env=False, verify=TLS, timeout=_TIMEOUT)
 
 
 def responds(url: str) -> bool:

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from prometheus_client.parser import text_string_to_metric_families
@@ -24,7 +23,7 @@ from petservice.apikeys.models import APIKey, KeyDay
 from tests.databases import migrated_database_url
 from tests.fastpath.border import KINDS, Request, each_part, requests
 from tests.server.connections import Client
-from tests.service import Service, free_port, running_service
+from tests.service import Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
 PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96-774b-bcce-b302099a8002"}
@@ -92,7 +91,7 @@ class Side:
 
     def metrics(self) -> dict[str, float]:
         """Return the numbers of requests by route, method and status, and those of causes that both ways have."""
-        text = httpx.get(self.metrics_url, trust_env=False).text
+        text = fetch(self.metrics_url).text
         samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
         return {
             f"{sample.name} {sorted(sample.labels.items())}": sample.value

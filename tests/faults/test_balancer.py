@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
@@ -22,7 +21,7 @@ from tests.faults.conftest import Outcome
 from tests.faults.haproxy import HAProxy, running_haproxy
 from tests.faults.load import Load, all_pets, lost, running_load
 from tests.redis_server import RedisServer
-from tests.service import Service, free_port, running_service
+from tests.service import Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.faults
@@ -134,7 +133,7 @@ def test_rolling_restart_loses_no_request(
             for name, instance in instances.items():
                 load.wait_for(100)
                 first = instance.service.process
-                assert "petservice_http_requests_total{" in httpx.get(instance.metrics, trust_env=False).text
+                assert "petservice_http_requests_total{" in fetch(instance.metrics).text
                 instance.stop()
                 assert first.returncode == 0
                 assert entry.ready() == [other for other in instances if other != name]

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.databases import migrated_database_url
-from tests.service import TLS, Service, free_port, running_service
+from tests.service import Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
 # Method, route and status of a request.
@@ -43,7 +42,7 @@ class Observed:
 
     def samples(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
         """Return the value of each time series by its name and labels."""
-        response = httpx.get(self.metrics_url, trust_env=False, verify=TLS)
+        response = fetch(self.metrics_url)
         assert response.status_code == 200
         return {
             (sample.name, frozenset(sample.labels.items())): sample.value

@@ -12,7 +12,7 @@ import pytest
 
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import send
-from tests.service import TLS, Service, free_port, running_service, serve_inside
+from tests.service import Service, fetch, free_port, running_service, serve_inside
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -86,7 +86,7 @@ def test_stop_removes_the_files_and_the_next_start_those_of_a_killed_service(tmp
         wait_until(lambda: observed.counted()["GET", "/v1/store/inventory", 200] == 1)
     assert folders_of(observed.metrics_url) == [], "a stopped service leaves no files"
     with pytest.raises(httpx.ConnectError):
-        httpx.get(observed.metrics_url, trust_env=False, verify=TLS)
+        fetch(observed.metrics_url)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")

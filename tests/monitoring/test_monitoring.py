@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -20,7 +21,7 @@ import pytest
 from petservice.apikeys.models import APIKey
 from petservice.server.limits import API_THREADS
 from tests.monitoring.observed import Observed, observed_service
-from tests.service import ROOT, TLS, free_port, make_certificate
+from tests.service import ROOT, fetch, free_port, make_certificate
 from tests.waiting import wait_until
 
 MONITORING = ROOT / "petservice" / "monitoring"
@@ -155,9 +156,7 @@ def _is_up(address: str) -> bool:
 
 
 def _query(address: str, expression: str) -> list[dict[str, Any]]:
-    response = httpx.get(
-        f"{address}/query", params={"query": expression}, trust_env=False, verify=TLS
-    ).raise_for_status()
+    response = fetch(f"{address}/query?{urlencode({'query': expression})}").raise_for_status()
     result: list[dict[str, Any]] = response.json()["data"]["result"]
     return result
 
@@ -169,7 +168,7 @@ def _value(address: str, expression: str) -> float:
 
 def _alerts(address: str) -> set[str]:
     """Return the alerts whose condition holds, for however short a time, and fail if one cannot be evaluated."""
-    groups = httpx.get(f"{address}/rules", trust_env=False, verify=TLS).json()["data"]["groups"]
+    groups = fetch(f"{address}/rules").json()["data"]["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules  # unknown before its first evaluation
     return {rule["name"] for rule in rules if rule["state"] != "inactive"}

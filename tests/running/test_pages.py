@@ -3,13 +3,12 @@
 import re
 import subprocess
 
-import httpx
 import pytest
 from django.conf import LazySettings
 from django.http import HttpResponse
 from django.test import Client
 
-from tests.service import TLS, Service
+from tests.service import Service, fetch
 
 pytestmark = pytest.mark.once
 
@@ -125,7 +124,7 @@ def test_home_page_ignores_cookies_and_sets_none() -> None:
 
 
 def test_curl_lines_on_the_home_page_work(service: Service, service_key: str) -> None:
-    text = httpx.get(service.url, trust_env=False, verify=TLS).text
+    text = fetch(service.url).text
     health, pets = re.findall(r"<pre><code>(curl .*)</code></pre>", text)
 
     def run(line: str) -> str:

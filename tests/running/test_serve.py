@@ -96,7 +96,9 @@ def test_service_with_a_certificate_accepts_only_https(unused: Path) -> None:
         assert service.url.startswith("https://")
         headers = {"X-API-Key": service.create_key()}
         trusting = ssl.create_default_context(cafile=certificate)
-        with httpx.Client(base_url=service.url, headers=headers, verify=trusting, trust_env=False) as client:
+        with httpx.Client(
+            base_url=service.url, headers=headers, verify=trusting, trust_env=False, timeout=30
+        ) as client:
             assert client.get("/v1/health").json() == {"status": "ok"}
             assert client.post("/v1/pets", json={"name": "Rex"}).status_code == 201
             assert [pet["name"] for pet in client.get("/v1/pets").json()] == ["Rex"]
