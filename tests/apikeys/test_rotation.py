@@ -3,10 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from petservice.apikeys import admin
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.apikeys.forms import LIST, ROTATE, page_of, shown_key, status_with
@@ -31,6 +33,21 @@ def test_revoking_asks_for_confirmation_and_then_stops_the_key(admin_client: Cli
     assert messages(admin_client.post(url, follow=True)) == ["This API key is revoked already, or does not exist."]
     entry = Event.objects.get(kind="key_revoked")
     assert (entry.account_name, entry.count, entry.items.get().record_id) == ("admin", 1, str(record.pk))
+
+
+def test_no_key_is_revoked_if_the_audit_cannot_be_written(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **event: object) -> None:
+        raise DatabaseError("the disk is full")
+
+    record, plain = APIKey.objects.create_key(name="Acme")
+    monkeypatch.setattr(admin, "record", fail)
+
+    with pytest.raises(DatabaseError):
+        admin_client.post(page_of(record, "revoke"))
+
+    assert status_with(plain) == 200
 
 
 def test_rotating_shows_a_replacement_and_the_old_key_works_for_the_grace_period(admin_client: Client) -> None:

@@ -47,7 +47,7 @@ def create_records() -> None:
 
 
 def urls() -> Iterator[tuple[str, str]]:
-    """Yield the model and the URL of each page: list, search, add form, and the pages of one record.
+    """Yield the model and the URL of each page: list, search, add form, the pages of one record, and other views.
 
     A page that nobody may open has no model.
     """
@@ -61,6 +61,8 @@ def urls() -> Iterator[tuple[str, str]]:
         assert record is not None, f"create a {model.__name__} for the crawl"
         for kind in ("change", "history"):
             yield page, reverse(f"admin:{page}_{kind}", args=[record.pk])
+    for view in ("tags", "import", "export", "print"):
+        yield "pets_pet", reverse(f"admin:pets_pet_{view}")
     key = APIKey.objects.get()
     for verb in ("revoke", "rotate"):
         yield "apikeys_apikey", reverse(f"admin:apikeys_apikey_{verb}", args=[key.pk])
@@ -76,6 +78,7 @@ def test_staff_open_only_the_pages_that_they_have_permission_for(who: str) -> No
     for page, url in urls():
         response = client.get(url)
         assert response.status_code == (200 if page in allowed else 403), url
+        assert "no-store" in response["Cache-Control"], f"others may get {url} from a cache"
         assert not re.search(r'href="/admin/(?:pets|apikeys|accounts|auth|journal)/"', response.content.decode()), (
             f"{url} links to the page of an app"
         )

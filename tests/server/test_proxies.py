@@ -66,7 +66,9 @@ def test_ipv6_peer_that_is_not_named_is_not_trusted(server: Service) -> None:
 
 @pytest.mark.parametrize("name", ["", "client"])
 def test_unix_socket_is_trusted_and_has_no_address(server: Service, name: str) -> None:
-    meta = meta_of(connected(server, "unix", name), HTTPS, f"X-Forwarded-For: {CLIENT}".encode())
+    headers = b"X-Forwarded-Proto: HTTPS, https", f"X-Forwarded-For: {CLIENT}".encode()
+
+    meta = meta_of(connected(server, "unix", name), *headers)
 
     assert (meta["scheme"], meta["client"]) == ("https", CLIENT)
     assert "REMOTE_ADDR" not in meta

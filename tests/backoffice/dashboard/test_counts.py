@@ -140,6 +140,12 @@ def test_the_chart_shows_the_last_thirty_days_including_today() -> None:
     assert shown["sales"]["largest"] == 4
 
 
+def test_a_new_day_has_numbers_of_its_own() -> None:
+    for now in (NOW, NOW + DAY):
+        last_day = dashboard_at(now)["sales"]["bars"][-1]
+        assert last_day["day"] == now.date()
+
+
 def test_both_bars_of_a_day_are_beside_each_other_in_one_scale() -> None:
     for days_ago in (0, 1, 1):
         Pet.objects.create(name="Rex", created_at=NOW - days_ago * DAY)
