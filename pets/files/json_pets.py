@@ -47,6 +47,8 @@ def json_pets(file: File) -> Values:
             yield number, _object(orjson.loads(text.rstrip()))
         except orjson.JSONDecodeError as error:
             problem = f"not JSON ({error.msg} at character {error.colno}): {_SHAPE}"
+            if "not valid UTF-8" in error.msg:  # orjson goes on with a word about surrogates, which are not in the file
+                problem = _NOT_UTF_8
             if 0 < error.pos == len(error.doc):  # the object continues on the next line
                 raise BrokenFileError(number, problem) from None
             yield number, problem

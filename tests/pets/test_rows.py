@@ -147,8 +147,9 @@ LONG = "longer than 1,048,576 bytes: write each pet on a line of its own."
         ),
         *(
             (b'{"name": "Tom"}\n' + line + b'\n{"name": "Tom"}', "jsonl", [(2, "not JSON (")])
-            for line in (b"{", b"Rex", b'{"name": "\\ud800"}', b'{"name": NaN}', b'{"name": "\xe9"}')
+            for line in (b"{", b"Rex", b'{"name": "\\ud800"}', b'{"name": NaN}')
         ),
+        (b'{"name": "Tom"}\n{"name": "\xe9"}\n{"name": "Rex"}', "jsonl", [(2, "the text is not UTF-8: save the file")]),
         *(
             (f'{{"name": "Rex"}}\n{line}', "jsonl", [(2, NO_OBJECT)])
             for line in ("[]", '"Rex"', "null", '[{"name": "Rex"}]')
