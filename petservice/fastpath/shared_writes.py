@@ -18,7 +18,8 @@ class SharedWrites:
         """Call `write` so often at once, each time with at most so many rows, which have waited for others so long."""
         self._write = write
         self._at_once, self._most, self._gathering_interval = at_once, most, gathering_interval
-        self._integrity_error: type[Exception] = connections[DEFAULT_DB_ALIAS].Database.IntegrityError
+        connection: Any = connections[DEFAULT_DB_ALIAS]
+        self._integrity_error: type[Exception] = connection.Database.IntegrityError
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         # Those that write while something waits.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -46,7 +47,7 @@ class SharedWrites:
                 else:
                     future.set_result(outcome)
         # Not by a callback, which would run later than a row can be added.
-        self._tasks.discard(asyncio.current_task())  # type: ignore[arg-type]  # this is a task
+        self._tasks.discard(asyncio.current_task())
 
     async def _outcomes(self, rows: list[Any]) -> Sequence[Any]:
         """Return what each request gets: a result, or an error."""
