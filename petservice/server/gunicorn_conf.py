@@ -12,12 +12,9 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from gunicorn.glogging import Logger
 
 from petservice.api.health import announce_stop, is_stopping
 from petservice.monitoring.exporter import Exporter
-from petservice.monitoring.logs import LINE_FORMAT, JSONFormatter, RequestIDFilter
-from petservice.monitoring.redaction import KeylessFormatter
 from petservice.server import limits
 
 # At least two workers, also on one core, so that one responds while the other starts or is replaced.
@@ -42,27 +39,15 @@ keyfile = os.environ.get("TLS_KEYFILE") or None
 limit_request_line = limits.MAX_REQUEST_LINE
 limit_request_fields = limits.MAX_HEADERS
 
-errorlog = "-"
+# The lines of gunicorn have the format of all others. One can have a key that the client has sent.
+_loggers = settings.LOGGING["loggers"] | {"gunicorn.error": {"propagate": True}}
+logconfig_dict = settings.LOGGING | {"loggers": _loggers}
+logging.captureWarnings(settings.LOG_FORMAT == "json")  # which Python would print
+
 # Seconds after SIGQUIT until the workers that still run are killed, as after a second SIGINT.
 _QUICK_STOP_TIMEOUT = 2
 
 _exporter: Exporter | None = None
-
-
-class ServiceLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's logger, with the format of all other lines. A line can have a key that the client has sent."""
-
-    def setup(self, cfg: Any) -> None:
-        super().setup(cfg)
-        in_json = settings.LOG_FORMAT == "json"
-        logging.captureWarnings(in_json)  # which Python would print
-        formatter = JSONFormatter() if in_json else KeylessFormatter(LINE_FORMAT)
-        for handler in self.error_log.handlers:
-            handler.setFormatter(formatter)
-            handler.addFilter(RequestIDFilter())
-
-
-logger_class = ServiceLogger
 
 
 def when_ready(server: Any) -> None:

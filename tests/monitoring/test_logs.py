@@ -70,15 +70,6 @@ def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(service
     assert "Traceback" not in text()
 
 
-@pytest.mark.long
-def test_a_log_file_of_gunicorn_keeps_the_lines_of_workers(tmp_path: Path) -> None:
-    file = tmp_path / "gunicorn.log"
-    with service_with_test_endpoints(tmp_path, "--log-file", str(file), PETSERVICE_LOG_FORMAT="json"):
-        pass
-
-    assert '"Worker exiting (pid: ' in file.read_text()
-
-
 def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
     stack = "Stack (most recent call last):\n  here"
     record = logging.LogRecord("django", logging.WARNING, __file__, 1, "slow", None, None, sinfo=stack)

@@ -11,7 +11,6 @@ MEMBERS = {
     ],
     "gunicorn.app.base:Application": ["load_config_from_module_name_or_filename", "reload"],
     "gunicorn.config:Config": ["get_cmd_args_from_env", "is_ssl", "parser"],
-    "gunicorn.glogging:Logger": ["error_log", "setup"],
     "gunicorn.sock": ["ssl_context"],
     "_ssl": ["_test_decode_cert"],
     "prometheus_client:Histogram": ["_buckets", "_sum"],
