@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
-from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 
 from petservice.accounts import services
@@ -69,9 +68,8 @@ class AccountForm(MergingForm):
             current = {"full_name": instance.full_name, "role": str(instance.role)}
             kwargs["initial"] = current | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
-        # The roles whose group exists, and the custom role if the account has or had it.
-        groups = set(Group.objects.filter(name__in=Role.values).values_list("name", flat=True))
-        roles = [role for role in (Role.PETS, Role.KEYS) if role in groups] + [Role.ADMINISTRATOR]
+        # The custom role is offered if the account has or had it.
+        roles = [Role.PETS, Role.KEYS, Role.ADMINISTRATOR]
         shown = self.data.get(self["role"].html_initial_name) if self.is_bound else None
         if Role.CUSTOM in (self.initial.get("role"), shown):
             roles.append(Role.CUSTOM)

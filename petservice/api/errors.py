@@ -36,10 +36,9 @@ MESSAGES = {
     417: "The Expect header holds something else than 100-continue: leave it out.",
     431: "The headers, chunk sizes or trailers are too many or too long: send fewer or shorter ones.",
     500: "An unexpected error occurred. Try again later; if it persists, report the X-Request-ID of this answer.",
-    501: "The Transfer-Encoding is not supported: send the body with a Content-Length, or chunked.",
 }
 # Statuses of other parts that the contract does not have, and the status that replaces each.
-_CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400, 501: 400}
+_CONTRACT_STATUS = {405: 404, 406: 400, 408: 400, 413: 400, 414: 400, 415: 400, 417: 400, 431: 400}
 
 
 class RequestError(exceptions.APIException):

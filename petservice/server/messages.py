@@ -30,8 +30,6 @@ Send = Callable[[Response], Awaitable[None]]
 # What joins the values of a repeated header. An Idempotency-Key may contain a comma, but no line feed.
 _SEPARATORS = {"HTTP_COOKIE": "; ", "HTTP_IDEMPOTENCY_KEY": "\n"}
 _NOT_IN_TARGETS = re.compile(rb"[^\x21-\x7e]")
-# Control characters, with which a header could end early.
-_NOT_IN_HEADERS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def scope_of(parser: Any, scheme: str, server: Any, client: tuple[str, int] | None) -> dict[str, Any]:
@@ -145,15 +143,13 @@ def _environ(scope: dict[str, Any]) -> dict[str, Any]:
 
 
 def encoded(response: Any) -> Response:
-    """Return a response of Django in the form that a connection sends. Raises ValueError if a header is invalid."""
+    """Return a response of Django in the form that a connection sends."""
     body = response.getvalue()
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     headers += [(b"Set-Cookie", cookie.OutputString().encode("latin-1")) for cookie in response.cookies.values()]
     # A 304 has no length, because clients would read it as the length of the cached response.
     if response.status_code != 304 and "Content-Length" not in response.headers:
         headers.append((b"Content-Length", str(len(body)).encode()))
-    if any(_NOT_IN_HEADERS.search(value) for _, value in headers):
-        raise ValueError("A header of the response has a control character.")
     return response.status_code, headers, body
 
 
