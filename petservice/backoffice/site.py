@@ -13,7 +13,9 @@ from django.utils.safestring import mark_safe
 
 from petservice.backoffice import dashboard
 from petservice.guides.rendering import ADMIN_GUIDE, guide
-from petservice.sign_in import login_limits, second_factor_view
+from petservice.journal.models import Event
+from petservice.journal.recording import record
+from petservice.sign_in import second_factor_view
 from petservice.sign_in.login_view import KeptFormLoginView, page_before
 
 # The apps of the menu in the order of their use. All others are under *Advanced*.
@@ -64,9 +66,11 @@ class PetServiceAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        return login_limits.limited_password_change(
-            request, lambda: super(PetServiceAdminSite, self).password_change(request)
-        )
+        response = super().password_change(request, extra_context)
+        if response.status_code == 302:  # the password was changed
+            user: Any = request.user
+            record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
+        return response
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models for the menu, the most used first."""

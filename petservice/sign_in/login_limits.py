@@ -1,10 +1,9 @@
 """Limits on guessing passwords and codes, with django-axes: what it counts and stores, and the pages for locked logins.
 
-Wrong codes, and wrong passwords of someone who is logged in, count together with failed logins.
+Wrong codes count together with failed logins.
 """
 
 import math
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -16,14 +15,11 @@ from django.db.models import Max, QuerySet
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from petservice.admin_pages.staff_page import failure_page
 from petservice.client_address import network_of_client
-from petservice.journal.models import Event
-from petservice.journal.recording import record
 
 # The address of clients that connect through a unix socket without an X-Forwarded-For header.
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # no socket binds to it
@@ -60,31 +56,6 @@ def counted_address(request: HttpRequest) -> str:
 def forget_failures(user: Any, *, address: str | None = None) -> None:
     """Unlock an account for the clients of a counted address, or for all clients."""
     AxesProxyHandler.reset_attempts(username=user.get_username(), ip_address=address)
-
-
-def limited_password_change(request: HttpRequest, view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
-    """Return the response of Django's page, and count a wrong present password as a failed login.
-
-    Without the count, someone with a stolen session could try passwords here without end.
-    """
-    if request.method != "POST":
-        return view()
-    user: Any = request.user
-    login = {"sender": __name__, "credentials": {"username": user.get_username()}, "request": request}
-    if not AxesProxyHandler.is_allowed(request, login["credentials"]):
-        request.axes_locked_out = True  # type: ignore[attr-defined]  # an attribute of axes
-        AxesProxyHandler.user_login_failed(**login)  # reports the lockout, and does not count during one
-        return HttpResponse(status=429)  # replaced by the lockout page
-    response = view()
-    form = (getattr(response, "context_data", None) or {}).get("form")
-    if form is None:  # a redirect, because the password was changed
-        forget_failures(user, address=counted_address(request))
-        record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
-    elif form.has_error("old_password", "password_incorrect"):
-        AxesProxyHandler.user_login_failed(**login)
-        message = "Wrong present password on the page that changes the password."
-        record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
-    return response
 
 
 def too_many_logins() -> HttpResponse:
