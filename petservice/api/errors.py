@@ -58,9 +58,9 @@ def envelope(status: int, message: str) -> dict[str, dict[str, str]]:
     return {"error": {"code": CODES[status], "message": message}}
 
 
-def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> HttpResponse:
+def error_response(status: int, message: str) -> HttpResponse:
     """Return an error response."""
-    return HttpResponse(orjson.dumps(envelope(status, message)), "application/json", status, headers=headers)
+    return HttpResponse(orjson.dumps(envelope(status, message)), "application/json", status)
 
 
 def standard_error_response(status: int) -> HttpResponse:

@@ -89,7 +89,6 @@ class Readiness:
         self._checking = Lock()
         self._obstacle = ""
         self._checked_at = -inf
-        self._logged = ""
 
     def age(self) -> float:
         """Return how many seconds old the last check is."""
@@ -100,14 +99,20 @@ class Readiness:
         return not (is_stopping() or self._obstacle or self.age() >= _WATCH_AGE)
 
     def obstacle(self) -> str:
-        """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL."""
+        """Return why the database cannot be used, or an empty string. Checks it at most once per _INTERVAL.
+
+        Logs a change: why the database cannot be used, or that it can be used again.
+        """
         if is_stopping():
             return _STOPPING
         with self._checking:  # requests during a check wait for its result
             if self.age() >= _INTERVAL:
-                self._obstacle = self._check()
+                before, self._obstacle = self._obstacle, self._check()
                 self._checked_at = monotonic()
-                self.log_change(self._obstacle)
+                if self._obstacle and self._obstacle != before:
+                    logger.error("Not ready: %s", self._obstacle)
+                elif before and not self._obstacle:
+                    logger.info("Ready again.")
             return self._obstacle
 
     def _check(self) -> str:
@@ -121,15 +126,6 @@ class Readiness:
         finally:
             time_limit.reset(limited)
         return pending_migrations_message(missing) if missing else ""
-
-    def log_change(self, obstacle: str) -> None:
-        """Log a change: why the database cannot be used, or that it can be used again."""
-        if obstacle != self._logged:
-            self._logged = obstacle
-            if obstacle:
-                logger.error("Not ready: %s", obstacle)
-            else:
-                logger.info("Ready again.")
 
 
 readiness = Readiness()
@@ -163,7 +159,6 @@ _STATES = {
 
 def unavailable() -> HttpResponse:
     """Return the response of `/ready` while its check gets no response from the database."""
-    readiness.log_change(_NO_ANSWER)  # because the check has not ended, and may never end
     return error_response(503, _NO_ANSWER)
 
 
