@@ -1,5 +1,5 @@
 from django.contrib import admin
-from django.urls import path, re_path
+from django.urls import path
 from django.views.generic import RedirectView
 
 import pets.urls
@@ -20,12 +20,8 @@ urlpatterns = [
     path("docs", docs, name="docs"),
     path("docs/api", api_guide, name="api-guide"),
     path("docs/changelog", changelog, name="changelog"),
-    # The only redirects: staff type the first URL, and have bookmarks of the list that the list of pets has replaced.
+    # The only redirect, because staff type this URL.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    re_path(
-        r"^admin/store/inventoryitem/(?P<page>.*)\Z",
-        RedirectView.as_view(url="/admin/pets/pet/%(page)s", query_string=True),
-    ),
     # Under the path of the admin, so that it has its sessions, security tokens and error pages.
     path("admin/set-password/<uidb64>/<token>/", SetPasswordView.as_view(), name="password-link"),
     path("admin/installation/", admin.site.admin_view(installation_page), name="installation"),
