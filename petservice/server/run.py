@@ -15,23 +15,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from django.core.management.base import CommandError
 from gunicorn import sock
 from gunicorn.app.base import Application
 
 from petservice.configuration.certificates import end_of_certificate
 from petservice.server.limits import MAX_CONNECTIONS
 
-__all__ = ["StartError", "WebServer"]
-
 logger = logging.getLogger(__name__)
 
 # Number of files that a worker opens in addition to its connections, with a margin: databases, Redis, uploads, logs.
 _OTHER_FILES = 200
 _SECONDS_PER_DAY = 86_400
-
-
-class StartError(Exception):
-    """The error that the service cannot start, with a sentence for the operator."""
 
 
 class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
@@ -44,7 +39,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, bind: str | None) -> None:
         """Prepare to listen at `bind`, or at the address of gunicorn's settings.
 
-        Raises StartError if the server could not start: if an address is in use, for example.
+        Raises CommandError if the server could not start: if an address is in use, for example.
         """
         self._bind = bind
         # Called when all that can fail has been tried, and before the first worker starts.
@@ -86,7 +81,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
         """
         try:
             self._load_certificate()
-        except StartError as error:
+        except CommandError as error:
             message = (
                 "The TLS files cannot be used, so the service keeps the certificate that it has, for %.1f days: %s"
             )
@@ -106,7 +101,7 @@ class WebServer(Application):  # type: ignore[misc]  # gunicorn has no types
             self.tls, self._certificate_end = sock.ssl_context(self.cfg), end_of_certificate(self.cfg.certfile)
         except OSError as error:
             reason = getattr(error, "reason", None) or error.strerror or error
-            raise StartError(
+            raise CommandError(
                 f"TLS_CERTFILE={self.cfg.certfile} and TLS_KEYFILE={self.cfg.keyfile} are no usable pair ({reason}): "
                 "name a certificate and its private key"
             ) from error
@@ -117,11 +112,11 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _require_temporary_directory() -> None:
-    """Raise StartError if there is no directory for the temporary files of uploads."""
+    """Raise CommandError if there is no directory for the temporary files of uploads."""
     try:
         tempfile.gettempdir()
     except OSError as error:
-        raise StartError(
+        raise CommandError(
             f"There is no directory for temporary files ({error.strerror}): set TMPDIR to one that can be written, "
             "for example TMPDIR=/var/lib/petservice"
         ) from error
@@ -139,7 +134,7 @@ def _allow_open_files() -> None:
 
 
 def _try_addresses(config: Any) -> None:
-    """Raise StartError if the service could not listen at one of its addresses."""
+    """Raise CommandError if the service could not listen at one of its addresses."""
     if "LISTEN_FDS" in os.environ:  # systemd has made the sockets
         return
     where = "at this address"
@@ -152,7 +147,7 @@ def _try_addresses(config: Any) -> None:
     except (OSError, OverflowError, RuntimeError, ValueError) as error:  # also for a port that is no number
         # Python adds the address in parentheses.
         reason = (getattr(error, "strerror", None) or str(error)).partition(" (")[0]
-        raise StartError(
+        raise CommandError(
             f"The service cannot listen {where} ({reason}): try --bind with another address, "
             "for example --bind 127.0.0.1:9000"
         ) from error

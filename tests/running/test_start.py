@@ -14,8 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management.base import CommandError
 
-from petservice.server.run import StartError, WebServer
+from petservice.server.run import WebServer
 from tests.monitoring.observed import folders_of
 from tests.running.starts import refusal
 from tests.service import (
@@ -130,7 +131,7 @@ def test_address_that_a_service_cannot_have_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, address: str, reason: str
 ) -> None:
     monkeypatch.setattr(resource, "setrlimit", lambda *arguments: None)  # of this process
-    with pytest.raises(StartError, match=re.escape(f"cannot listen {reason}: try --bind")):
+    with pytest.raises(CommandError, match=re.escape(f"cannot listen {reason}: try --bind")):
         WebServer(address)
 
 

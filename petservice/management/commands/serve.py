@@ -42,15 +42,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, bind: str | None, migrate: bool, **options: Any) -> None:
         for name in _SIGNALS_OF_GUNICORN:
             signal.signal(name, signal.SIG_IGN)
-        from petservice.server.run import (
-            StartError,
-            WebServer,
-        )  # after the checks, because gunicorn reads variables when it is imported
+        from petservice.server.run import WebServer  # now, because gunicorn reads variables when it is imported
 
-        try:
-            server = WebServer(bind)
-        except StartError as error:
-            raise CommandError(str(error)) from error
+        server = WebServer(bind)
         is_embedded = backend().is_embedded
         with _database():
             backend().begin_service()
