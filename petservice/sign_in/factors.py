@@ -131,14 +131,13 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
     return device
 
 
-def remove(request: HttpRequest | None, user: Any, *, message: str) -> bool:
-    """Remove the second factor of an account with its recovery codes, and return whether there was one."""
+def remove(request: HttpRequest, user: Any, *, message: str) -> None:
+    """Remove the second factor of an account with its recovery codes."""
     with transaction.atomic():
         deleted, _ = TOTPDevice.objects.devices_for_user(user).delete()
         StaticDevice.objects.devices_for_user(user).delete()
         if deleted:
             record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
-        return bool(deleted)
 
 
 def _plain(entered: str) -> str:

@@ -3,13 +3,11 @@
 import hashlib
 import re
 from base64 import b32encode
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, Permission, User
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_static.models import StaticToken
@@ -169,22 +167,6 @@ def test_administrators_change_their_own_factor_on_its_page(boss_client: Client,
     assert factors.is_set_up(boss)
 
 
-def test_a_command_resets_the_factor_of_the_last_administrator(boss: User) -> None:
-    with_factor(boss)
-    out = StringIO()
-
-    call_command("reset_second_factor", "boss", stdout=out)
-
-    assert out.getvalue() == "The second factor of boss was reset. The next login needs only the password.\n"
-    ((account, message),) = events()
-    assert account == "command"
-    assert message.startswith("Reset by the command reset_second_factor. Run by the operating system user ")
-    with pytest.raises(CommandError, match=r"The account 'boss' has no second factor\. Nothing was changed\."):
-        call_command("reset_second_factor", "boss")
-    with pytest.raises(CommandError, match=r"There is no account 'eve'\. Nothing was changed\."):
-        call_command("reset_second_factor", "eve")
-
-
 def test_the_admin_has_no_pages_of_secrets(boss_client: Client) -> None:
     assert "otp" not in boss_client.get(INDEX).content.decode()
     assert boss_client.get("/admin/otp_totp/totpdevice/").status_code == 404
@@ -234,7 +216,7 @@ def test_a_reset_factor_must_be_set_up_again_in_running_sessions(settings: LazyS
     set_up(boss_client)
     assert boss_client.get(INDEX).status_code == 200
 
-    factors.remove(None, User.objects.get(username="boss"), message="Reset by a command.")
+    factors.devices().delete()
 
     assert boss_client.get(INDEX).status_code == 302
     assert boss_client.post(reverse("admin:logout")).status_code == 200
