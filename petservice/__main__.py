@@ -16,12 +16,10 @@ def main() -> None:
     """Run the management command that the arguments name."""
     gc.set_threshold(COLLECTION_THRESHOLD)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petservice.settings")
-    try:
-        from django.core.management import execute_from_command_line
+    from django.core.management import execute_from_command_line
 
-        from petservice.db.backend import time_limit
-    except ImportError:
-        sys.exit("Django is not installed here: run `pip install -e .` in this virtual environment first.")
+    from petservice.db.backend import time_limit
+
     program, *arguments = sys.argv
     if arguments == ["--version"]:  # Django would print its own
         sys.stdout.write(f"petservice {__version__}\n")

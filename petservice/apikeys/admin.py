@@ -227,7 +227,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             return redirect("admin:apikeys_apikey_changelist")
         if request.method != "POST" and (reason := api_key.reason_against_rotation()):
             return self.back_to(request, api_key, f"{reason} Nothing was changed.")
-        form = RotateForm(api_key, timezone.now(), request.POST or None)
+        form = RotateForm(api_key, request.POST or None)
         if form.is_valid():
             return self.create_once(request, lambda: self._rotate(request, api_key, form))
         return self._confirmation(request, api_key, "rotate" if api_key.works(form.now) else "replace", form)

@@ -72,16 +72,17 @@ class ExpiryChoice(forms.Form):
     lifetime = forms.ChoiceField(label="Expires", initial="90")
     expires_at = ExpiryField(label="Day of expiry", help_text="In place of the choice above.")
 
-    def offer_lifetimes(self, now: datetime, old_lifetime: timedelta | None = None) -> None:
-        """Fill in the choices. The lifetime of an old key is the first one, if there is an old key that expires."""
-        self.now = now
+    def __init__(self, *args: Any, old_lifetime: timedelta | None = None, **kwargs: Any) -> None:
+        """Create the form. The lifetime of an old key is the first choice, if there is an old key that expires."""
+        super().__init__(*args, **kwargs)
+        self.now = timezone.now()
         self._lifetimes = LIFETIMES if old_lifetime is None else {"same": old_lifetime} | LIFETIMES
         choices = []
         for value, lifetime in self._lifetimes.items():
             days, hours = round(lifetime / timedelta(days=1)), round(lifetime / timedelta(hours=1))
             length = f"{days} days" if days > 1 else f"{hours} hour{pluralize(hours)}"
             like = ", like the old key" if value == "same" else ""
-            choices.append((value, f"After {length}{like} (on {day_of(now + lifetime)})"))
+            choices.append((value, f"After {length}{like} (on {day_of(self.now + lifetime)})"))
         field: Any = self.fields["lifetime"]
         field.choices = [*choices, (NEVER, "Never")]
 
@@ -106,10 +107,6 @@ class NewKeyForm(FormOnce, ExpiryChoice, KeyForm):
     class Meta:
         help_texts = {"access": "Choose “Read and write” only if the client adds pets."}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.offer_lifetimes(timezone.now())
-
     def validate_unique(self) -> None:
         """Leave uniqueness to the database, because only a constraint stops two requests at the same time."""
 
@@ -132,9 +129,8 @@ class RotateForm(FormOnce, ExpiryChoice):
     field_order = ("lifetime", "expires_at", "grace_period")
     lifetime = forms.ChoiceField(label="The new key expires")
 
-    def __init__(self, api_key: APIKey, now: datetime, data: Any = None) -> None:
-        super().__init__(data)
-        self.offer_lifetimes(now, api_key.lifetime)
+    def __init__(self, api_key: APIKey, data: Any = None) -> None:
+        super().__init__(data, old_lifetime=api_key.lifetime)
         self.fields["lifetime"].initial = NEVER if api_key.lifetime is None else "same"
-        if not api_key.works(now):
+        if not api_key.works(self.now):
             del self.fields["grace_period"]
