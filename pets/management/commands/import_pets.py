@@ -1,10 +1,10 @@
-"""The import of millions of pets in constant memory: checked rows wait in a temporary database."""
+"""The import of millions of pets in constant memory: the file is read twice, to check it and to insert its pets."""
 
-import sqlite3
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, closing, nullcontext
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any
 
-import orjson
 from django.core.management.base import CommandError
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
@@ -39,58 +38,6 @@ _MAX_ERRORS = 20
 
 # The number of a line of the file, and the error on it.
 LineError = tuple[int, str]
-
-
-class CheckedRows:
-    """Checked rows in a temporary database, with their line numbers; each id occurs once."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self.count = self.count_without_id = 0
-        self._database = database
-        self._database.execute("CREATE TABLE rows (id TEXT PRIMARY KEY, line INTEGER, pet TEXT)")
-
-    def add(self, line: Line) -> list[LineError]:
-        """Store a row, or return its errors."""
-        if (row := line.row) is None:
-            return [(line.number, error) for error in line.errors]
-        pet_id = row.id or new_pet_id()
-        # SQLite has no type for times, so Django defines their format. PostgreSQL reads the format that orjson writes.
-        created_at = connection.ops.adapt_datetimefield_value(row.created_at)
-        pet = orjson.dumps([*(row._asdict() | {"id": pet_id, "created_at": created_at}).values()])
-        stored = self._database.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?)", [pet_id, line.number, pet])
-        if not stored.rowcount:
-            (first,) = self._database.execute("SELECT line FROM rows WHERE id = ?", [pet_id]).fetchone()
-            return [(line.number, f"Duplicate ID: also on line {first}.")]
-        self.count += 1
-        self.count_without_id += row.id is None
-        return []
-
-    def _batches(self, columns: str) -> Iterator[list[Any]]:
-        rows = self._database.execute(f"SELECT {columns} FROM rows ORDER BY rowid")  # noqa: S608  # our own names
-        while batch := rows.fetchmany(_BATCH):
-            yield batch
-
-    def insert(self, bar: Any) -> None:
-        """Insert all pets in the current transaction, and count them on a progress bar.
-
-        Raises IntegrityError if one of the ids exists already.
-        """
-        columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
-        # A row may be a deleted pet again, whose version a list may still show. So all get another one.
-        version = randbelow(1 << 30)
-
-        def rows() -> Iterator[list[tuple[Any, ...]]]:
-            for batch in self._batches("pet"):
-                yield [(*orjson.loads(pet), version) for (pet,) in batch]
-                bar.update(len(batch))
-
-        backend().copy_rows(Pet._meta.db_table, [*(columns[name] for name in COLUMNS), columns["version"]], rows())
-
-    def existing(self) -> Iterator[LineError]:
-        """Yield an error for each row whose id the database contains already."""
-        for batch in self._batches("id, line"):
-            ids = set(Pet.objects.filter(pk__in=[pk for pk, _ in batch]).values_list("pk", flat=True))
-            yield from ((line, f"A pet with the ID {pk} already exists.") for pk, line in batch if pk in ids)
 
 
 class Command(DatabaseCommand):
@@ -134,51 +81,86 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         file_format = format_of(file, options["format"], IMPORTED_FORMATS_BY_SUFFIX)
-        self._mapping = ColumnMapping(
+        mapping = ColumnMapping(
             names=dict(options["columns"] or ()),
             statuses={word.strip().lower(): status for word, status in options["statuses"] or ()},
             dates=options["dates"] or "",
             **{name: options[name] for name in ("skip_unnamed", "sheet", "encoding")},
         )
-        with all_or_nothing("imported"), ExitStack() as stack:
-            source = _opened(file, stack)
-            # SQLite creates a temporary file for an empty name, so that the rows may exceed the memory.
-            checked = CheckedRows(stack.enter_context(closing(sqlite3.connect(""))))
+        created_by = creator.of_command("import_pets")
+        with all_or_nothing("imported"), _opened(file) as source:
+            self._read = partial(_read, source, file_format, now=timezone.now(), created_by=created_by, mapping=mapping)
             digest = file_digest(source, "sha256").hexdigest()
-            source.seek(0)
-            self._check(source, file_format, checked)
+            count, has_new = self._check()
             imported = ImportedFile.last(digest)
-            if imported and checked.count_without_id and not options["again"]:
+            if imported and has_new and not options["again"]:
                 raise CommandError(
                     f"This file was imported before: on {imported}. Nothing was imported. "
                     "Add --again to import it once more; its rows without an ID then add their pets again."
                 )
-            self._insert(checked, digest)
-        self.stderr.write(f"Imported {count_of_pets(checked.count)}.", self.style.SUCCESS)
+            self._insert(count, digest)
+        self.stderr.write(f"Imported {count_of_pets(count)}.", self.style.SUCCESS)
 
-    def _check(self, source: File, file_format: str, checked: CheckedRows) -> None:
-        """Read and check the whole file before the transaction begins, so that other writers do not wait for it."""
-        created_by = creator.of_command("import_pets")
-        lines = checked_lines(source, file_format, now=timezone.now(), created_by=created_by, mapping=self._mapping)
+    def _check(self) -> tuple[int, bool]:
+        """Check the whole file before the transaction begins, so that other writers do not wait for it.
+
+        Returns the number of rows, and whether there are some without an id.
+        """
+        count, has_new = 0, False
         errors: list[LineError] = []
-        with closing(lines), progress("Checking") as bar:
-            for line in lines:
-                errors += checked.add(line)
-                bar.update()
+        with progress("Checking") as bar:
+            for batch in self._read():
+                for line in batch:
+                    count += 1
+                    has_new |= line.row is not None and line.row.id is None
+                    errors += [(line.number, error) for error in line.errors]
+                bar.update(len(batch))
                 if len(errors) >= _MAX_ERRORS:
                     break
         self._reject(errors)
+        return count, has_new
 
-    def _insert(self, checked: CheckedRows, digest: str) -> None:
+    def _insert(self, count: int, digest: str) -> None:
+        """Insert all pets in one transaction."""
+        columns = {field.name: str(field.column) for field in Pet._meta.concrete_fields}
+        names = [columns[name] for name in (*COLUMNS, "version")]
         try:
-            with progress("Importing", checked.count) as bar, transaction.atomic():
-                checked.insert(bar)
+            with progress("Importing", count) as bar, transaction.atomic(), closing(self._rows(bar)) as rows:
+                backend().copy_rows(Pet._meta.db_table, names, rows)
                 message = "Imported by the command import_pets."
-                record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=checked.count)
-                ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=checked.count)
-        except IntegrityError:
-            self._reject(list(islice(checked.existing(), _MAX_ERRORS)))
+                record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
+                ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
+        except IntegrityError:  # one of the ids exists already, or twice in the file
+            self._reject(list(islice(self._taken(), _MAX_ERRORS)))
             raise  # for another reason, or the existing pet was deleted in between
+
+    def _rows(self, bar: Any) -> Generator[list[tuple[Any, ...]]]:
+        """Yield the rows of the table of pets, and count them on a progress bar."""
+        # A row may be a deleted pet again, whose version a list may still show. So all get another one.
+        version = randbelow(1 << 30)
+        for batch in self._read():
+            rows = []
+            for line in batch:
+                if line.row is None:  # the file was changed after the check
+                    raise CommandError(f"The file is being written to: line {line.number}. Nothing was imported.")
+                created_at = connection.ops.adapt_datetimefield_value(line.row.created_at)
+                row = line.row._asdict() | {"id": line.row.id or new_pet_id(), "created_at": created_at}
+                rows.append((*row.values(), version))
+            yield rows
+            bar.update(len(batch))
+
+    def _taken(self) -> Iterator[LineError]:
+        """Yield an error for each row whose id the database or an earlier row has."""
+        first: dict[str, int] = {}
+        for batch in self._read():
+            ids = [line.row.id for line in batch if line.row and line.row.id]
+            existing = set(Pet.objects.filter(pk__in=ids).values_list("pk", flat=True))
+            for line in batch:
+                pk = line.row.id if line.row else None
+                if pk in existing:
+                    yield line.number, f"A pet with the ID {pk} already exists."
+                elif pk and first.setdefault(pk, line.number) != line.number:
+                    yield line.number, f"Duplicate ID: also on line {first[pk]}."
 
     def _reject(self, errors: list[LineError]) -> None:
         for number, error in errors[:_MAX_ERRORS]:
@@ -200,12 +182,22 @@ def _pair_with(meanings: Collection[str]) -> Callable[[str], tuple[str, str]]:
     return parse
 
 
-def _opened(file: str, stack: ExitStack) -> File:
+def _read(source: File, kind: str, **options: Any) -> Iterator[list[Line]]:
+    """Yield batches of the lines of a file, from its beginning."""
+    source.seek(0)
+    with closing(checked_lines(source, kind, **options)) as lines:
+        while batch := [*islice(lines, _BATCH)]:
+            yield batch
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[File]:
     """Open a file. Pipes are copied to the disk, because a file is read twice, and a workbook from its end."""
     if file != STANDARD_STREAM and Path(file).is_file():
-        return stack.enter_context(Path(file).open("rb"))
-    with Path(file).open("rb") if file != STANDARD_STREAM else nullcontext(sys.stdin.buffer) as source:
-        copy = stack.enter_context(TemporaryFile())  # noqa: SIM115  # the stack closes it
-        copyfileobj(source, copy)
-    copy.seek(0)
-    return copy
+        with Path(file).open("rb") as source:
+            yield source
+        return
+    with TemporaryFile() as copy:
+        with Path(file).open("rb") if file != STANDARD_STREAM else nullcontext(sys.stdin.buffer) as stream:
+            copyfileobj(stream, copy)
+        yield copy
