@@ -17,7 +17,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -32,10 +31,11 @@ from pets.files.csv_rows import ENCODINGS
 from pets.files.import_diff import RowChange, StaleError
 from pets.files.reading import checked_lines
 from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError, Line
-from pets.models import ImportedFile, Upload
+from pets.models import ImportedFile, Pet, Upload
 from pets.models.pet import count_of_pets
 from pets.permissions import EDIT
 from pets.undo import change_of, record_change
+from petservice.admin_pages.staff_page import staff_page
 from petservice.api.validators import is_id
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
@@ -88,7 +88,7 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     _require_permission(request)
     form = UploadForm(request.POST or None, request.FILES or None)
     if not form.is_valid():
-        return _page(pages, request, form=form)
+        return _page(request, form=form)
     file = form.cleaned_data["file"]
     mapping = ColumnMapping(sheet=form.cleaned_data["sheet"], encoding=form.cleaned_data["encoding"])
     upload = Upload(
@@ -103,10 +103,10 @@ def upload_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             "Too many files of other accounts are waiting for their confirmation. Try again later, or ask your "
             "administrator to use the import_pets command.",
         )
-        return _page(pages, request, form=form)
+        return _page(request, form=form)
     if upload.kind == "jsonl":
-        return _preview(pages, request, upload)
-    return _questions_or_preview(pages, request, upload)
+        return _preview(request, upload)
+    return _questions_or_preview(request, upload)
 
 
 def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -116,41 +116,40 @@ def columns_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if upload is None or request.POST.get("file", upload.content_digest) != upload.content_digest:
         messages.warning(request, "Nothing was imported, because this file is gone or replaced. Upload it again.")
         return redirect("admin:pets_pet_import")
-    return _questions_or_preview(pages, request, upload, request.POST.dict() or None)
+    return _questions_or_preview(request, upload, request.POST.dict() or None)
 
 
-def _questions_or_preview(pages: ModelAdmin, request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
+def _questions_or_preview(request: HttpRequest, upload: Upload, answers: Any = None) -> HttpResponse:
     """Show the questions about a table, or its preview if nothing is to be asked, or its errors."""
     try:
         form = QuestionsForm(upload, answers)
     except BrokenFileError as error:
-        return _errors_page(pages, request, upload, [(error.line, error.problem)])
+        return _errors_page(request, upload, [(error.line, error.problem)])
     if form.is_valid():
         upload.mapping = asdict(form.mapping)
     elif request.method == "POST" and answers is None and form.has_questions:
         upload.keep(digest="")
         return redirect("admin:pets_pet_import_columns")  # so that the button Back of the browser works
     elif request.method == "GET" or answers:
-        return _page(pages, request, "import_columns", title="Which column is what?", form=form, upload=upload)
-    return _preview(pages, request, upload)
+        return _page(request, "import_columns", "Which column is what?", form=form, upload=upload)
+    return _preview(request, upload)
 
 
-def _preview(pages: ModelAdmin, request: HttpRequest, upload: Upload) -> HttpResponse:
+def _preview(request: HttpRequest, upload: Upload) -> HttpResponse:
     """Show the changes that the file makes, or its errors."""
     lines = _lines(request, upload)
     if len(lines) > MAX_ROWS or not lines:
-        return _errors_page(pages, request, upload, [(0, TOO_MANY if lines else NO_PETS)])
+        return _errors_page(request, upload, [(0, TOO_MANY if lines else NO_PETS)])
     if errors := import_diff.errors_in(lines):
         if upload.mapping:
             upload.keep(digest="")
-        return _errors_page(pages, request, upload, errors)
+        return _errors_page(request, upload, errors)
     found = import_diff.changes_by(lines)
     upload.keep(digest=import_diff.digest_of(found))
     fields = [*EDITABLE, "created_at"] if any(line.values.get("created_at") for line in lines) else EDITABLE
     changes = [change for change in found if change.kind != "skip"]
     unchanged = [change for change in found if change.kind == "skip"]
     return _page(
-        pages,
         request,
         upload=upload,
         imported=ImportedFile.last(upload.content_digest),
@@ -203,7 +202,7 @@ def confirmation_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
                     return redirect("admin:pets_pet_changelist")
         except StaleError as error:
             messages.warning(request, f"Nothing was imported, because {error}")
-            return _preview(pages, request, upload)
+            return _preview(request, upload)
     messages.warning(
         request,
         "This preview is no longer valid: the file was already imported, you opened a newer preview, or this one has "
@@ -250,14 +249,12 @@ def _uploads(request: HttpRequest) -> QuerySet[Upload]:
     return Upload.objects.filter(owner_id=request.user.pk, created_at__gt=timezone.now() - Upload.LIFETIME)
 
 
-def _page(pages: ModelAdmin, request: HttpRequest, name: str = "import", **context: Any) -> HttpResponse:
-    context |= pages.admin_site.each_context(request) | {"opts": pages.opts, "columns": ", ".join(COLUMNS[:-1])}
-    return TemplateResponse(request, f"admin/pets/pet/{name}.html", {"title": "Import pets"} | context)
+def _page(request: HttpRequest, name: str = "import", title: str = "Import pets", /, **context: Any) -> HttpResponse:
+    context |= {"opts": Pet._meta, "columns": ", ".join(COLUMNS[:-1])}
+    return staff_page(request, f"admin/pets/pet/{name}.html", title, context)
 
 
-def _errors_page(
-    pages: ModelAdmin, request: HttpRequest, upload: Upload, errors: list[tuple[int, str]]
-) -> HttpResponse:
+def _errors_page(request: HttpRequest, upload: Upload, errors: list[tuple[int, str]]) -> HttpResponse:
     """Show the form for a file below the errors of a file, of which nothing was imported."""
     shown, has_more = errors[:MAX_ERRORS], len(errors) > MAX_ERRORS
-    return _page(pages, request, form=UploadForm(), errors=shown, has_more_errors=has_more, rejected=upload)
+    return _page(request, form=UploadForm(), errors=shown, has_more_errors=has_more, rejected=upload)

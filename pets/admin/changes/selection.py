@@ -10,7 +10,6 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -20,6 +19,7 @@ from pets.models import Pet
 from pets.models.pet import count_of_pets
 from pets.undo import changed_since
 from petservice.admin_pages.bounded_paginator import MAX_COUNTED
+from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
 from petservice.api.validators import is_id
 from petservice.db.lookups import Among, is_key
@@ -81,10 +81,17 @@ def within_limit(request: HttpRequest, selection: Sized) -> bool:
 
 
 def confirmation(
-    pages: ModelAdmin, request: HttpRequest, selection: Selection, action: str, facts: Mapping[str, str], **page: Any
+    pages: ModelAdmin,
+    request: HttpRequest,
+    selection: Selection,
+    action: str,
+    facts: Mapping[str, str],
+    *,
+    title: str,
+    **page: Any,
 ) -> HttpResponse:
     """Return the page that asks before an action. It sends the selection back with the action's name."""
-    page |= pages.admin_site.each_context(request) | {
+    page |= {
         "opts": pages.opts,
         "media": pages.media,
         "checkbox_name": ACTION_CHECKBOX_NAME,
@@ -94,7 +101,7 @@ def confirmation(
         "action": action,
         "facts": {"Filter of the list": filters_in_words(request.GET) or "none", **facts},
     }
-    return TemplateResponse(request, "admin/pets/confirmation.html", page)
+    return staff_page(request, "admin/pets/confirmation.html", title, page)
 
 
 @dataclass(frozen=True)

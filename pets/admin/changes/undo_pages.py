@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import get_token
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,6 +18,7 @@ from pets.models import RecentChange
 from pets.models.pet import count_of_pets
 from pets.permissions import may_see_inventory, may_see_pets
 from petservice.admin_pages.mixins import ReadOnlyPages
+from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import is_key
 from petservice.journal.models import Event
@@ -99,9 +99,8 @@ class UndoAdmin(OrderedList, ReadOnlyPages):
             raise PermissionDenied
         if change and request.method != "POST":
             until = change.at + RecentChange.UNDO_PERIOD
-            context = {"title": "Undo this change?", "opts": self.opts, "change": change, "until": until}
-            context |= self.admin_site.each_context(request)
-            return TemplateResponse(request, "admin/pets/recentchange/undo.html", context)
+            context = {"opts": self.opts, "change": change, "until": until}
+            return staff_page(request, "admin/pets/recentchange/undo.html", "Undo this change?", context)
         undoing = undo.undo(request, change.pk) if change else None
         if undoing is None:
             self.message_user(request, _TOO_LATE, messages.WARNING)

@@ -7,7 +7,6 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
@@ -19,6 +18,7 @@ from pets.models.pet import count_of_pets
 from pets.permissions import may_see_pets
 from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
+from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
 from petservice.journal.recording import record
 
@@ -62,15 +62,14 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
             name = slugify(words[:_MAX_NAME], allow_unicode=True) or "pets"
             return _file(rows, file_format, f"{name}-{timezone.localdate()}")
         form.add_error("format", _TOO_MANY)
-    context = pages.admin_site.each_context(request) | {
-        "title": "Export pets",
+    context = {
         "opts": pages.opts,
         "form": form,
         "pets": count_of_pets(changelist.result_count),
         "filters": filters,
         "too_many": _TOO_MANY if isinstance(changelist.result_count, MoreThan) else "",
     }
-    return TemplateResponse(request, "admin/pets/pet/export.html", context)
+    return staff_page(request, "admin/pets/pet/export.html", "Export pets", context)
 
 
 def _file(rows: list[Any], file_format: str, name: str) -> HttpResponse:
@@ -93,8 +92,7 @@ def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
     pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
     message = f"Printed. Filter: {filters or 'none'}."
     record(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(pets))
-    context = pages.admin_site.each_context(request) | {
-        "title": "Pets",
+    context = {
         "opts": pages.opts,
         "pets": pets,
         "count": count_of_pets(changelist.result_count),
@@ -103,4 +101,4 @@ def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "list_query": changelist.get_query_string(),
     }
-    return TemplateResponse(request, "admin/pets/pet/print.html", context)
+    return staff_page(request, "admin/pets/pet/print.html", "Pets", context)
