@@ -18,9 +18,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.changes.bulk_changes import STATUS_ACTIONS, set_tag
-from pets.admin.changes.deletions import delete_one, delete_selected, deleted_meanwhile
-from pets.admin.changes.forms import NewPetForm, PetForm, add_all, added_by_form, page_after_addition, record_edit
+from pets.admin.changes.actions import STATUS_ACTIONS, delete_one, delete_selected, set_tag
+from pets.admin.changes.forms import (
+    NewPetForm,
+    PetForm,
+    add_all,
+    added_by_form,
+    deleted_meanwhile,
+    page_after_addition,
+    record_edit,
+)
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import hidden_version
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator

@@ -4,8 +4,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -21,13 +19,9 @@ from petservice.admin_pages.bounded_paginator import MAX_COUNTED
 from petservice.admin_pages.mixins import ReadOnlyPages
 from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
-from petservice.db.lookups import is_key
 from petservice.journal.models import Event
-from petservice.journal.pages import history_of, history_page
-from petservice.journal.recording import record, type_of
-
-# Maximum number of entries of the history that the page of a deleted pet shows; its history page shows all.
-_MAX_ENTRIES = 100
+from petservice.journal.pages import history_page
+from petservice.journal.recording import record
 
 
 @admin.register(TrashedPet)
@@ -112,23 +106,11 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the values and the history of a deleted pet."""
-        trashed = self.get_object(request, object_id)
-        history = history_of(type_of(Pet), trashed.record_id) if trashed else TrashedPet.objects.none()
-        context = {
-            "title": "Deleted pet",
-            "page": Paginator(history, _MAX_ENTRIES).page(1),
-            "can_put_back": self.has_put_back_permission(request),
-        }
+        """Show the values of a deleted pet. Its history is on another page."""
+        context = {"title": "Deleted pet", "can_put_back": self.has_put_back_permission(request)}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the history of the pet."""
         trashed = self.get_object(request, object_id)
         return history_page(request, Pet._meta, trashed.record_id if trashed else "", None)
-
-    def response_action(self, request: HttpRequest, *arguments: Any, **options: Any) -> HttpResponse | None:
-        """Run an action. Django would raise other errors for keys that are no numbers."""
-        if not all(map(is_key, request.POST.getlist(ACTION_CHECKBOX_NAME))):
-            raise BadRequest("The request contains an invalid value.")
-        return super().response_action(request, *arguments, **options)

@@ -5,15 +5,12 @@ another one, so that an exported and imported text is unchanged.
 """
 
 import csv
-import io
 import re
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 # Spreadsheets recognize UTF-8 by this mark at the beginning.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Number of characters that are written together, because few large writes take less time than many small ones.
-_PART_LENGTH = 1 << 16
 # The list of OWASP ("CSV Injection"): the signs, their full-width forms, and white space that spreadsheets skip.
 _SIGN = "=+\\-@＝＋－＠"  # noqa: RUF001  # full-width on purpose
 _DANGEROUS = re.compile(f"'*[{_SIGN}\t\r\n]")
@@ -38,15 +35,15 @@ def unescape(cell: str) -> str:
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
+class _Encoder:
+    """A file whose writer returns each row in place of writing it."""
+
+    def write(self, row: str) -> bytes:
+        return row.encode()
+
+
 def parts(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Generator[bytes]:
-    """Yield the parts of a file with a header row."""
-    part = io.StringIO(newline="")
-    writer = csv.writer(part)
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(row)
-        if part.tell() > _PART_LENGTH:
-            yield part.getvalue().encode()
-            part.seek(0)
-            part.truncate()
-    yield part.getvalue().encode()
+    """Yield the rows of a file, the header first."""
+    write: Any = csv.writer(_Encoder()).writerow
+    yield write(header)
+    yield from map(write, rows)

@@ -4,14 +4,18 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest, FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.safestring import mark_safe
 
+from petservice.admin_pages.staff_page import staff_page
+from petservice.api.validators import is_id
 from petservice.backoffice import dashboard
+from petservice.db.lookups import is_key
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.journal.models import Event
 from petservice.journal.recording import record
@@ -42,7 +46,11 @@ class PetServiceAdminSite(admin.AdminSite):
             is_history = getattr(view, "__name__", "") == "history_view"
             if is_history and not view.__self__.has_view_or_change_permission(request):
                 raise PermissionDenied
+            selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
             try:
+                # Django fails at keys that are no numbers.
+                if not all(is_key(one) or is_id(one) for one in selected):
+                    raise ValidationError("A selected row has an invalid key.")
                 return view(request, *args, **kwargs)
             except (ValidationError, DataError, FieldDoesNotExist) as error:  # from values that no form has validated
                 raise BadRequest("The request contains an invalid value.") from error
@@ -84,11 +92,10 @@ class PetServiceAdminSite(admin.AdminSite):
             *super().get_urls(),
         ]
 
-    def help(self, request: HttpRequest) -> TemplateResponse:
+    def help(self, request: HttpRequest) -> HttpResponse:
         """Show the guide for staff."""
         shown = guide(ADMIN_GUIDE)
-        context = {**self.each_context(request), "title": shown.title, "guide": shown}
-        return TemplateResponse(request, "backoffice/help.html", context)
+        return staff_page(request, "backoffice/help.html", shown.title, {"guide": shown})
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         return super().index(request, {"dashboard": dashboard.sections(self, request), **(extra_context or {})})

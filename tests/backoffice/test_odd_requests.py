@@ -58,6 +58,16 @@ def test_lists_have_the_conditions_of_their_filters_and_none_on_secrets(client: 
         assert response.status_code == status, (page, name)
 
 
+def test_a_selected_row_with_an_invalid_key_is_a_bad_request_that_changes_nothing(client: Client) -> None:
+    actions = {"pets_pet": "mark_as_sold", "pets_trashedpet": "put_back_selected"}
+    actions |= {"apikeys_apikey": "revoke_selected", "auth_group": "delete_selected"}
+    for page, action in actions.items():
+        for key in (DIGITS, "9" * 30, "-1", "²", "x", ""):
+            fields = {"action": action, "index": 0, "_selected_action": [key]}
+            response = client.post(reverse(f"admin:{page}_changelist"), fields)
+            assert response.status_code == 400, (page, key[:30])
+
+
 def test_an_account_with_an_id_of_thousands_of_digits_does_not_exist(client: Client) -> None:
     response = client.post(reverse("admin:accounts_account_change", args=[DIGITS]))
 

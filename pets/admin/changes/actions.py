@@ -1,4 +1,4 @@
-"""Changes of the status or the tag of many pets.
+"""The actions on the selected pets of a list: statuses, tags and deletions, which move pets into the trash.
 
 They leave pets alone that someone else changed after the list was shown.
 """
@@ -9,12 +9,15 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
+from pets import trash
 from pets.admin.changes.forms import TagInput
-from pets.admin.changes.selection import Selection, compare, confirmation, selected
+from pets.admin.changes.selection import Selection, as_version, compare, confirmation, selected
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
 from pets.models.pet import count_of_pets, validate_not_blank
@@ -25,6 +28,7 @@ from pets.undo import change_of, record_change
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import Among
 from petservice.journal.models import Event
+from petservice.journal.recording import record
 from petservice.journal.sentences import quoted
 
 
@@ -92,11 +96,9 @@ STATUS_ACTIONS = [*map(_marking_as, Pet.Status)]
 class SetTagForm(forms.Form):
     """A form for the new tag of the selected pets, with the rules of the API."""
 
-    new_tag = forms.CharField(
-        max_length=255,
-        required=False,
+    new_tag: Any = Pet._meta.get_field("tag").formfield(
+        label="New tag",
         strip=False,
-        empty_value=None,
         validators=[validate_not_blank],
         widget=TagInput,
         help_text="Leave it empty to remove the tags.",
@@ -120,3 +122,46 @@ def set_tag(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Any]) ->
     tags = [f"{count:,} {quoted(tag) if tag else 'without a tag'}" for tag, count in counts]
     page = {"title": "Set tag", "question": f"Give one tag to {pets}?", "button": f"Set the tag of {pets}"}
     return confirmation(pages, request, selection, "set_tag", {"Tags now": first_names(tags)}, form=form, **page)
+
+
+@admin.action(description="Delete selected pets", permissions=["delete"])
+def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[Pet]) -> HttpResponse | None:
+    """Ask whether to delete the selected pets, and delete them after the confirmation."""
+    if (selection := selected(request, queryset)) is None:
+        return None
+    names = Pet.objects.filter(Among("pk", [*selection])).order_by("pk").values_list("name", flat=True)
+    if "post" in request.POST or not names:
+        _delete(pages, request, selection)
+        return None
+    count = count_of_pets(len(names))
+    page = {"title": "Delete pets", "button": f"Yes, delete {count}"}
+    question = f"Delete {count}? Deleted pets stay in the trash for 30 days."
+    facts = {"Pets": first_names([f"“{name}”" for name in names])}
+    return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
+
+
+def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
+    """Delete the selected pets that are as shown, and tell the user."""
+    with transaction.atomic():
+        comparison = compare(selection)
+        if pets := comparison.unchanged:
+            done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
+            event = record(
+                request,
+                Event.Kind.DELETED,
+                target=Pet,
+                message=done,
+                changes=trash.delete(pets),
+                permissions=["pets.delete_pet"],
+            )
+    comparison.warn(request, "deleted")
+    if pets:
+        messages.success(request, with_undo(pages, request, done, event))
+
+
+def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResponse:
+    """Move the pet of a page into the trash, if it is as the page showed it."""
+    if not pages.has_delete_permission(request):
+        raise PermissionDenied
+    _delete(pages, request, {pet_id: as_version(request.POST.get("version", ""))})
+    return redirect("admin:pets_pet_changelist")

@@ -21,14 +21,15 @@ from django.utils.safestring import SafeString
 
 from pets.admin.changes.undo_pages import with_undo
 from pets.fields import EDITABLE
-from pets.models import Pet
+from pets.models import Pet, TrashedPet
 from pets.models.pet import count_of_pets, validate_not_blank
-from pets.permissions import permission_to_change
+from pets.permissions import may_see_pets, permission_to_change
 from pets.undo import change_of, record_change
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
+from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from petservice.journal.sentences import changed
+from petservice.journal.sentences import changed, quoted
 
 # Maximum number of pets that one form adds: more are the work of an import.
 _MAX_ADDED = 100
@@ -137,3 +138,23 @@ def page_after_addition(pages: ModelAdmin, request: HttpRequest, pet: Pet) -> Ht
     if "_continue" in request.POST:
         return redirect("admin:pets_pet_change", pet.pk)
     return pages.response_post_save_add(request, pet)
+
+
+def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:
+    """Tell who deleted a pet whose page was opened before, with what was typed there, or return None.
+
+    Leads to the page that puts the pet back, if the user may see it.
+    """
+    if (gone := TrashedPet.of_pets([pet_id]).first()) is None:
+        return None
+    event, post = gone.event, request.POST
+    text = f"“{gone}” was deleted by {event.account_name}, {moment(event.at)}. It is in the trash."
+    typed = [
+        f"{name} {quoted(post[name])}"
+        for name in EDITABLE
+        if name in post and post[name] != post.get(f"initial-{name}")
+    ]
+    messages.error(request, f"{text} Nothing was saved of what you typed: {', '.join(typed)}." if typed else text)
+    if may_see_pets(request.user):
+        return redirect("admin:pets_trashedpet_change", gone.pk)
+    return redirect("admin:index")
