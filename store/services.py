@@ -39,16 +39,13 @@ def inventory_drift() -> Counts:
 
 @transaction.atomic
 def reconcile_inventory() -> tuple[Counts, Counts]:
-    """Recount pets by status, correct the stored counters, and return the stored counts and those of the recount.
+    """Correct the stored counters by a full count, and return the counts before and after that.
 
     Other writers of pets wait until the transaction ends.
     """
     backend().lock_out_writers([Pet._meta.db_table])  # no pet may change between the count and the correction
-    stored = inventory_counts()
-    counted = _ZERO | dict(Pet.objects.order_by().values_list("status").annotate(Count("pk")))
-    if stored != counted:
-        InventoryCounter.objects.all().delete()
-        InventoryCounter.objects.bulk_create(
-            InventoryCounter(status=status, count=count) for status, count in counted.items()
-        )
-    return stored, counted
+    stored, drift = inventory_counts(), inventory_drift()
+    InventoryCounter.objects.bulk_create(
+        InventoryCounter(status=status, count=-number) for status, number in drift.items()
+    )
+    return stored, inventory_counts()

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
@@ -12,24 +13,24 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
 from django.db.models import CharField
 from django.forms import Script
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from pets import creator
-from pets.admin.changes.actions import STATUS_ACTIONS, delete_one, delete_selected, set_tag
+from pets.admin.changes.actions import STATUS_ACTIONS, delete, delete_selected, set_tag
 from pets.admin.changes.forms import (
     NewPetForm,
     PetForm,
     add_all,
     added_by_form,
     deleted_meanwhile,
-    page_after_addition,
     record_edit,
 )
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
-from pets.admin.changes.selection import hidden_version
+from pets.admin.changes.selection import as_version, hidden_version
 from pets.admin.lists.changelist import PetChangeList, SearchPaginator
 from pets.admin.lists.columns import created, created_by_api, sold, status_badge, status_menu
 from pets.admin.lists.export_page import export_view, print_view
@@ -212,18 +213,27 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
     log_change = log_addition
 
     def response_add(self, request: HttpRequest, obj: Pet, post_url_continue: str | None = None) -> HttpResponse:
-        return page_after_addition(self, request, obj)
+        """Return the next page. A form for another pet keeps the tag and the status."""
+        if "_addanother" in request.POST:
+            query = urlencode({"tag": obj.tag or "", "status": obj.status})
+            return redirect(f"{request.path}?{query}&{self.get_preserved_filters(request)}")
+        if "_continue" in request.POST:
+            return redirect("admin:pets_pet_change", obj.pk)
+        return self.response_post_save_add(request, obj)
 
     def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
         """Return the next page. The message about the change is that of record_edit."""
         if "_continue" in request.POST:
-            return HttpResponseRedirect(request.get_full_path())
+            return redirect(request.get_full_path())
         if "_addanother" in request.POST:
-            return HttpResponseRedirect(reverse("admin:pets_pet_add"))
+            return redirect("admin:pets_pet_add")
         return self.response_post_save_change(request, obj)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the page that asks, and move the pet into the trash when its form is sent."""
         if request.method == "POST" and is_id(object_id):
-            return delete_one(self, request, object_id)
+            if not self.has_delete_permission(request):
+                raise PermissionDenied
+            delete(self, request, {object_id: as_version(request.POST.get("version", ""))})
+            return redirect("admin:pets_pet_changelist")
         return super().delete_view(request, object_id, extra_context)

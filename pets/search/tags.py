@@ -1,8 +1,8 @@
-"""The tags in use. Each takes one step in the index of tags."""
+"""The tags in use, and the spellings of one."""
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from unicodedata import normalize
 
@@ -13,8 +13,6 @@ from petservice.db.folding import fold, without_accents
 
 # Maximum number of tags that a page suggests: more than a person reads.
 _MAX_SUGGESTIONS = 20
-# Maximum number of tags with one beginning that are read for this: several of them may be spellings of one.
-_MAX_READ = 100
 # Number of the newest pets whose tags are counted, which takes some 20 ms.
 _NEWEST = 10_000
 # The blanks, and the letters, digits and signs of the scripts that have other forms of them than cases.
@@ -23,15 +21,6 @@ _LETTERS = (range(0x09, 0x600), range(0x1E00, 0x2500), [0x3000], range(0xFB00, 0
 _MAX_LIGATURE = 4
 _BLANK = " "
 
-_TAGS = """
-    WITH RECURSIVE tags (tag) AS (
-        SELECT (SELECT tag FROM pets_pet WHERE {tag} >= {text} AND {tag} < {text} ORDER BY {tag} LIMIT 1)
-        UNION ALL
-        SELECT (SELECT tag FROM pets_pet WHERE {tag} > {last} AND {tag} < {text} ORDER BY {tag} LIMIT 1)
-        FROM tags AS previous WHERE previous.tag IS NOT NULL
-    )
-    SELECT tag FROM tags WHERE tag IS NOT NULL LIMIT {most}
-"""
 _FIRST_TAGS = """
     SELECT value, (SELECT tag FROM pets_pet WHERE {tag} >= {value} AND {tag} < {end} ORDER BY {tag} LIMIT 1)
     FROM {values}
@@ -49,7 +38,7 @@ def found_tag(text: str) -> str:
 
 
 def tags_starting_with(text: str) -> list[str]:
-    """Return some tags in use with the prefix `text`, in any spelling: most used first, then in order."""
+    """Return some tags of the newest pets with the prefix `text`, in any spelling: most used first, then in order."""
     start = found_tag(text)
     tags: dict[str, str] = {}  # by the form in which all their spellings are equal
     counts: Counter[str] = Counter()
@@ -57,49 +46,16 @@ def tags_starting_with(text: str) -> list[str]:
         if (found := found_tag(tag)).startswith(start):
             tags.setdefault(found, tag)
             counts[found] += count
-    tags = {found: tags[found] for found in sorted(tags, key=lambda found: (-counts[found], found))}
-    if len(tags) < _MAX_SUGGESTIONS:
-        for beginning in _beginnings_in_use(start):
-            for tag in _tags(beginning):
-                tags.setdefault(found_tag(tag), tag)
-    return list(tags.values())[:_MAX_SUGGESTIONS]
+    return [tags[found] for found in sorted(tags, key=lambda found: (-counts[found], found))][:_MAX_SUGGESTIONS]
 
 
 def spellings_in_use(text: str) -> list[str]:
-    """Return the tags in use that the filter finds for `text`. Those that the database takes as equal are one."""
-    wanted = found_tag(text)
-    return [*dict.fromkeys(tag for tag in _beginnings_in_use(wanted).values() if found_tag(tag) == wanted)]
-
-
-def tags_of_newest_pets() -> Counter[str]:
-    """Return the tags of the newest pets, exactly as they are written, with the number of these pets."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tag FROM pets_pet ORDER BY created_at DESC, id DESC LIMIT %s", [_NEWEST])
-        return Counter(tag for (tag,) in cursor.fetchall() if tag is not None)
-
-
-def several_spellings(counts: Counter[str]) -> list[list[str]]:
-    """Return the tags that are written in several ways, each with its ways, the most frequent one first."""
-    found = defaultdict(list)
-    for tag, _ in counts.most_common():
-        found[same_tag(tag)].append(tag)
-    return [spellings for spellings in found.values() if len(spellings) > 1]
-
-
-def _tags(text: str) -> Iterator[str]:
-    """Yield the first tags that begin with a text, once for all that the database takes as equal."""
-    tag, value, last = map(case_insensitive_sql, ("tag", "%s", "previous.tag"))
-    with connection.cursor() as cursor:
-        cursor.execute(_TAGS.format(tag=tag, text=value, last=last, most=_MAX_READ), [text, text + LAST, text + LAST])
-        yield from (found for (found,) in cursor.fetchall())
-
-
-def _beginnings_in_use(wanted: str) -> dict[str, str]:
-    """Return the spellings of a text with which tags in use begin, each with the first of its tags, in order.
+    """Return the tags in use that the filter finds for `text`. Those that the database takes as equal are one.
 
     One query for each character finds which spellings of this character follow those of the characters before it.
     """
-    forms = _forms()
+    wanted, forms = found_tag(text), _forms()
+    # The spellings of each beginning of the text with which tags begin, each with the first of its tags.
     reached: list[dict[str, str]] = [{} for _ in range(len(wanted) + _MAX_LIGATURE)]
     reached[0] = {"": ""}
     for position in range(len(wanted) + 1):
@@ -115,7 +71,23 @@ def _beginnings_in_use(wanted: str) -> dict[str, str]:
             following |= {beginning + form: end for beginning in reached[position] for form in spellings}
         for beginning, tag in _first_tags(following).items():
             reached[following[beginning]][beginning] = tag
-    return dict(sorted(reached[len(wanted)].items()))
+    tags = dict.fromkeys(tag for _, tag in sorted(reached[len(wanted)].items()))
+    return [tag for tag in tags if found_tag(tag) == wanted]
+
+
+def tags_of_newest_pets() -> Counter[str]:
+    """Return the tags of the newest pets, exactly as they are written, with the number of these pets."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tag FROM pets_pet ORDER BY created_at DESC, id DESC LIMIT %s", [_NEWEST])
+        return Counter(tag for (tag,) in cursor.fetchall() if tag is not None)
+
+
+def several_spellings(counts: Counter[str]) -> list[list[str]]:
+    """Return the tags that are written in several ways, each with its ways, the most frequent one first."""
+    found = defaultdict(list)
+    for tag, _ in counts.most_common():
+        found[same_tag(tag)].append(tag)
+    return [spellings for spellings in found.values() if len(spellings) > 1]
 
 
 def _first_tags(beginnings: Iterable[str]) -> dict[str, str]:

@@ -54,14 +54,6 @@ def _bars(series: Series, largest: int, offset: int, width: int) -> list[dict[st
     ]
 
 
-def percentage(count: int, total: int) -> str:
-    """Return a percentage without decimals, where 0% means none and 100% means all."""
-    percent = 100 * count / (total or 1)
-    if 0 < percent < 1:
-        return "under 1%"
-    return "over 99%" if 99 < percent < 100 else f"{percent:.0f}%"
-
-
 def bar_length(count: int, largest: int) -> int:
     """Return the length of a bar, where the largest count has full length."""
     return max(round(FULL * count / largest), MIN_LENGTH) if count else 0

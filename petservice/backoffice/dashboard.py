@@ -14,7 +14,7 @@ from django.utils import timezone
 from pets.models import Pet
 from pets.permissions import EDIT, may_see_inventory, may_see_pets
 from pets.search.tags import several_spellings, tags_of_newest_pets
-from petservice.admin_pages.charts import bar_length, percentage
+from petservice.admin_pages.charts import bar_length
 from petservice.apikeys.models import SOON, APIKey, KeyDay
 from petservice.backoffice import sales
 from petservice.journal.filters import record_types
@@ -55,7 +55,7 @@ def _inventory(add_url: str | None) -> dict[str, Any]:
         {
             "label": status.label,
             "count": counts[status],
-            "percentage": percentage(counts[status], total),
+            "percentage": f"{counts[status] / (total or 1):.0%}",
             "width": bar_length(counts[status], total),
             "url": sales.list_url(Pet, status__exact=status),
         }

@@ -103,11 +103,9 @@ def database() -> Iterator[Finding]:
         cursor.execute(_STATE)
         is_standby, size, used = cursor.fetchone()
     most = int(values["max_connections"]) - int(values["superuser_reserved_connections"])
-    yield Finding(
-        "database",
-        "ok",
-        f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections.",
-    )
+    text = f"PostgreSQL {values['server_version']}, {filesizeformat(size)}, {used} of {most} connections."
+    advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
+    yield _graded("database", text, advice, warning=used > 0.8 * most)
     if is_standby:
         advice = "Name the primary in DATABASE_URL."
         yield Finding("database", "error", "The server is a standby, which takes no writes.", advice)
@@ -117,9 +115,6 @@ def database() -> Iterator[Finding]:
             yield Finding("database", "error", text, f"Set {name} = on in postgresql.conf, and reload the server.")
     if values["autovacuum"] == "off":
         yield Finding("database", "warning", "autovacuum is off, so tables grow without end.", "Set autovacuum = on.")
-    if used > 0.8 * most:
-        advice = "Raise max_connections, or run fewer workers (WEB_CONCURRENCY)."
-        yield Finding("database", "warning", f"{used} of {most} connections of the server are in use.", advice)
 
 
 def pooler() -> Iterator[Finding]:
@@ -148,11 +143,11 @@ def counters() -> Iterator[Finding]:
 def clock() -> Iterator[Finding]:
     now = timezone.now()
     newest = Event.objects.aggregate(at=Max("at"))["at"] or now
-    if newest > now + _CLOCK_DIFFERENCE:
+    is_behind = newest > now + _CLOCK_DIFFERENCE
+    text = f"{now:%Y-%m-%d %H:%M:%S} UTC."
+    if is_behind:
         text = f"The clock is behind the last event of the audit, of {newest:%Y-%m-%d %H:%M} UTC."
-        yield Finding("clock", "warning", text, "Keep the clock of each machine by NTP.")
-    else:
-        yield Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC.")
+    yield _graded("clock", text, "Keep the clock of each machine by NTP.", warning=is_behind)
 
 
 def disk() -> Iterator[Finding]:

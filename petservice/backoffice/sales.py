@@ -45,24 +45,19 @@ def section(today: date) -> dict[str, Any]:
     days = [today - ago * _DAY for ago in range(DAYS)]
     counts: Any = cache.get_or_set(f"sales-per-day-{today}", lambda: _counts(days), DAYS_MAX_AGE)
     tags = cache.get_or_set(f"sales-by-tag-{today}", lambda: _tags(days), TAGS_MAX_AGE)
-    series = []
+    today, yesterday, *_ = days
+    series, totals = [], {}
     for kind in _FIELDS:
         texts = {day: f"{count:,} pet{pluralize(count)} {kind}" for day, count in counts[kind].items()}
         series.append(Series(counts[kind], texts, {day: _url(kind, day, day) for day in days}))
+        totals[kind] = {
+            "total": sum(counts[kind].values()),
+            "url": _url(kind, days[-1], today),
+            "yesterday": counts[kind][yesterday],
+            "yesterday_url": _url(kind, yesterday, yesterday),
+        }
     chart = day_chart(*series)
-    totals = {kind: _total(kind, counts[kind], days) for kind in _FIELDS}
     return chart | totals | {"rows": [*zip(*chart["series"], strict=True)][::-1], "tags": tags, "max_sales": MAX_SALES}
-
-
-def _total(kind: str, counts: dict[date, int], days: list[date]) -> dict[str, Any]:
-    """Return the number of all days and that of yesterday, with the URLs of their lists."""
-    today, yesterday, *_ = days
-    return {
-        "total": sum(counts.values()),
-        "url": _url(kind, days[-1], today),
-        "yesterday": counts[yesterday],
-        "yesterday_url": _url(kind, yesterday, yesterday),
-    }
 
 
 def _url(kind: str, first: date, last: date) -> str:

@@ -75,7 +75,6 @@ def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the introduction, descriptions and examples that are known elsewhere, as a postprocessing hook."""
     rows = (f"| {status} | `{code}` | {CAUSES[status]} |\n" for status, code in CODES.items())
     result["info"]["description"] = _INTRODUCTION + "".join(rows) + _AFTER_THE_TABLE
-    _replace_examples(result["paths"])
     schemas = result["components"]["schemas"]
     for name, description in _ENUM_DESCRIPTIONS.items():
         schemas[name]["description"] = description
@@ -87,13 +86,15 @@ def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             request = operation.get("requestBody", {"content": {}})
             for body in request["content"].values():
                 request["description"] = schemas[_component(body["schema"])]["description"]
-                # Removed here, because the OpenAPI Generator for Java warns of an example next to the schema.
-                if "example" in body:
-                    _add_examples(body["schema"], body.pop("example"), schemas)
+                # None next to the schema, of which the OpenAPI Generator for Java warns.
+                for one in body.pop("examples", {}).values():
+                    _add_examples(body["schema"], one["value"], schemas)
             for response in operation["responses"].values():
                 for body in response.get("content", {}).values():
-                    if "example" in body:
-                        _add_examples(body["schema"], body["example"], schemas)
+                    # More generators read `example` than `examples`.
+                    for one in body.pop("examples", {}).values():
+                        body["example"] = one["value"]
+                        _add_examples(body["schema"], one["value"], schemas)
     return result
 
 
@@ -115,15 +116,3 @@ def _add_examples(schema: dict[str, Any], value: Any, schemas: dict[str, Any]) -
             _add_examples(field, value[name], schemas)
     if value and "items" in schema:
         _add_examples(schema["items"], value[0], schemas)
-
-
-def _replace_examples(part: Any) -> None:
-    """Replace each `examples` that has one entry by `example`, which more generators read."""
-    if isinstance(part, dict):
-        if "examples" in part:
-            (only,) = part.pop("examples").values()
-            part["example"] = only["value"]
-        part = list(part.values())
-    if isinstance(part, list):
-        for inner in part:
-            _replace_examples(inner)

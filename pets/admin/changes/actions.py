@@ -9,15 +9,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 
 from pets import trash
 from pets.admin.changes.forms import TagInput
-from pets.admin.changes.selection import Selection, as_version, compare, confirmation, selected
+from pets.admin.changes.selection import Selection, compare, confirmation, selected
 from pets.admin.changes.undo_pages import MAX_UNCONFIRMED, with_undo
 from pets.models import Pet
 from pets.models.pet import count_of_pets, validate_not_blank
@@ -28,7 +26,6 @@ from pets.undo import change_of, record_change
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import Among
 from petservice.journal.models import Event
-from petservice.journal.recording import record
 from petservice.journal.sentences import quoted
 
 
@@ -131,7 +128,7 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
         return None
     names = Pet.objects.filter(Among("pk", [*selection])).order_by("pk").values_list("name", flat=True)
     if "post" in request.POST or not names:
-        _delete(pages, request, selection)
+        delete(pages, request, selection)
         return None
     count = count_of_pets(len(names))
     page = {"title": "Delete pets", "button": f"Yes, delete {count}"}
@@ -140,28 +137,13 @@ def delete_selected(pages: ModelAdmin, request: HttpRequest, queryset: QuerySet[
     return confirmation(pages, request, selection, "delete_selected", facts, question=question, **page)
 
 
-def _delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
+def delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> None:
     """Delete the selected pets that are as shown, and tell the user."""
     with transaction.atomic():
         comparison = compare(selection)
         if pets := comparison.unchanged:
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-            event = record(
-                request,
-                Event.Kind.DELETED,
-                target=Pet,
-                message=done,
-                changes=trash.delete(pets),
-                permissions=["pets.delete_pet"],
-            )
+            event = record_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
     comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))
-
-
-def delete_one(pages: ModelAdmin, request: HttpRequest, pet_id: str) -> HttpResponse:
-    """Move the pet of a page into the trash, if it is as the page showed it."""
-    if not pages.has_delete_permission(request):
-        raise PermissionDenied
-    _delete(pages, request, {pet_id: as_version(request.POST.get("version", ""))})
-    return redirect("admin:pets_pet_changelist")

@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -128,16 +127,6 @@ def added_by_form(request: HttpRequest, form_token: UUID) -> Pet | None:
         raise SessionInterrupted("The session ended during the request.")
     added = request.session[_ADDED] = session.get_decoded().get(_ADDED, {})
     return Pet.objects.filter(pk=added.get(str(form_token))).first()
-
-
-def page_after_addition(pages: ModelAdmin, request: HttpRequest, pet: Pet) -> HttpResponse:
-    """Return the page that the button of the form leads to; a form for another pet keeps the tag and the status."""
-    if "_addanother" in request.POST:
-        query = urlencode({"tag": pet.tag or "", "status": pet.status})
-        return redirect(f"{request.path}?{query}&{pages.get_preserved_filters(request)}")
-    if "_continue" in request.POST:
-        return redirect("admin:pets_pet_change", pet.pk)
-    return pages.response_post_save_add(request, pet)
 
 
 def deleted_meanwhile(request: HttpRequest, pet_id: str) -> HttpResponse | None:

@@ -60,15 +60,11 @@ def selected(request: HttpRequest, queryset: QuerySet[Any]) -> Selection | None:
         listed = [name.removeprefix(_VERSION) for name in post if name.startswith(_VERSION)]
         pks = listed if is_all else post.getlist(ACTION_CHECKBOX_NAME)
         shown = {pk: as_version(post.get(f"{_VERSION}{pk}", "")) for pk in pks}
-        selection = of_queryset(queryset) | shown if is_all else shown
+        listed_now = dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1]) if is_all else {}
+        selection = listed_now | shown
     if not all(map(is_id, selection)):
         raise BadRequest("The selection of pets is invalid.")
     return selection if within_limit(request, selection) else None
-
-
-def of_queryset(queryset: QuerySet[Any]) -> Selection:
-    """Return the pets of a queryset with their present versions, at most one more than MAX_COUNTED."""
-    return dict(queryset.values_list("pk", "version")[: MAX_COUNTED + 1])
 
 
 def within_limit(request: HttpRequest, selection: Sized) -> bool:

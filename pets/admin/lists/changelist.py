@@ -10,9 +10,9 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from pets.admin.lists.filters import PARAMETERS, SOLD_DAYS, PetFilterForm, filters_in_words
+from pets.admin.lists.filters import CREATOR, PARAMETERS, SOLD_DAYS, STATUS, TAG, PetFilterForm, filters_in_words
 from pets.admin.lists.ordering import FIRST_NAME_FIRST, LAST_SOLD_FIRST, NEWEST_FIRST, SORTABLE, Order, order_of
-from pets.admin.lists.saved_filters import filters_for, kept
+from pets.admin.lists.saved_filters import kept
 from pets.admin.lists.suggestions import Filter, Suggestion, suggestions
 from pets.models import SavedFilter
 from pets.search.words import found_among, search
@@ -101,7 +101,7 @@ class PetChangeList(OrderedChangeList):
 
     def _conditions(self) -> dict[tuple[str, ...], Any]:
         """Return the filters. Beside a tag or days, SQLite could take the index of a status, which many pets have."""
-        broad = [("status__exact",), ("creator",)] if self.filters.keys() & {("tag", "no_tag"), SOLD_DAYS} else []
+        broad = [STATUS, CREATOR] if self.filters.keys() & {TAG, SOLD_DAYS} else []
         return {names: Unindexed(one) if names in broad else one for names, one in self.filters.items()}
 
     def get_results(self, request: HttpRequest) -> None:
@@ -132,10 +132,10 @@ class PetChangeList(OrderedChangeList):
 
     def _indexed_filters(self) -> set[tuple[str, ...]]:
         """Return the filters that an index has together with the order."""
-        names = set(self.filters)
-        status: set[tuple[str, ...]] = {("status__exact",)}
-        having = {"name": set(), "status": status, "sold_at": {*status, SOLD_DAYS}, "created_at": names - {SOLD_DAYS}}
-        return names & having[self.order.field]
+        names: set[tuple[str, ...]] = set(self.filters)
+        having: dict[str, set[tuple[str, ...]]] = {"status": {STATUS}, "sold_at": {STATUS, SOLD_DAYS}}
+        having["created_at"] = names - {SOLD_DAYS}
+        return names & having.get(self.order.field, set())
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
@@ -177,8 +177,9 @@ class PetChangeList(OrderedChangeList):
 
     @property
     def saved_filters(self) -> QuerySet[SavedFilter]:
-        """Return the saved filters that the user sees."""
-        return filters_for(self.user)
+        """Return the saved filters of the user, and those that others share."""
+        found = SavedFilter.objects.filter(Q(owner_id=self.user.pk) | Q(is_shared=True))
+        return found.select_related("owner").order_by("name", "pk")
 
     # The order of the list.
 

@@ -90,8 +90,6 @@ def print_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     changelist: Any = pages.get_changelist_instance(request)
     pets, filters = [*changelist.queryset[:MAX_PRINTED]], filters_in_words(request.GET)
-    message = f"Printed. Filter: {filters or 'none'}."
-    record(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(pets))
     context = {
         "opts": pages.opts,
         "pets": pets,

@@ -1,8 +1,6 @@
 """The filters of the lists of pets, in the page and in words."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import date
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -16,8 +14,9 @@ from petservice.admin_pages.day_field import DayField
 from petservice.configuration.time_zone import in_days
 from petservice.db.backend import backend
 
-# The names of the filter by the day of sale.
-SOLD_DAYS = ("sold_from", "sold_to")
+# The names of the fields of each filter.
+STATUS, TAG, CREATOR = ("status__exact",), ("tag", "no_tag"), ("creator",)
+CREATED_DAYS, SOLD_DAYS = ("created_from", "created_to"), ("sold_from", "sold_to")
 
 
 class _ChoiceField(forms.ChoiceField):
@@ -50,20 +49,33 @@ class PetFilterForm(forms.Form):
         value = self.cleaned_data.get
         if value("tag") and value("no_tag"):
             self.add_error("tag", "A pet with this tag has a tag. Clear the tag, or untick “No tag”.")
-        for begin, end in (("created_from", "created_to"), SOLD_DAYS):
+        for begin, end in (CREATED_DAYS, SOLD_DAYS):
             first, last = value(begin), value(end)
             if first and last and first > last:
                 self.add_error(begin, "“From” is after “To”. Exchange the two days.")
 
     def conditions(self) -> dict[tuple[str, ...], Q]:
         """Return the condition of each filter in use by its fields. No pet fits an invalid filter."""
-        found = {}
-        for names, condition in _CONDITIONS.items():
-            if self.errors.keys() & names:
-                found[names] = Q(pk__in=[])
-            elif any(values := [self.cleaned_data[name] for name in names]):
-                found[names] = condition(*values)
-        return found
+        invalid = [names for names in (STATUS, TAG, CREATOR, CREATED_DAYS, SOLD_DAYS) if self.errors.keys() & names]
+        value = self.cleaned_data.get
+        found: dict[tuple[str, ...], Q] = {}
+        if status := value("status__exact"):
+            found[STATUS] = Q(status=status)
+        if value("no_tag"):
+            found[TAG] = is_absent("tag")
+        elif tag := value("tag"):
+            found[TAG] = equals_any("tag", spellings_in_use(tag))
+        if kind := value("creator"):
+            found[CREATOR] = creator.is_of_kind(kind)
+        if value("created_from") or value("created_to"):
+            found[CREATED_DAYS] = in_days("created_at", value("created_from"), value("created_to"))
+        if value("sold_from") or value("sold_to"):
+            # For an equality, SQLite would rather sort all these sales than read the order of a list. Sold is the last
+            # status.
+            sold = Q(status__gte=Pet.Status.SOLD) if backend().is_embedded else Q(status=Pet.Status.SOLD)
+            days = in_days("sold_at", value("sold_from"), value("sold_to"))
+            found[SOLD_DAYS] = sold & Q(sold_at__isnull=False) & days
+        return found | dict.fromkeys(invalid, Q(pk__in=[]))
 
     def words(self) -> list[str]:
         """Return the values of filters in use that the search on SQLite has beside the words of pets."""
@@ -72,31 +84,6 @@ class PetFilterForm(forms.Form):
         return [*filter(None, (value("status__exact"), kind, value("no_tag") and "untagged"))]
 
 
-def _has_status(status: str) -> Q:
-    return Q(status=status)
-
-
-def has_tag(tag: str, no_tag: bool = False) -> Q:
-    """Return the condition that a pet has this tag, in any spelling that the filter finds, or that it has no tag."""
-    if no_tag:
-        return is_absent("tag")
-    return equals_any("tag", spellings_in_use(tag))
-
-
-def _is_sold_in(first: date | None, last: date | None) -> Q:
-    # For an equality, SQLite would rather sort all these sales than read the order of a list. Sold is the last status.
-    sold = Q(status__gte=Pet.Status.SOLD) if backend().is_embedded else Q(status=Pet.Status.SOLD)
-    return sold & Q(sold_at__isnull=False) & in_days("sold_at", first, last)
-
-
-# The functions that return the condition of a filter, by the names of its fields.
-_CONDITIONS: dict[tuple[str, ...], Callable[..., Q]] = {
-    ("status__exact",): _has_status,
-    ("tag", "no_tag"): has_tag,
-    ("creator",): creator.is_of_kind,
-    ("created_from", "created_to"): partial(in_days, "created_at"),
-    SOLD_DAYS: _is_sold_in,
-}
 # The parameters of all filters in a URL.
 PARAMETERS = tuple(PetFilterForm.base_fields)
 

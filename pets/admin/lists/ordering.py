@@ -24,13 +24,12 @@ class Order(NamedTuple):
     @property
     def indexed(self) -> list[Any]:
         """Return the order for a query, as an index has it."""
-        return [self._ordered(column) for column in _INDEXED[self.field]]
-
-    def _ordered(self, column: Any) -> Any:
-        nulls = {}
-        if column == F("sold_at"):  # pets that are not sold are the last ones after the last sale
-            nulls = {"nulls_last": True} if self.is_descending else {"nulls_first": True}
-        return column.desc(**nulls) if self.is_descending else column.asc(**nulls)
+        ordered = []
+        for column in _INDEXED[self.field]:
+            # Pets that are not sold are the last ones after the last sale.
+            nulls = {"nulls_last" if self.is_descending else "nulls_first": True} if column == F("sold_at") else {}
+            ordered.append(column.desc(**nulls) if self.is_descending else column.asc(**nulls))
+        return ordered
 
     @property
     def parameter(self) -> str:

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
@@ -91,9 +90,3 @@ def _refusal(pages: ModelAdmin, request: HttpRequest) -> HttpResponse | None:
 def _back(query: str) -> HttpResponse:
     url = reverse("admin:pets_pet_changelist")
     return HttpResponseRedirect(f"{url}?{query}" if query else url)
-
-
-def filters_for(user: Any) -> QuerySet[SavedFilter]:
-    """Return the saved filters of an account, and those that others share."""
-    found = SavedFilter.objects.filter(Q(owner_id=user.pk) | Q(is_shared=True))
-    return found.select_related("owner").order_by("name", "pk")

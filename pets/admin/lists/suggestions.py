@@ -1,6 +1,6 @@
 """The suggestions of an empty list: other lists that do have pets, also for a word with a slip."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from urllib.parse import urlencode
 
@@ -31,29 +31,35 @@ Filter = tuple[str, dict[str, str], Q]
 
 def suggestions(query: str, filters: Sequence[Filter]) -> list[Suggestion]:
     """Return other lists for one without pets, each of which costs a few steps in an index."""
-    found = []
+    found: list[tuple[str, dict[str, str]]] = []
     if query and filters and _finds(query):
-        found.append(_suggestion(f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
+        found.append((f"Pets that “{query}” finds, without the filters", {SEARCH_VAR: query}))
     elif query:
-        found += [*_without_slips(query), *_words(query)]
+        words = query.split()[:_MAX_WORDS]
+        known = [word for word in words if _finds(word)]
+        nearest = _nearest_words([word for word in words if word not in known])
+        meant = " ".join(nearest.get(word, word) for word in words)
+        texts = [meant] if meant != query and _finds(meant) else []
+        texts += known if len(words) > 1 else []
+        found += [(f"Pets that “{text}” finds", {SEARCH_VAR: text}) for text in texts]
     if query or len(filters) > 1:
-        present = [(text, parameters) for text, parameters, one in filters if _fits_any(one, parameters)]
-        found += [_suggestion(f"All pets: {text}", parameters) for text, parameters in present]
-    return found
+        for text, parameters, condition in filters:
+            # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the last.
+            order = LAST_SOLD_FIRST if parameters.keys() & set(SOLD_DAYS) else NEWEST_FIRST
+            if Pet.objects.filter(condition).order_by(*order.indexed).first():
+                found.append((f"All pets: {text}", parameters))
+    return [(text, f"?{urlencode(parameters)}") for text, parameters in found]
 
 
-def _without_slips(query: str) -> list[Suggestion]:
-    """Suggest the same search with another word in place of each one that no pet has."""
-    words = query.split()[:_MAX_WORDS]
-    unknown = [word for word in words if not _finds(word)]
-    nearest = _nearest_words(unknown) if unknown else {}
-    text = " ".join(nearest.get(word, word) for word in words)
-    return [_suggestion(f"Pets that “{text}” finds", {SEARCH_VAR: text})] if text != query and _finds(text) else []
+def _finds(text: str) -> bool:
+    return search(Pet.objects.all(), text).exists()
 
 
-def _nearest_words(unknown: Iterable[str]) -> dict[str, str]:
+def _nearest_words(unknown: Sequence[str]) -> dict[str, str]:
     """Return for each word, if there is one, the word in a name or tag of the newest pets that is most like it."""
     words: dict[str, str] = {}
+    if not unknown:
+        return words
     for texts in Pet.objects.order_by("-created_at", "-pk").values_list("name", "tag")[:_NEWEST]:
         for one in words_of(" ".join(filter(None, texts))):
             words.setdefault(fold(one), one)
@@ -65,24 +71,3 @@ def _nearest_words(unknown: Iterable[str]) -> dict[str, str]:
         for one in get_close_matches(fold(word), words, n=1, cutoff=likeness):
             nearest[word] = words[one]
     return nearest
-
-
-def _words(query: str) -> list[Suggestion]:
-    """Suggest each of several words of the search by itself."""
-    words = query.split()[:_MAX_WORDS]
-    found = [word for word in words if len(words) > 1 and _finds(word)]
-    return [_suggestion(f"Pets that “{word}” finds", {SEARCH_VAR: word}) for word in found]
-
-
-def _fits_any(condition: Q, parameters: dict[str, str]) -> bool:
-    # Not `exists`, because PostgreSQL would read the table until it meets one, and has an index for the last one.
-    order = LAST_SOLD_FIRST if parameters.keys() & set(SOLD_DAYS) else NEWEST_FIRST
-    return Pet.objects.filter(condition).order_by(*order.indexed).first() is not None
-
-
-def _finds(text: str) -> bool:
-    return search(Pet.objects.all(), text).exists()
-
-
-def _suggestion(text: str, parameters: dict[str, str]) -> Suggestion:
-    return text, f"?{urlencode(parameters)}"

@@ -99,7 +99,7 @@ def test_the_inventory_shows_percentages_and_a_bar_for_the_smallest_count() -> N
     full = charts.FULL
     for counts, percentages, widths in (
         ((1, 1, 2), ["25%", "25%", "50%"], [full / 4, full / 4, full / 2]),
-        ((1_234_567, 0, 1), ["over 99%", "0%", "under 1%"], [full, 0, charts.MIN_LENGTH]),
+        ((1_234_567, 0, 1), ["100%", "0%", "0%"], [full, 0, charts.MIN_LENGTH]),
         ((0, 7, 0), ["0%", "100%", "0%"], [0, full, 0]),
     ):
         InventoryCounter.objects.all().delete()
