@@ -35,7 +35,7 @@ class PetFilterForm(forms.Form):
     tag = forms.CharField(
         required=False,
         strip=False,
-        # The URL is relative, because staff may have the permission for only one of the lists.
+        # The list of suggestions is in the template, because within the label it would be a part of the field's name.
         widget=forms.TextInput({"list": "suggestions-tag", "data-suggestions": "tags/", "autocomplete": "off"}),
     )
     no_tag = forms.BooleanField(label="No tag", required=False, widget=forms.CheckboxInput({"value": "1"}))
