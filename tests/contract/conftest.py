@@ -1,8 +1,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import cast
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
 from tests.contract.seed import seed
@@ -32,30 +33,38 @@ def client_transport(seeded: dict[str, str], db: None) -> ClientTransport:
 
 
 @pytest.fixture(scope="session")
-def server_transports(
+def transport_to(
     socket_transport: SocketTransport, plain_gunicorn: Callable[[str], Service]
-) -> dict[str, SocketTransport]:
-    """A transport over sockets to each server, by its name."""
-    others = {name: replace(socket_transport, url=plain_gunicorn(name).url) for name in GUNICORN}
-    return {"socket": socket_transport, **others}
+) -> Callable[[str], SocketTransport]:
+    """Return a function that returns a transport over sockets to a server, which it starts if need be."""
+
+    def transport(server: str) -> SocketTransport:
+        return socket_transport if server == "socket" else replace(socket_transport, url=plain_gunicorn(server).url)
+
+    return transport
 
 
-@pytest.fixture(params=GUNICORN)
-def wsgi_transport(request: pytest.FixtureRequest, server_transports: dict[str, SocketTransport]) -> SocketTransport:
+# The WSGI workers of plain gunicorn that the contract is tested with. On PostgreSQL it is the one whose threads have a
+# connection each, because both call the same application.
+WORKERS = [*GUNICORN] if connection.vendor == "sqlite" else ["gthread"]
+
+
+@pytest.fixture(params=WORKERS)
+def wsgi_transport(request: pytest.FixtureRequest, transport_to: Callable[[str], SocketTransport]) -> SocketTransport:
     """A transport over sockets to plain gunicorn, for each of its WSGI workers in turn."""
-    return server_transports[request.param]
+    return transport_to(request.param)
 
 
-@pytest.fixture(params=["socket", *GUNICORN])
-def server_transport(request: pytest.FixtureRequest, server_transports: dict[str, SocketTransport]) -> SocketTransport:
+@pytest.fixture(params=["socket", *WORKERS])
+def server_transport(request: pytest.FixtureRequest, transport_to: Callable[[str], SocketTransport]) -> SocketTransport:
     """A transport over sockets, for each server in turn."""
-    return server_transports[request.param]
+    return transport_to(request.param)
 
 
-@pytest.fixture(params=[pytest.param("client", marks=pytest.mark.django_db), "socket", *GUNICORN])
+@pytest.fixture(params=["client", "socket", *WORKERS])
 def transport(request: pytest.FixtureRequest) -> Transport:
     """Each transport in turn; the test client needs no server."""
     if request.param == "client":
-        return ClientTransport(request.getfixturevalue("seeded"))
-    transports: dict[str, SocketTransport] = request.getfixturevalue("server_transports")
-    return transports[request.param]
+        return cast("Transport", request.getfixturevalue("client_transport"))
+    transport_to: Callable[[str], SocketTransport] = request.getfixturevalue("transport_to")
+    return transport_to(request.param)

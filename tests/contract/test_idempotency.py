@@ -166,9 +166,9 @@ def test_get_ignores_the_header(api: Client) -> None:
 @only_on_postgresql
 @pytest.mark.parametrize("server", ["socket", "gthread"])
 def test_two_requests_with_one_key_at_the_same_time_create_one_pet(
-    server_transports: dict[str, SocketTransport], service: Service, server: str
+    transport_to: Callable[[str], SocketTransport], service: Service, server: str
 ) -> None:
-    transport = server_transports[server]
+    transport = transport_to(server)
     name = f"Simultaneous at {transport.url}"  # the servers share one database
     headers = [*WRITE, TYPE, ("Idempotency-Key", name)]
 

@@ -1,5 +1,5 @@
-"""The contract as a table of requests and expected responses."""
+"""The contract as tables of requests and expected responses."""
 
 from tests.contract.rows import bodies, keys, lists, paths
 
-ROWS = [*keys.ROWS, *paths.ROWS, *lists.ROWS, *bodies.ROWS]
+ROWS = {"keys": keys.ROWS, "paths": paths.ROWS, "lists": lists.ROWS, "bodies": bodies.ROWS}
