@@ -9,7 +9,7 @@ from pathlib import Path
 import openapi_generator_cli
 import pytest
 
-from tests.clients.tools import DOCUMENT, HERE, run
+from tests.clients.tools import DOCUMENT, HERE, QUICK_START, run
 from tests.service import Service
 
 SCENARIOS = HERE / "scenarios"
@@ -114,8 +114,8 @@ def test_java_client_works(service: Service, service_key: str, document: Path, t
     classes = tmp_path / "classes"
     path = f"{jackson}:{annotations}:{classes}"
     sources = [*(tmp_path / "src" / "main").rglob("*.java"), SCENARIOS / "Scenario.java"]
-    check(run("javac", "-proc:none", "-nowarn", "-d", classes, "-cp", path, *sources))
-    check_program("java", "-cp", path, "Scenario", service.url, service_key)
+    check(run("javac", f"-J{QUICK_START}", "-proc:none", "-nowarn", "-d", classes, "-cp", path, *sources))
+    check_program("java", QUICK_START, "-cp", path, "Scenario", service.url, service_key)
 
 
 def test_client_of_hey_api_works(service: Service, service_key: str, document: Path, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parent / "contract" / "openapi.json"
 PUBLISHED = HERE.parent / "contract" / "published.json"
+# An option of Java: the optimising compiler does not pay in a short run.
+QUICK_START = "-XX:TieredStopAtLevel=1"
 
 
 def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProcess[str]:
@@ -17,7 +19,7 @@ def run(*command: str | Path, folder: Path = HERE) -> subprocess.CompletedProces
     tools = [Path(sys.executable).parent, HERE / "node_modules" / ".bin"]
     environment = os.environ | {
         "PATH": os.pathsep.join([*map(str, tools), os.environ["PATH"]]),
-        "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # the optimising compiler does not pay in a short run
+        "JAVA_OPTS": QUICK_START,
     }
     try:
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -18,7 +18,7 @@ from tests.service import ROOT, Service, running_service
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 # The maximum number of generated cases for each operation and for sequences of operations. The document's examples and
 # edge cases are always added.
-CASES = 25
+CASES = 15
 
 
 @pytest.fixture

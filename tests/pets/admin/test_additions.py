@@ -16,6 +16,8 @@ from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, histories, page_of, sent, undo
 
+pytestmark = pytest.mark.once(on="postgresql")
+
 ADD = reverse("admin:pets_pet_add")
 
 

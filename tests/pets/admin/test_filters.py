@@ -11,6 +11,8 @@ from pets.models import Pet
 from tests.backoffice.pages import fields_of, text_of
 from tests.pets.admin.pet_pages import LIST, names
 
+pytestmark = pytest.mark.once
+
 
 def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client) -> None:
     def line(**query: str) -> str:

@@ -19,6 +19,8 @@ from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, someone_else_edits
 from tests.pets.changes import delete
 
+pytestmark = pytest.mark.once(on="postgresql")
+
 
 @pytest.mark.parametrize("change", [{"name": "Max"}, {"tag": ""}, {"status": "sold"}])
 def test_a_pet_that_changed_while_its_deletion_was_confirmed_is_not_deleted(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from html import unescape
-from itertools import cycle, product
+from itertools import cycle, islice, product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -69,11 +69,11 @@ def model(unkind: ListModel, settings: Any, db: None) -> ListModel:
     return unkind
 
 
-def every_query() -> list[Query]:
-    """Return each combination of a search and a tag, with a status, some days, a creator, an order and a page."""
+def many_queries() -> list[Query]:
+    """Return every second pair of a search and a tag, with a status, some days, a creator, an order and a page."""
     choose = random.Random(8)
     found = []
-    for search, tag in product(SEARCHES, TAGS):
+    for search, tag in islice(product(SEARCHES, TAGS), None, None, 2):
         others = {"creator": choose.choice(CREATORS), "o": choose.choice(ORDERS), "p": choose.choice(PAGES)}
         query = {"q": search, **tag, "status__exact": choose.choice(STATUSES), **choose.choice(DAYS), **others}
         found.append({name: value for name, value in query.items() if value})
@@ -83,7 +83,7 @@ def every_query() -> list[Query]:
 @cache
 def few_pets(model: ListModel, at_most: int) -> list[Query]:
     """Return the queries that few pets fit."""
-    return [query for query in every_query() if 1 <= len(model.ids(query)) <= at_most]
+    return [query for query in many_queries() if 1 <= len(model.ids(query)) <= at_most]
 
 
 def some_queries(model: ListModel, number: int, at_most: int) -> list[Query]:
@@ -117,11 +117,11 @@ def difference(query: Mapping[str, str], found: tuple[str, list[str]], expected:
     return [f"{urlencode(query)}: {found[0]}, not {expected[0]}; {len(wrong)} of {len(expected[1])} pets are wrong"]
 
 
-def test_every_combination_of_search_filters_order_and_page_lists_the_right_pets(
+def test_many_combinations_of_search_filters_order_and_page_list_the_right_pets(
     model: ListModel, admin_user: User
 ) -> None:
     wrong = []
-    for query in every_query():
+    for query in many_queries():
         try:
             found = shown(query, admin_user)
         except Exception as error:
@@ -134,7 +134,7 @@ def test_every_combination_of_search_filters_order_and_page_lists_the_right_pets
 @pytest.mark.long
 def test_a_saved_filter_shows_the_same_list(model: ListModel, staff: Client) -> None:
     wrong = []
-    queries = [{"tag": " cat "}, *some_queries(model, 6, FEW)]
+    queries = [{"tag": " cat "}, *some_queries(model, 2, FEW)]
     for number, query in enumerate(queries):
         query = {name: value for name, value in query.items() if name != "p"}
         page = staff.get(LIST, query)

@@ -1,9 +1,12 @@
 """The order of the lists of pets."""
 
+import pytest
 from django.test import Client
 
 from pets.services import create_pet
 from tests.pets.admin.pet_pages import LIST, names, number_of
+
+pytestmark = pytest.mark.once
 
 
 def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:

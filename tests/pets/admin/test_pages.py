@@ -15,6 +15,8 @@ from tests.backoffice.pages import submit
 from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import LIST, edit, names, page_of
 
+pytestmark = pytest.mark.once
+
 
 def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
     markup = "<script>alert(1)</script>"

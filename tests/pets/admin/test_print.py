@@ -12,7 +12,7 @@ from tests.backoffice.staff import granted
 
 URL = "/admin/pets/pet/print/"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def names(page: str) -> list[str]:

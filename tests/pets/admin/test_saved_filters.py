@@ -3,6 +3,7 @@
 import re
 from html import unescape
 
+import pytest
 from django.test import Client
 
 from pets.models import SavedFilter
@@ -11,6 +12,8 @@ from petservice.accounts import groups
 from tests.backoffice.pages import fields_of, messages, text_of
 from tests.backoffice.staff import staff as staff_client
 from tests.pets.admin.pet_pages import LIST, number_of, sent
+
+pytestmark = pytest.mark.once(on="postgresql")
 
 SAVE, REMOVE = f"{LIST}save_filter/", f"{LIST}remove_filter/"
 QUERY = "tag=guinea+pig&p=3&status__exact=sold&created_to=&q=+rex+&o=1"

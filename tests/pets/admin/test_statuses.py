@@ -17,7 +17,7 @@ from tests.pets.admin.pet_pages import LIST, edit, page_of, someone_else_edits
 
 RECENT = "/admin/pets/recentchange/"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once(on="postgresql")]
 
 
 @pytest.mark.parametrize("action", ["mark_as_sold", "delete_selected", "set_tag"])

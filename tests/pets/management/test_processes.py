@@ -79,6 +79,7 @@ def test_pets_are_imported_and_exported_through_pipes(shell: Shell) -> None:
     assert shell.run("import_pets", "-", "--format", "xlsx", input=content).stderr.startswith(b"Imported 20,000 pets.")
 
 
+@pytest.mark.once(on="postgresql")
 @pytest.mark.long
 def test_an_export_ends_quietly_when_the_reader_closes_the_pipe(
     shell: Shell, django_db_blocker: DjangoDbBlocker
@@ -104,6 +105,7 @@ def seen(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.once(on="postgresql")
 @pytest.mark.long
 def test_ctrl_c_during_an_import_imports_nothing(shell: Shell, tmp_path: Path) -> None:
     path, terminal, shown = tmp_path / "pets.jsonl", pty.openpty(), b""

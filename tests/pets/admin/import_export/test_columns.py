@@ -15,6 +15,8 @@ from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import COLUMNS, IMPORT, IMPORTER, cells, confirm, stored, upload
 from tests.pets.workbooks import saved, workbook
 
+pytestmark = pytest.mark.once
+
 QUESTION = "Which column is what?"
 
 

@@ -14,6 +14,8 @@ from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.import_export.import_pages import CONFIRM, IMPORT, IMPORTER, LIST, cells, confirm, stored, upload
 
+pytestmark = pytest.mark.once
+
 
 def test_only_the_last_preview_of_an_account_can_be_confirmed_once_and_only_by_it(staff: Client) -> None:
     other = granted(*IMPORTER, name="bea")

@@ -21,6 +21,8 @@ from petservice.admin_pages import bounded_paginator
 from petservice.journal.models import Event
 from tests.pets.admin.import_export.import_pages import CSV, EXPORT, JSON, LIST, exported, upload
 
+pytestmark = pytest.mark.once
+
 
 def test_the_list_is_exported_as_csv_for_spreadsheets_and_as_json(staff: Client) -> None:
     assert exported(staff).content.decode("utf-8-sig") == "id,name,tag,status,created_at,sold_at\r\n"

@@ -19,6 +19,8 @@ from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, st
 from tests.pets.admin.pet_pages import histories, versions_shown
 from tests.pets.admin.test_bulk_actions import act
 
+pytestmark = pytest.mark.once
+
 
 def test_a_file_is_previewed_and_then_imported(staff: Client) -> None:
     page = upload(staff, "name,tag,status\nRex,dog,sold\n Tom ,,\n")

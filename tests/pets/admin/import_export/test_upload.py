@@ -29,6 +29,8 @@ from tests.pets.admin.import_export.import_pages import (
 )
 from tests.pets.workbooks import workbook
 
+pytestmark = pytest.mark.once
+
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
