@@ -14,9 +14,12 @@ from tests.waiting import wait_until
 
 
 def only_on_postgresql(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test on PostgreSQL only, because SQLite has one writer at a time; also in a module that runs on SQLite."""
+    """Run a test with real transactions and on PostgreSQL only, because SQLite has one writer at a time.
+
+    The mark works in a module that runs on SQLite as well.
+    """
     without_sqlite = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-    return without_sqlite(pytest.mark.once(on="postgresql")(test))
+    return without_sqlite(pytest.mark.once(on="postgresql")(pytest.mark.django_db(transaction=True)(test)))
 
 
 def on_a_connection(work: Callable[[], Any]) -> Any:

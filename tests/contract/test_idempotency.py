@@ -125,7 +125,6 @@ def test_idempotency_key_expires_after_24_hours(api: Client) -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_expired", [False, True])
 def test_of_two_requests_at_the_same_time_one_creates_a_pet(create_key: Callable[..., str], is_expired: bool) -> None:
     create_key()

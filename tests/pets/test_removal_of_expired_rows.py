@@ -29,7 +29,6 @@ def make_expired_rows(owner: User, now: datetime) -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("rows", "remove"),
     [

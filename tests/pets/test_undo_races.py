@@ -15,8 +15,6 @@ from tests.pets.admin.test_undo import TOO_LATE
 from tests.pets.changes import delete, mark, request_of
 from tests.store.counts import assert_exact
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 def sold(owner: User) -> Event:
     """Mark two pets as sold, and return the event."""

@@ -122,7 +122,6 @@ def _write_pets_of(statuses: Sequence[str]) -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_writers_of_all_statuses_in_other_orders_do_not_wait_and_the_counts_stay_exact() -> None:
     _write_pets_of(STATUSES)
     with suppress(ProvokedError), transaction.atomic():

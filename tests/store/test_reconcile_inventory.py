@@ -40,7 +40,6 @@ def test_reconcile_corrects_a_wrong_count_and_reports_it_and_counting_continues(
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_pet_that_is_added_during_a_correction_is_counted() -> None:
     Pet.objects.create(name="Rex")
     InventoryCounter.objects.update(count=5)

@@ -98,7 +98,6 @@ def test_who_may_add_may_undo_it(staff: Client) -> None:
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_form_that_is_sent_twice_at_once_adds_its_pets_once(staff: Client) -> None:
     fields = read(staff, ADD, "pet_form") | {"name": "Rex\nTom"}
 
@@ -114,7 +113,6 @@ def test_a_form_that_is_sent_twice_at_once_adds_its_pets_once(staff: Client) -> 
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_sessions_that_are_ended_during_an_addition_end_after_it(staff: Client) -> None:
     fields = read(staff, ADD, "pet_form") | {"name": "Rex"}
 
@@ -133,7 +131,6 @@ def test_sessions_that_are_ended_during_an_addition_end_after_it(staff: Client) 
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_session_that_ends_before_an_addition_adds_no_pet(staff: Client) -> None:
     fields = read(staff, ADD, "pet_form") | {"name": "Rex"}
 

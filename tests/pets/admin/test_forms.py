@@ -13,7 +13,7 @@ from pets.models import Pet, TrashedPet
 from pets.services import create_pet
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
-from tests.backoffice.pages import fields_of, messages, read, undo_url
+from tests.backoffice.pages import fields_of, messages, read, text_of, undo_url
 from tests.backoffice.staff import granted
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.pet_pages import LIST, edit, histories, page_of, sent, someone_else_edits
@@ -22,24 +22,17 @@ from tests.pets.changes import delete
 pytestmark = pytest.mark.once(on="postgresql")
 
 
-@pytest.mark.parametrize("change", [{"name": "Max"}, {"tag": ""}, {"status": "sold"}])
-def test_a_pet_that_changed_while_its_deletion_was_confirmed_is_not_deleted(
-    staff: Client, change: dict[str, Any]
-) -> None:
+def test_a_pet_that_changed_while_its_deletion_was_confirmed_is_not_deleted(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
     url = reverse("admin:pets_pet_delete", args=[pet.pk])
     page = staff.get(url)
-    assert (
-        "Delete “<bdi>Rex</bdi>”, <bdi>dog</bdi>, available? A deleted pet stays in the trash" in page.content.decode()
-    )
-    someone_else_edits("Rex", **change)
+    assert "Delete “Rex”, dog, available? A deleted pet stays in the trash" in text_of(page)
+    someone_else_edits("Rex", tag="")
 
     response = staff.post(url, fields_of(page, "confirmation"), follow=True)
 
-    found = {"name": "“Max” (name “Max”)", "tag": "“Rex” (tag nothing)", "status": "“Rex” (status sold)"}
-    (field,) = change
     assert messages(response) == [
-        f"1 pet was not deleted, because someone else changed it in the meantime: {found[field]}."
+        "1 pet was not deleted, because someone else changed it in the meantime: “Rex” (tag nothing)."
     ]
     assert len(histories(staff, pet)) == 1
     staff.post(url, fields_of(staff.get(url), "confirmation"))
@@ -111,7 +104,6 @@ def test_a_form_of_a_pet_that_someone_deleted_says_who_and_what_was_typed(staff:
 @pytest.mark.parametrize(
     ("theirs", "mine"),
     [
-        ({"tag": "hound"}, {"name": "Tom"}),
         ({"tag": None}, {"name": "Tom"}),
         ({"status": "sold"}, {"tag": "wolf"}),
         ({"name": "Max\nthe second"}, {"tag": "wolf", "status": "pending"}),
@@ -135,7 +127,6 @@ def test_a_field_that_only_someone_else_changed_keeps_their_value(
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_status_that_someone_else_sets_while_a_form_is_saved_is_kept(staff: Client) -> None:
     pet = create_pet(name="Rex", tag="dog")
     fields = read(staff, page_of(pet), "pet_form")
@@ -162,7 +153,7 @@ def test_a_field_that_both_set_to_the_same_value_or_that_has_no_hidden_one_is_no
 
 @pytest.mark.parametrize(
     ("field", "theirs", "mine"),
-    [("tag", "hound", "wolf"), ("tag", None, "wolf"), ("tag", "<i>", ""), ("status", "sold", "pending")],
+    [("tag", None, "wolf"), ("tag", "<i>", ""), ("status", "sold", "pending")],
 )
 def test_a_field_that_both_changed_is_shown_with_both_values_and_saved_the_second_time(
     staff: Client, field: str, theirs: str | None, mine: str

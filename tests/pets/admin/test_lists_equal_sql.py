@@ -35,7 +35,10 @@ SEARCHES = (
     *("e\N{COMBINING ACUTE ACCENT}p", "zołw", "小明", "हिन्दी", "สุ", "犬", "- ' (", "50% o", "o neil"),
 )
 STATUSES = ("", "available", "pending", "sold")
-_TAGS = ("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair", "ECLAIR", "犬")
+_TAGS = (
+    *("dog", "Guinea Pig", "Собака", "собака 77", "pair", "STRASSE", "cat", " cat ", "éclair", "ECLAIR", "犬"),
+    *("йод", "fin", "new york ", "zŻ"),
+)
 TAGS: tuple[dict[str, str], ...] = ({}, {"no_tag": "1"}, *({"tag": tag} for tag in _TAGS))
 DAYS: tuple[dict[str, str], ...] = (
     *({}, {}, {"created_to": "9999-12-31"}, {"created_from": "2026-04-24"}, {"created_to": "2026-10-29"}),

@@ -1,6 +1,5 @@
 """A change of the selected or imported pets keeps what someone else does to them at the same time."""
 
-import pytest
 from django.test import Client
 
 from pets.models import Pet
@@ -8,8 +7,6 @@ from pets.services import create_pet
 from tests.concurrent_write import only_on_postgresql, write_before
 from tests.pets.admin.import_export import import_pages
 from tests.pets.admin.test_bulk_actions import act
-
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once(on="postgresql")]
 
 
 def give_to_a_wolf() -> None:

@@ -38,7 +38,8 @@ NAMES = (
 )
 TAGS = (
     *(None, "dog", "Dog", "r", "unknown", "cat", " cat ", "cat!", "«cat»", "ｃａｔ", "Éclair", "собака", "СОБАКА"),
-    *("Straße", "STRASSE", "strasse", "犬", "_", "eclair ", "E\N{COMBINING ACUTE ACCENT}clair"),
+    *("Straße", "STRASSE", "strasse", "犬", "_", "eclair ", "E\N{COMBINING ACUTE ACCENT}clair", "éclairs", "New  York"),
+    *("Йод", "и\N{COMBINING BREVE}од", "иод", "\N{LATIN SMALL LIGATURE FI}n", "FIN", "newyork", "ＺŻ", "zz"),
 )
 CREATORS = (
     creator.of_key("pets_test_Ab12Cd34", "Acme"),

@@ -55,7 +55,6 @@ def test_the_uploads_of_all_accounts_have_a_limit(staff: Client, monkeypatch: py
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_two_concurrent_confirmations_import_once(staff: Client) -> None:
     page = upload(staff, "name\nRex\n")
 
@@ -108,7 +107,6 @@ def test_a_pet_that_was_deleted_or_created_after_the_preview_leads_to_a_new_prev
 
 
 @only_on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_pet_that_is_created_while_its_row_is_imported_leads_to_a_new_preview(staff: Client) -> None:
     new_id = new_pet_id()
     page = upload(staff, f"id,name\n{new_id},Tom\n")
