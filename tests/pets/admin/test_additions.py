@@ -21,9 +21,8 @@ pytestmark = pytest.mark.once(on="postgresql")
 ADD = reverse("admin:pets_pet_add")
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
-def test_one_or_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Client, line_break: str) -> None:
-    names = line_break.join(["Ada", "", " Bea ", "   ", "C\u2028D"])
+def test_one_or_several_names_add_a_pet_each_and_one_undo_removes_them(staff: Client) -> None:
+    names = "Ada\n\r\n Bea \r   \r\nC\u2028D"  # with every kind of line break
     response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": names, "tag": "rabbit", "status": "pending"})
 
     assert messages(response) == ["3 pets added."]
