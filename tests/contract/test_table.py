@@ -52,6 +52,9 @@ def assert_is_response_of(row: Row, reply: Reply, seed: dict[str, str]) -> None:
     else:
         assert reply.json() == {"error": {"code": row.code, "message": reply.error["message"]}}
         assert reply.error["message"]
+    if row.status == 401:
+        assert "X-API-Key" in (reply.header("WWW-Authenticate") or "")
+        assert not any(secret in reply.body.decode() for secret in seed.values())
     if row.check:
         row.check(reply, seed)
 

@@ -1,4 +1,4 @@
-"""The counts of the lists of pets."""
+"""The counts, the order and the pages of the lists of pets."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from pets.admin.lists import changelist
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.admin_pages import bounded_paginator
-from tests.pets.admin.pet_pages import LIST, listed
+from tests.pets.admin.pet_pages import LIST, listed, names, number_of
 from tests.pets.admin.test_trash import TRASH
 from tests.pets.changes import delete
 
@@ -65,6 +65,23 @@ def test_a_search_that_finds_more_pets_than_are_counted_has_each_of_its_pets_in_
             shown = [pet.name for pet in result.result_list]
             assert shown == expected[(page - 1) * 50 : page * 50], f"{parameters}, by {order}, page {page}"
             assert str(result.result_count) == "more than 100"
+
+
+def test_a_header_shows_the_order_and_reverses_it(staff: Client) -> None:
+    create_pet(name="Rex")
+    name = number_of(staff, "name")
+
+    assert f"?o={name}" in staff.get(LIST).content.decode()
+    assert f"?o=-{name}" in staff.get(LIST, {"o": name}).content.decode()
+    assert "descending" in staff.get(LIST, {"o": f"-{name}"}).content.decode()
+
+
+def test_a_url_cannot_select_an_order_or_a_count_without_an_index(staff: Client) -> None:
+    for name in ("Tom", "Max"):
+        create_pet(name=name)
+
+    for query in ({"o": "9"}, {"o": "x"}, {"o": "-4.2"}, {"o": "2"}, {"_facets": "True"}):
+        assert names(staff, **query) == ["Max", "Tom"], query
 
 
 def test_links_of_a_list_of_all_pets_lead_to_such_lists(staff: Client) -> None:

@@ -16,8 +16,7 @@ from petservice.journal.models import Event, Item
 from store.services import inventory_counts
 from tests.backoffice.pages import messages
 from tests.pets.admin.import_export.import_pages import LIST, cells, confirm, stored, upload
-from tests.pets.admin.pet_pages import histories, versions_shown
-from tests.pets.admin.test_bulk_actions import act
+from tests.pets.admin.pet_pages import histories
 
 pytestmark = pytest.mark.once
 
@@ -155,16 +154,3 @@ def test_markup_in_a_file_is_shown_as_text(staff: Client) -> None:
         assert "&lt;script&gt;alert" in page.content.decode()
     assert "<del>&lt;i&gt;Rex&lt;/i&gt;</del>" in pages[0].content.decode()
     assert "style=" not in pages[0].content.decode()
-
-
-def test_an_imported_pet_with_the_id_of_a_deleted_one_is_not_the_pet_that_a_list_showed(staff: Client) -> None:
-    pet = create_pet(name="Rex")
-    versions = versions_shown(staff)
-    pk = pet.pk
-    pet.delete()
-    confirm(staff, upload(staff, f"id,name\n{pk},Max\n"))
-
-    response = act(staff, "mark_as_sold", versions, Pet.objects.get())
-
-    assert messages(response)[0] == "1 pet was not changed, because someone else changed it in the meantime: “Max”."
-    assert Pet.objects.get().status == "available"
