@@ -35,36 +35,26 @@ def logged_in(service: Service, name: str) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
-def staff(debug_service: Service) -> Iterator[httpx.Client]:
-    with logged_in(debug_service, "administrator") as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def assistant(debug_service: Service) -> Iterator[httpx.Client]:
-    """An HTTP client, logged in as staff who are no administrators."""
-    with logged_in(debug_service, "assistant") as client:
-        yield client
-
-
-def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(staff: httpx.Client) -> None:
-    for address in ("/v1/pets", "/v1/store/inventory", "/v1/health"):
-        page = staff.get(address, headers=HTML)
-        assert page.status_code == 200, page.text
-        assert page.headers["Content-Type"].startswith("text/html")
-    created = staff.post("/v1/pets", json={"name": "Rex"}, headers={"X-CSRFToken": staff.cookies["csrftoken"]}).json()
-
-    text = html.unescape(staff.get("/v1/pets", headers=HTML).text)
+def test_staff_browse_pages_with_indented_json_a_form_and_a_logout(debug_service: Service) -> None:
+    with logged_in(debug_service, "administrator") as staff:
+        for address in ("/v1/store/inventory", "/v1/health"):
+            page = staff.get(address, headers=HTML)
+            assert page.status_code == 200, page.text
+            assert page.headers["Content-Type"].startswith("text/html")
+        token = {"X-CSRFToken": staff.cookies["csrftoken"]}
+        created = staff.post("/v1/pets", json={"name": "Rex"}, headers=token).json()
+        text = html.unescape(staff.get("/v1/pets", headers=HTML).text)
+        as_json = staff.get("/v1/pets", headers={"Accept": "application/json"}).json()
 
     assert re.search(rf'\n +"id": "{created["id"]}",\n +"name": "Rex"', re.sub("<[^>]*>", "", text))
     assert 'name="_content"' in text
     assert 'action="/admin/logout/"' in text
-    assert "name" in staff.get("/v1/pets", headers={"Accept": "application/json"}).json()[0]
+    assert as_json == [created]
 
 
-def test_other_staff_get_no_form_and_others_no_page(debug_service: Service, assistant: httpx.Client) -> None:
-    page = assistant.get("/v1/pets", headers=HTML)
+def test_other_staff_get_no_form_and_others_no_page(debug_service: Service) -> None:
+    with logged_in(debug_service, "assistant") as assistant:
+        page = assistant.get("/v1/pets", headers=HTML)
 
     assert page.status_code == 403
     assert "Your account may not do this" in page.text

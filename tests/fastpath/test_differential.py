@@ -30,7 +30,7 @@ PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 NEW_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
 # Half of them create pets.
-EXAMPLES = 300
+EXAMPLES = 200
 METRICS = (
     "petservice_http_requests_total",
     "petservice_http_request_duration_seconds_count",
