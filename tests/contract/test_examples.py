@@ -53,7 +53,7 @@ def send(client: Client, operation_id: str, *, body: object = BODY, **headers: s
     return client.post(path, body, "application/json", secure=True, headers={"Idempotency-Key": KEY, **headers})
 
 
-def succeed(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def succeed(client: Client, operation_id: str) -> HttpResponse:
     if operation_id == "getInventory":
         Pet.objects.bulk_create(Pet(name="Rex", status=status) for status in ("available", "available", "sold"))
     elif operation_id != "createPet":
@@ -61,27 +61,27 @@ def succeed(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) 
     return send(client, operation_id)
 
 
-def send_invalid_input(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def send_invalid_input(client: Client, operation_id: str) -> HttpResponse:
     if operation_id == "listPets":
         return client.get("/v1/pets?limit=ten", secure=True)
     return send(client, operation_id, body={"tag": "dog"})
 
 
-def send_no_key(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def send_no_key(client: Client, operation_id: str) -> HttpResponse:
     del client.defaults["HTTP_X_API_KEY"]
     return send(client, operation_id)
 
 
-def send_a_forbidden_key(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def send_a_forbidden_key(client: Client, operation_id: str) -> HttpResponse:
     access = {"environment": "live"} if OPERATIONS[operation_id][0] == "GET" else {"access": "read"}
     return send(client, operation_id, **{"X-API-Key": APIKey.objects.create_key(name="Acme", **access)[1]})
 
 
-def request_an_unknown_pet(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def request_an_unknown_pet(client: Client, operation_id: str) -> HttpResponse:
     return client.generic(OPERATIONS[operation_id][0], "/v1/pets/42", secure=True)
 
 
-def repeat_during_the_first_request(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def repeat_during_the_first_request(client: Client, operation_id: str) -> HttpResponse:
     if connection.vendor == "sqlite":
         pytest.skip("on SQLite the second request waits for the only writer")
     with locked_by_another_connection(KEY):
@@ -102,28 +102,25 @@ def locked_by_another_connection(key: str) -> Iterator[None]:
         other.close()
 
 
-def reuse_the_key_for_another_pet(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def reuse_the_key_for_another_pet(client: Client, operation_id: str) -> HttpResponse:
     assert send(client, operation_id, body={"name": "Tom"}).status_code == 201
     return send(client, operation_id)
 
 
-def exceed_the_rate_limit(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def exceed_the_rate_limit(client: Client, operation_id: str) -> HttpResponse:
     APIKey.objects.update(requests_per_minute=60)
     assert {send(client, "getInventory").status_code for _ in range(60)} == {200}
     return send(client, operation_id)
 
 
-def crash_in_the_view(client: Client, operation_id: str, monkeypatch: pytest.MonkeyPatch) -> HttpResponse:
+def crash_in_the_view(client: Client, operation_id: str) -> HttpResponse:
     def crash(*args: object) -> None:
         raise RuntimeError
 
-    if operation_id == "getInventory":
-        monkeypatch.setattr(store_views, "inventory_counts", crash)
-    elif operation_id == "healthCheck":
-        monkeypatch.setattr(HealthViewSet, "retrieve", crash)
-    else:
-        monkeypatch.setattr(PetViewSet, "initial", crash)
-    return send(client, operation_id)
+    views = {"getInventory": (store_views, "inventory_counts"), "healthCheck": (HealthViewSet, "retrieve")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*views.get(operation_id, (PetViewSet, "initial")), crash)
+        return send(client, operation_id)
 
 
 CAUSES = {
@@ -157,17 +154,13 @@ REJECTED_BY_GUNICORN = [
     ],
 )
 def test_example_is_a_real_response(
-    request: pytest.FixtureRequest,
-    developer: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    operation_id: str,
-    status: str,
+    request: pytest.FixtureRequest, developer: Client, operation_id: str, status: str
 ) -> None:
     if status == "429":
         request.getfixturevalue("redis_in_use")
     described = OPERATIONS[operation_id][2]["responses"][status]
 
-    response = CAUSES[status](developer, operation_id, monkeypatch)
+    response = CAUSES[status](developer, operation_id)
 
     assert response.status_code == int(status)
     pet_id = response.json()["id"] if status == "201" else REX["id"]  # the service generates the id of a new pet
