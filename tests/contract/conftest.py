@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
-from tests.contract.seed import seed
+from tests.contract.seed import new_keys, seed
 from tests.contract.transports import ClientTransport, SocketTransport, Transport
 from tests.service import GUNICORN, Service
 
@@ -15,14 +15,14 @@ from tests.service import GUNICORN, Service
 def socket_transport(service: Service, django_db_blocker: DjangoDbBlocker) -> SocketTransport:
     """A transport over sockets to the shared service."""
     with django_db_blocker.unblock(), service.models():
-        return SocketTransport(seed(), service.url)
+        return SocketTransport(seed(new_keys()), service.url)
 
 
 @pytest.fixture(scope="module")
 def seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, str]]:
     """The seed, which is in the test database while the tests of a module run."""
     with django_db_blocker.unblock(), transaction.atomic():
-        yield seed()
+        yield seed(new_keys())
         transaction.set_rollback(True)
 
 

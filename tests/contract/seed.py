@@ -1,6 +1,7 @@
-"""Create the API keys and the pets that the rows of the contract refer to."""
+"""The API keys and the pets that requests of tests name in braces, such as `{write}` and `{pet}`."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -8,23 +9,31 @@ from pets.models import Pet
 from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 
+KINDS = ("write", "read", "expired", "revoked", "foreign", "unknown", "mistyped", "limited", "odd name")
+PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96-774b-bcce-b302099a8002"}
 
-def seed() -> dict[str, str]:
-    """Create a key of every kind and two pets, and return the plain keys and the ids by the names in the rows."""
+
+def new_keys() -> dict[str, str]:
+    """Return a new plain key of each kind."""
+    plain = {kind: keys.generate("live" if kind == "foreign" else "test") for kind in KINDS}
+    last = plain["write"][-1]
+    return plain | {"mistyped": plain["write"][:-1] + ("0" if last != "0" else "1")}
+
+
+def seed(plain: dict[str, str]) -> dict[str, str]:
+    """Create the keys of known kinds and two pets, and return the keys and the ids by the names in requests."""
     now = timezone.now()
-    write = _key()
-    return {
-        "write": write,
-        "read": _key(access="read"),
-        "expired": _key(expires_at=now - timedelta(seconds=1)),
-        "revoked": _key(revoked_at=now),
-        "foreign": _key(environment="live"),
-        "unknown": keys.generate("test"),
-        "mistyped": write[:-1] + ("0" if write[-1] != "0" else "1"),
-        "pet": Pet.objects.create(name="Rex", tag="dog").id,
-        "tagless": Pet.objects.create(name="Tom").id,
+    fields: dict[str, dict[str, Any]] = {
+        "read": {"access": "read"},
+        "expired": {"expires_at": now - timedelta(seconds=1)},
+        "revoked": {"revoked_at": now},
+        "limited": {"requests_per_minute": 5},
+        "odd name": {"name": 'Ä\'{}%s\\ "key" x'},
     }
-
-
-def _key(**fields: object) -> str:
-    return APIKey.objects.create_key(name="Contract", **fields)[1]
+    for kind, key in plain.items():
+        if kind not in ("unknown", "mistyped"):
+            values = {"name": "Acme", "environment": keys.environment_of(key)} | fields.get(kind, {})
+            APIKey.objects.create(prefix=keys.prefix(key), digest=keys.digest(key), **values)
+    Pet.objects.create(pk=PETS["pet"], name="Rex", tag="dog")
+    Pet.objects.create(pk=PETS["tagless"], name="Tom")
+    return plain | PETS

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-# The kinds of key that a request may have; each service has a key of each kind.
-KINDS = ("write", "read", "expired", "revoked", "foreign", "unknown", "mistyped", "limited", "odd name")
-UNKNOWN_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+from tests.contract.rows.row import UNKNOWN_ID
+from tests.contract.seed import KINDS
 
 
 class Request(NamedTuple):

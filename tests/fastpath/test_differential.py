@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from prometheus_client.parser import text_string_to_metric_families
 
 from pets.models import IdempotencyRecord, Pet
-from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey, KeyDay
+from tests.contract.seed import PETS, new_keys, seed
 from tests.databases import migrated_database_url
-from tests.fastpath.border import KINDS, Request, each_part, requests
+from tests.fastpath.border import Request, each_part, requests
 from tests.server.connections import Client
 from tests.service import Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
-PETS = {"pet": "01890a5d-ac96-774b-bcce-b302099a8001", "tagless": "01890a5d-ac96-774b-bcce-b302099a8002"}
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 NEW_REQUEST_ID = re.compile(r"[0-9a-f]{32}")
 # Half of them create pets.
@@ -107,43 +105,22 @@ def _without_randomness(header: str) -> str:
     return header
 
 
-def seed(service: Service, plain: dict[str, str]) -> None:
-    """Create the same keys and pets as in every other service."""
-    now = datetime.now(UTC)
-    fields: dict[str, dict[str, Any]] = {
-        "read": {"access": "read"},
-        "expired": {"expires_at": now - timedelta(seconds=1)},
-        "revoked": {"revoked_at": now},
-        "limited": {"requests_per_minute": 5},
-        "odd name": {"name": 'Ä\'{}%s\\ "key" x'},
-    }
-    with service.models():
-        for kind in KINDS:
-            if kind in ("unknown", "mistyped"):
-                continue
-            key = plain[kind]
-            values = {"name": "Acme", "environment": keys.environment_of(key)} | fields.get(kind, {})
-            APIKey.objects.create(prefix=keys.prefix(key), digest=keys.digest(key), **values)
-        Pet.objects.create(pk=PETS["pet"], name="Rex", tag="dog")
-        Pet.objects.create(pk=PETS["tagless"], name="Tom")
-
-
 @contextmanager
 def side(folder: Path, plain: dict[str, str], fast_path: str) -> Iterator[Side]:
     folder.mkdir()
     port = free_port()
     variables = {"METRICS_BIND": f"127.0.0.1:{port}", "PETSERVICE_LOG_FORMAT": "json", "WEB_CONCURRENCY": "1"}
     with migrated_database_url(folder) as url:
-        seed(Service("", None, folder / "log", {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}), plain)
+        environment = {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(folder)}
+        with Service("", None, folder / "log", environment).models():
+            seed(plain)
         variables |= {"DATABASE_URL": url, "PETSERVICE_FAST_PATH": fast_path}
         with running_service(folder, **variables) as service:
             yield Side(service, f"http://127.0.0.1:{port}/metrics")
 
 
 def test_both_ways_are_the_same(tmp_path: Path, django_db_blocker: pytest.FixtureRequest) -> None:
-    plain = {kind: keys.generate("live" if kind == "foreign" else "test") for kind in KINDS}
-    plain["mistyped"] = plain["write"][:-1] + ("0" if plain["write"][-1] != "0" else "1")
-    sent = 0
+    plain, sent = new_keys(), 0
 
     with django_db_blocker.unblock(), ExitStack() as stack:  # type: ignore[attr-defined]
         fast, slow = (stack.enter_context(side(tmp_path / name, plain, name)) for name in ("on", "off"))
