@@ -16,8 +16,9 @@ _MAX_LINE_LENGTH = 1 << 20
 # Maximum number of bytes of an array, which is kept in memory. Exports of the admin have at most 40 MiB.
 MAX_ARRAY_BYTES = 64 << 20
 _SHAPE = 'the file must be an array of pets, or have one pet on each line, for example {"name": "Rex"}.'
-# What is between the elements of an array.
-_BETWEEN = re.compile(r"[ \t\r\n,]*")
+# What is before the first pet of an array, and after each one.
+_OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\]?)[ \t\r\n]*")
+_DELIMITER = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
 # The decoder only finds the ends of elements. Python refuses to convert a number with thousands of digits.
 _DECODER = json.JSONDecoder(parse_int=str)
 _NOT_UTF_8 = "the text is not UTF-8: save the file in this encoding."
@@ -57,20 +58,26 @@ def _array(content: bytes, line: int) -> Values:
     """Read the elements of an array that begins on this line. The line of an element is that on which it begins."""
     try:
         text = content.decode()
-        elements = orjson.loads(text)
     except UnicodeDecodeError:
         raise BrokenFileError(line, _NOT_UTF_8) from None
-    except orjson.JSONDecodeError as error:
-        raise BrokenFileError(line + error.lineno - 1, f"not JSON ({error.msg}).") from None
-    counted, end = 0, text.index("[") + 1
-    for element in elements:
-        start = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]  # it matches everywhere
+    counted, delimiter = 0, _OPENING.match(text)
+    while delimiter and delimiter[1] != "]":
+        start = delimiter.end()
         line, counted = line + text.count("\n", counted, start), start
         try:
             _, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            raise BrokenFileError(line + text.count("\n", start, error.pos), f"not JSON ({error.msg}).") from None
         except RecursionError:
             raise BrokenFileError(line, "the JSON is nested too deeply.") from None
-        yield line, _object(element)
+        try:
+            yield line, _object(orjson.loads(text[start:end]))
+        except orjson.JSONDecodeError as error:  # orjson is stricter than json: it refuses NaN and lone surrogates
+            yield line + error.lineno - 1, f"not JSON ({error.msg})."
+        delimiter = _DELIMITER.match(text, end)
+    if delimiter is None or delimiter.end() < len(text):
+        problem = "there is more after the end of the array" if delimiter else "a comma or ] is missing after a pet"
+        raise BrokenFileError(line, f"not JSON ({problem}).")
 
 
 def _object(values: Any) -> dict[str, Any] | str:

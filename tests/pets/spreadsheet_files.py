@@ -116,6 +116,6 @@ REJECTED: dict[str, tuple[str, str, list[tuple[int, str]]]] = {
     "a number of many digits in an array": (
         '[{"name": "Rex", "id": ' + "9" * 5000 + '},\n{"name": ""}]',
         "json",
-        [(1, "not JSON (number is infinity")],
+        [(1, "not JSON (number is infinity"), (2, "name is required.")],
     ),
 }

@@ -1,6 +1,8 @@
 """Files with an array of pets in JSON."""
 
+import io
 import re
+import tracemalloc
 
 import pytest
 
@@ -41,10 +43,14 @@ def test_a_json_array_that_is_nested_deeply_or_in_another_encoding_is_rejected()
     assert "the text is not UTF-8" in broken(b'[{"name": "Ren\xe9"}]', "json")
 
 
-def test_the_error_of_a_broken_json_array_names_its_line() -> None:
+def test_a_json_array_is_read_up_to_where_it_is_broken() -> None:
     pets = "".join(f'{{"name": "Pet {number}"}},\n' for number in range(9000))
 
-    assert broken(f"\n[{pets}{{'name': 'Rex'}}]", "json").startswith("line 9002: not JSON (")
+    found = lines(f"[{pets}{{'name': 'Rex'}}]", "json")
+
+    assert [line.number for line in found] == list(range(1, 9002))
+    assert [line.row.name for line in found if line.row][-1] == "Pet 8999"
+    assert found[-1].errors[0].startswith("not JSON (Expecting property name")
 
 
 def test_an_array_that_is_too_large_for_the_memory_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +61,19 @@ def test_an_array_that_is_too_large_for_the_memory_is_rejected(monkeypatch: pyte
 
         ((number, error),) = errors(f"{array}\n{' ' * size}".encode(encoding), "json")
         assert (number, error[:8]) == (0, "an array")
+
+
+def test_the_elements_of_an_array_are_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = b"[" + b"{}," * 300_000 + b"{}]"
+    monkeypatch.setattr(json_pets, "MAX_ARRAY_BYTES", len(array))  # so much is allocated at once
+    tracemalloc.start()
+    try:
+        next(json_pets.json_pets(io.BufferedReader(io.BytesIO(array))))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 10 * len(array)
 
 
 def test_the_first_character_distinguishes_an_array_from_lines() -> None:
