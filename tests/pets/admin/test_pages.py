@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -11,22 +12,31 @@ from pets import creator
 from pets.models import Pet
 from pets.services import create_pet
 from petservice.accounts import groups
-from tests.backoffice.pages import submit
+from tests.backoffice.pages import submit, undo_url
 from tests.backoffice.staff import staff as staff_of
 from tests.pets.admin.pet_pages import LIST, edit, names, page_of
+from tests.pets.changes import delete
 
 pytestmark = pytest.mark.once
 
 
-def test_markup_in_texts_is_shown_as_text(staff: Client) -> None:
+def test_markup_in_texts_is_shown_as_text(staff: Client, admin_user: User) -> None:
     markup = "<script>alert(1)</script>"
     pet = create_pet(name=markup, tag=markup, created_by=creator.of_key("pets_test_Ab12Cd34", markup))
-    edit(staff, pet, {"tag": "<b>"})
+    changed = edit(staff, pet, {"tag": "<b>"})
+    views = ("pet_print", "recentchange_changelist", "trashedpet_changelist")
+    urls = [LIST, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk]), undo_url(changed)]
+    another = create_pet(name=markup)
+    deleted = delete(admin_user, another).items.get()
+    urls += [
+        *(reverse(f"admin:pets_{view}") for view in views),
+        reverse("admin:pets_trashedpet_change", args=[deleted.pk]),
+    ]
 
-    for url in (LIST, page_of(pet), reverse("admin:pets_pet_history", args=[pet.pk])):
+    for url in urls:
         page = staff.get(url).content.decode()
-        assert "<script>alert(1)" not in page
-        assert "&lt;script&gt;alert(1)" in page
+        assert "<script>alert(1)" not in page, url
+        assert "&lt;script&gt;alert(1)" in page, url
 
 
 @pytest.fixture
