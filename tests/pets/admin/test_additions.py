@@ -59,6 +59,13 @@ def test_invalid_texts_add_no_pet(staff: Client, texts: dict[str, str], error: s
     assert not Pet.objects.exists()
 
 
+def test_as_many_names_as_the_form_says_add_a_pet_each(staff: Client) -> None:
+    response = sent(staff, ADD, read(staff, ADD, "pet_form") | {"name": "Ada\n" * 100})
+
+    assert messages(response) == ["100 pets added."]
+    assert Pet.objects.count() == 100
+
+
 def test_a_form_that_is_sent_again_adds_nothing_and_leads_to_its_pet(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
