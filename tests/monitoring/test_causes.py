@@ -35,7 +35,10 @@ def causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """A service whose Redis cannot be reached."""
     folder = tmp_path_factory.mktemp("causes")
     with observed_service(
-        folder, REDIS_URL=f"redis://127.0.0.1:{free_port()}", PETSERVICE_DATA_DIR=str(folder)
+        folder,
+        REDIS_URL=f"redis://127.0.0.1:{free_port()}",
+        PETSERVICE_DATA_DIR=str(folder),
+        WEB_CONCURRENCY="1",  # so that a test knows which request is the first one of a worker
     ) as observed:
         observed.service.create_staff("ada", "a long password")
         yield observed

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.server.connections import RESET, Client, assert_rejected, get
-from tests.server.services import booted_workers, meta_of, service_with_test_endpoints, suspended
+from tests.server.services import booted_workers, meta_of, open_connections, service_with_test_endpoints, suspended
 from tests.service import Service, make_certificate
 from tests.waiting import wait_until
 
@@ -99,6 +99,8 @@ def test_incomplete_handshake_blocks_no_other_client(https: Service, certificate
             assert client.response().status == 200
         silent = stack.enter_context(Client(https))
         assert silent.is_closed(), "after the timeout"
+    with Client(https, context=context) as client:
+        wait_until(lambda: open_connections(client) == 1)
     assert "Traceback" not in https.log.read_text()
 
 
