@@ -1,11 +1,13 @@
 """Forms that are sent after the session has ended, or while a second factor must be set up."""
 
 import re
+import time
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -124,6 +126,18 @@ def test_another_account_does_not_send_the_form(browser: Client) -> None:
     refused = browser.post(ADD, fields)
     assert (refused.status_code, is_offered(refused)) == (403, False)
     assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize(("hours", "is_kept"), [(23, True), (25, False)])
+def test_a_form_is_kept_for_a_day(browser: Client, monkeypatch: pytest.MonkeyPatch, hours: int, is_kept: bool) -> None:
+    fields = filled_in(browser)
+    end_session(browser)
+    signed_at = signing.b62_encode(int(time.time()) - hours * 3600)
+    with monkeypatch.context() as patch:
+        patch.setattr(signing.TimestampSigner, "timestamp", lambda signer: signed_at)
+        page = browser.post(ADD, fields)
+
+    assert is_offered(log_in(browser, page)) == is_kept
 
 
 def test_a_stranger_cannot_prepare_a_form_for_an_account(browser: Client) -> None:
