@@ -1,11 +1,15 @@
 """The access log in JSON has one line for each request."""
 
+import json
 import select
 import socket
+import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from petservice.monitoring.access_log import AccessLog, AccessRecord
 from tests.monitoring.observed import Observed
 from tests.monitoring.requests import PET, line_of
 from tests.server.connections import RESET, Client, get, post
@@ -32,6 +36,16 @@ def test_line_of_a_request_has_its_route_status_key_prefix_and_client_address(ob
         "key_prefix": observed.key[:18],
         "address": "127.0.0.1",
     }
+
+
+def test_times_of_a_line_are_in_milliseconds(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as log:
+        record = AccessRecord("GET", time.monotonic() - 2, database_seconds=0.25, queue_seconds=0.5)
+        AccessLog(log.fileno(), None).end(record)
+
+    line = json.loads((tmp_path / "log").read_text())
+    assert (line["database_milliseconds"], line["queue_milliseconds"]) == (250, 500)
+    assert line["milliseconds"] >= 2000
 
 
 def test_request_with_a_malformed_second_chunk_has_one_line(observed: Observed) -> None:
