@@ -1,6 +1,7 @@
 """Each optional text of a pet (pets.fields) is present in all models, serializers, files and pages."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.backoffice.pages import submit
 from tests.backoffice.staff import granted
 from tests.pets.admin.import_export.import_pages import JSON, confirm, exported, upload
 from tests.pets.changes import delete
+from tests.service import ROOT
 
 TEXTS = {field: f"a {field}" for field in ("name", *OPTIONAL_TEXTS)}
 
@@ -46,6 +48,15 @@ def columns(model: type[Any]) -> set[str]:
 def test_each_place_has_all_fields(place: str, fields: Any, expected: Any) -> None:
     assert sorted(set(expected) - set(fields)) == [], f"{place} lacks fields"
     assert sorted(set(fields) - set(expected)) == [], f"{place} has fields that pets.fields does not name"
+
+
+@pytest.mark.once
+def test_no_text_lists_the_texts_of_a_pet() -> None:
+    """A list would be incomplete after a text was added, and no other test would see it."""
+    texts = [*ROOT.glob("pets/**/*.html"), *map(ROOT.joinpath, ("pets/schema.py", "petservice/guides/openapi.py"))]
+
+    listing = re.compile(r"\bnames?,? (and|or)( a| the)? (tags?|status)\b|\bname, tag and")
+    assert [str(path) for path in texts if listing.search(" ".join(path.read_text().split()))] == []
 
 
 @pytest.mark.parametrize("field", OPTIONAL_TEXTS)
