@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q, TextField
-from django.db.models.functions import Cast
+from django.db.models import BooleanField, ExpressionWrapper, F, Func, Q
 
 
 class Among(Func):
@@ -44,7 +42,3 @@ class Unindexed(ExpressionWrapper):
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         sql, parameters = self.as_sql(compiler, connection, **context)
         return f"+({sql})", parameters
-
-
-# An id as text. Python takes several times as long to make the text of a `uuid` as PostgreSQL does.
-IDText = partial(Cast, output_field=TextField())
