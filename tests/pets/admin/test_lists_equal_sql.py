@@ -73,9 +73,13 @@ def model(unkind: ListModel, settings: Any, db: None) -> ListModel:
 
 
 def many_queries() -> list[Query]:
-    """Return every second pair of a search and a tag, with a status, some days, a creator, an order and a page."""
+    """Return every second pair of a search and a tag, with a status, some days, a creator, an order and a page.
+
+    The first ones have a search, a filter and more pets than a list counts, in each order.
+    """
     choose = random.Random(8)
-    found = []
+    many = {"q": "rex", "created_to": "9999-12-31"}
+    found = [many | {"o": order, "p": page} for order, page in product(ORDERS[1:], ("1", "100"))]
     for search, tag in islice(product(SEARCHES, TAGS), None, None, 2):
         others = {"creator": choose.choice(CREATORS), "o": choose.choice(ORDERS), "p": choose.choice(PAGES)}
         query = {"q": search, **tag, "status__exact": choose.choice(STATUSES), **choose.choice(DAYS), **others}
