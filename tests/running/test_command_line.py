@@ -34,12 +34,6 @@ def test_version_is_that_of_the_program_and_garbage_is_collected_rarely(
     assert capsys.readouterr().out == f"petservice {__version__}\n"
 
 
-def test_command_without_its_dependencies_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "django.core.management", None)
-    with pytest.raises(SystemExit, match=r"pip install -e \."):
-        run()
-
-
 @pytest.mark.parametrize("program", ["petservice", command_line.__file__])
 def test_command_calls_itself_petservice(
     program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

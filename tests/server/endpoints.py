@@ -98,8 +98,6 @@ class EndpointsHandler(Handler):
                 return _json("{}")
             case "/v1/crash":
                 raise RuntimeError("raised on purpose")
-            case "/v1/invalid-header":
-                return HttpResponse(headers={"X-Invalid": "\0"})
             case "/v1/connections":
                 gc.collect()
                 return _json(str(sum(isinstance(one, connection.Connection) for one in gc.get_objects())))
