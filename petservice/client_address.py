@@ -12,6 +12,9 @@ from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
 
+# Maximum length of an X-Forwarded-For header whose client is kept in memory: some ten proxies.
+_MAX_CACHED = 400
+
 
 @dataclass(frozen=True, eq=False)  # so that it is quickly found in a cache
 class Proxies:
@@ -83,16 +86,20 @@ def client_address(peer: str | None, forwarded_for: str, proxies: Proxies) -> Ad
     return address
 
 
-# A cache, because most requests come from the same few clients.
-@lru_cache(maxsize=256)
 def _as_text(peer: str | None, forwarded_for: str, proxies: Proxies) -> str | None:
     address = client_address(peer, forwarded_for, proxies)
     return None if address is None else str(address)
 
 
+# Most requests come from the same few clients.
+_cached_as_text = lru_cache(maxsize=256)(_as_text)
+
+
 def shown_address(peer: str | None, forwarded_for: str) -> str | None:
     """Return the address of a client of this service as text, or None if it is unknown."""
-    return _as_text(peer, forwarded_for, settings.TRUSTED_PROXIES)
+    # Strangers can send half a megabyte, which would stay in the cache.
+    as_text = _cached_as_text if len(forwarded_for) <= _MAX_CACHED else _as_text
+    return as_text(peer, forwarded_for, settings.TRUSTED_PROXIES)
 
 
 def address_of(request: HttpRequest) -> str | None:

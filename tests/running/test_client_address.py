@@ -3,9 +3,18 @@
 Bind addresses consist of a host and a port.
 """
 
+import tracemalloc
+
 import pytest
 
-from petservice.client_address import Proxies, client_address, forwarded_scheme, host_and_port, parse_address
+from petservice.client_address import (
+    Proxies,
+    client_address,
+    forwarded_scheme,
+    host_and_port,
+    parse_address,
+    shown_address,
+)
 
 pytestmark = pytest.mark.once
 
@@ -166,3 +175,15 @@ def test_bind_address_has_a_host_and_a_port(text: str, address: tuple[str, int])
 def test_invalid_bind_address_is_an_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # urllib's messages
         host_and_port(text)
+
+
+def test_long_headers_of_strangers_do_not_stay_in_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            assert shown_address(None, f"{number}{'x' * 100_000}, {CLIENT}") == CLIENT
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert size < 2_000_000
