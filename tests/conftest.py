@@ -24,6 +24,7 @@ from petservice.apikeys import usage
 from petservice.apikeys.models import APIKey
 from petservice.apikeys.usage import UsageRecorder
 from petservice.wsgi import Handler
+from tests import processes
 from tests.backoffice.staff import PASSWORD
 from tests.databases import Template, fresh_database_url, migrated_database_url, templates, url_of_the_test_database
 from tests.described import assert_described
@@ -38,6 +39,12 @@ client.WSGIRequest = Handler.request_class  # type: ignore[misc]
 def pytest_configure() -> None:
     """Collect garbage as rarely as the service does, because Python's default takes a seventh of the time of tests."""
     gc.set_threshold(command_line.COLLECTION_THRESHOLD)
+    processes.fork_server = processes.ForkServer()
+
+
+def pytest_unconfigure() -> None:
+    if processes.fork_server:
+        processes.fork_server.stop()
 
 
 def pytest_sessionfinish() -> None:

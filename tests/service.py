@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import ssl
 import subprocess
-import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from petservice.apikeys import keys
 from petservice.db.url import database_settings
 from tests.described import assert_described
+from tests.processes import Process, start
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,12 +35,6 @@ GUNICORN = {
     "sync": ("-m", "gunicorn", "petservice.wsgi"),
     "gthread": ("-m", "gunicorn", "petservice.wsgi", "--worker-class", "gthread", "--threads", "4"),
 }
-
-
-def serve_inside(*command: str) -> tuple[str, ...]:
-    """Return a command for running_service that runs `serve` by another command, such as `unshare`."""
-    program = "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
-    return ("-c", program, *command, sys.executable, *SERVE)
 
 
 # The sockets of the ports that `free_port` has returned.
@@ -55,7 +50,7 @@ class Service:
     """A running `manage.py serve` with a database of its own."""
 
     url: str
-    process: subprocess.Popen[str]
+    process: Process
     log: Path
     environment: dict[str, str]
     # Trusts the certificate of the service, if it has one.
@@ -153,8 +148,10 @@ class Service:
 
 def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a management command with these environment variables, and return the ended process."""
-    command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=300)
+    with tempfile.TemporaryDirectory() as folder:
+        output, errors = Path(folder) / "output", Path(folder) / "errors"
+        code = start(["manage.py", *arguments], os.environ | variables, output, errors).wait(timeout=300)
+        return subprocess.CompletedProcess(arguments, code, output.read_text(), errors.read_text())
 
 
 def as_django_stores_it(value: object) -> object:
@@ -201,15 +198,7 @@ def running_service(
     port = port or free_port()
     environment = os.environ | {"PETSERVICE_DATA_DIR": str(folder)} | variables
     log = folder / "log"
-    with log.open("a") as output:
-        process = subprocess.Popen(
-            [sys.executable, *command, "--bind", f"127.0.0.1:{port}"],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=output,
-            text=True,
-        )
+    process = start([*command, "--bind", f"127.0.0.1:{port}"], environment, log, log)
     scheme = "https" if "TLS_CERTFILE" in variables else "http"
     tls = ssl.create_default_context(cafile=variables["TLS_CERTFILE"]) if scheme == "https" else TLS
     service = Service(f"{scheme}://127.0.0.1:{port}", process, log, environment, tls)

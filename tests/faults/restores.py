@@ -1,50 +1,22 @@
 """Restores of a SQLite database, and what they leave in its folder."""
 
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
-from typing import IO
 
 from django.core.management import CommandError, call_command
 
-from tests.service import ROOT, Service
+from tests.service import Service, manage
 
 NAME = "petservice.sqlite3"
 PETS = "SELECT name FROM pets_pet ORDER BY name"
 
 
-def command(
-    folder: Path,
-    *arguments: str | Path,
-    program: Sequence[str] = (),
-    output: int | IO[str] = subprocess.PIPE,
-    **variables: str,
-) -> subprocess.Popen[str]:
-    """Start a management command, by `program` if there is one, and by default on the database in `folder`."""
-    environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)} | variables
-    return subprocess.Popen(
-        [*program, sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # A shell ignores SIGINT for tests that it runs in the background, and the command would inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
 def run(folder: Path, *arguments: str | Path, **variables: str) -> tuple[int, str]:
-    """Run a management command; its exit status and what it says."""
-    with command(folder, *arguments, **variables) as process:
-        output, _ = process.communicate(timeout=60)
-    return process.returncode, output
+    """Run a management command, by default on the database in `folder`; its exit status and what it says."""
+    ended = manage(*map(str, arguments), **{"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(folder)} | variables)
+    return ended.returncode, ended.stdout + ended.stderr
 
 
 def call(folder: Path, name: str, *arguments: str | Path, url: str = "") -> tuple[int, str]:

@@ -1,9 +1,9 @@
 """`move_database` moves all data between SQLite and PostgreSQL, under load, or changes nothing."""
 
+import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
@@ -15,8 +15,9 @@ import pytest
 from pets.fields import new_pet_id
 from tests.faults.conftest import Outcome
 from tests.faults.load import Load, running_load
-from tests.faults.restores import NAME, command, run
+from tests.faults.restores import NAME, run
 from tests.faults.test_kill import check_pets
+from tests.processes import Process, inside, start
 from tests.service import Service, free_port, log_in, running_service
 from tests.waiting import wait_until
 
@@ -34,11 +35,13 @@ def direction(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]
 
 
 @contextmanager
-def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def moving(folder: Path, source: str, target: str, *program: str) -> Iterator[tuple[Process, Path]]:
     """Start the command, by `program` if there is one, and yield its process and the file of its output."""
     log = folder / "move.log"
-    with log.open("w") as output:
-        process = command(folder, "move_database", "--to", target, program=program, output=output, DATABASE_URL=source)
+    log.unlink(missing_ok=True)
+    command = ("manage.py", "move_database", "--to", target)
+    environment = os.environ | {"DATABASE_URL": source, "PETSERVICE_DATA_DIR": str(folder)}
+    process = start(inside(*program, command=command) if program else command, environment, log, log)
     try:
         yield process, log
     finally:
@@ -53,7 +56,7 @@ def move(folder: Path, source: str, target: str) -> tuple[int, str]:
     return status, output
 
 
-def wait_for_the_copy(process: subprocess.Popen[str], log: Path) -> None:
+def wait_for_the_copy(process: Process, log: Path) -> None:
     wait_until(lambda: process.poll() is not None or COMPLETE in log.read_text())
     assert process.poll() is None, log.read_text()
 

@@ -14,7 +14,6 @@ from petservice.db.sqlite.base import exclude_services
 from tests.faults.restores import (
     NAME,
     call,
-    command,
     execute,
     files,
     pets,
@@ -24,6 +23,7 @@ from tests.faults.restores import (
     restores_in_audit,
     run,
 )
+from tests.processes import start
 from tests.service import ROOT, free_port, running_service
 from tests.waiting import wait_until
 
@@ -105,24 +105,31 @@ def test_a_running_service_is_not_replaced_and_a_killed_one_is(tmp_path: Path, m
 
 def test_a_service_that_starts_during_a_restore_waits_for_its_end(tmp_path: Path) -> None:
     with exclude_services(tmp_path / NAME):
-        process = command(tmp_path, "serve", "--bind", f"127.0.0.1:{free_port()}")
+        environment = os.environ | {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(tmp_path)}
+        log = tmp_path / "log"
+        process = start(["manage.py", "serve", "--bind", f"127.0.0.1:{free_port()}"], environment, log, log)
         waiting = re.compile(rf"-> FLOCK +ADVISORY +READ +{process.pid} ")
         wait_until(lambda: waiting.search(Path("/proc/locks").read_text()))
         assert not (tmp_path / NAME).exists()
-    with process:
-        wait_until((tmp_path / NAME).exists)
-        process.terminate()
-        process.communicate(timeout=60)
+    wait_until((tmp_path / NAME).exists)
+    process.terminate()
+    process.wait(timeout=60)
 
 
 def test_a_full_disk_leaves_no_database(tmp_path: Path, backup: Path) -> None:
     # No file may have more than 256 KiB, which fails like a full disk.
-    limited = ("bash", "-c", 'ulimit -f 256; exec "$@"', "bash")
-    with command(tmp_path, "restore_database", backup, program=limited, PYTHONDONTWRITEBYTECODE="1") as process:
-        output, _ = process.communicate()
+    limited = ("bash", "-c", 'ulimit -f 256; exec "$@"', "bash", sys.executable)
+    variables = {"DATABASE_URL": "", "PETSERVICE_DATA_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run(
+        [*limited, "manage.py", "restore_database", backup],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+    )
 
-    assert process.returncode == 1
-    assert f"{tmp_path / NAME} cannot be restored, and is unchanged" in output
+    assert ended.returncode == 1
+    assert f"{tmp_path / NAME} cannot be restored, and is unchanged" in ended.stderr
     assert files(tmp_path) == {}
 
 

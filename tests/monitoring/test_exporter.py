@@ -12,7 +12,8 @@ import pytest
 
 from tests.monitoring.observed import Observed, folders_of, observed_service
 from tests.monitoring.requests import send
-from tests.service import Service, fetch, free_port, running_service, serve_inside
+from tests.processes import inside
+from tests.service import SERVE, Service, fetch, free_port, running_service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
@@ -117,7 +118,7 @@ def test_neighbours_can_neither_prevent_the_start_nor_have_files_deleted(tmp_pat
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_full_memory_ends_no_worker(tmp_path: Path, migrated_url: str) -> None:
     variables = {"DATABASE_URL": migrated_url, "WEB_CONCURRENCY": "2", "METRICS_BIND": f"127.0.0.1:{free_port()}"}
-    with running_service(tmp_path, command=serve_inside(*LITTLE_MEMORY), **variables) as service:
+    with running_service(tmp_path, command=inside(*LITTLE_MEMORY, command=SERVE), **variables) as service:
         wait_until(lambda: "counts nothing for the metrics" in service.log.read_text())
         workers = service.workers()
         memory = Path(f"/proc/{service.process.pid}/root/dev/shm")

@@ -32,13 +32,6 @@ def printed(service: Service, pattern: str) -> list[str]:
     return re.findall(pattern, service.log.read_text(), re.MULTILINE)
 
 
-@pytest.fixture
-def unused(tmp_path: Path, migrated_url: str) -> Path:
-    """A data folder for SQLite as after the first migration, so that a first start need not migrate."""
-    Service("", None, tmp_path / "log", {"DATABASE_URL": migrated_url}).execute("DELETE FROM apikeys_apikey")
-    return tmp_path
-
-
 @pytest.mark.once
 def test_first_start_prints_once_what_is_needed_to_use_the_service(tmp_path: Path) -> None:
     with running_service(tmp_path, DATABASE_URL="") as service, service.client() as client:

@@ -18,6 +18,7 @@ from django.core.management.base import CommandError
 
 from petservice.server.run import WebServer
 from tests.monitoring.observed import folders_of
+from tests.processes import inside
 from tests.running.starts import refusal
 from tests.service import (
     ROOT,
@@ -28,7 +29,6 @@ from tests.service import (
     make_certificate,
     responds,
     running_service,
-    serve_inside,
 )
 from tests.waiting import wait_until
 
@@ -71,7 +71,7 @@ def assert_one_sentence(output: str, *parts: str) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("memory", ["", "/dev/shm"], ids=["with /dev/shm", "without /dev/shm"])
 def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, memory: str) -> None:
-    output = refusal(tmp_path, serve=serve_inside(*READ_ONLY, str(tmp_path), memory))
+    output = refusal(tmp_path, serve=inside(*READ_ONLY, str(tmp_path), memory, command=SERVE))
 
     assert "There is no directory for temporary files" in output
     assert "set TMPDIR to one that can be written" in output
@@ -80,10 +80,10 @@ def test_machine_without_a_place_for_temporary_files_is_refused(tmp_path: Path, 
 
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(tmp_path: Path) -> None:
-    command = serve_inside(*READ_ONLY, str(tmp_path), "/dev/shm")
-    with running_service(tmp_path, command=command, DATABASE_URL="", TMPDIR=str(tmp_path)):
-        assert has_first_account(tmp_path)
+def test_service_runs_on_a_read_only_machine_with_the_directory_that_the_refusal_asks_for(unused: Path) -> None:
+    command = inside(*READ_ONLY, str(unused), "/dev/shm", command=SERVE)
+    with running_service(unused, command=command, DATABASE_URL="", TMPDIR=str(unused)):
+        assert has_first_account(unused)
 
 
 def test_upload_gets_a_page_if_there_is_no_more_place_for_its_file(tmp_path: Path, migrated_url: str) -> None:
@@ -146,13 +146,13 @@ def test_unusable_pair_of_tls_files_is_refused_in_one_sentence(tmp_path: Path) -
     assert not (tmp_path / "petservice.sqlite3").exists()
 
 
-def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(tmp_path: Path) -> None:
+def test_first_start_prints_no_secret_if_the_metrics_cannot_be_served(unused: Path) -> None:
     metrics = f"127.0.0.1:{free_port()}"
-    output = refusal(tmp_path, bind=metrics, METRICS_BIND=metrics)
+    output = refusal(unused, bind=metrics, METRICS_BIND=metrics)
 
     assert f"Metrics cannot be served at METRICS_BIND={metrics} (Address already in use)" in output
     assert "pets_test_" not in output
-    assert not has_first_account(tmp_path), "the next start prints its password"
+    assert not has_first_account(unused), "the next start prints its password"
     assert folders_of(f"http://{metrics}/metrics") == []
 
 
