@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.running.checkout import copy_checkout
+from tests.running.checkout import copy_checkout, unpack_pinned_packages
 from tests.service import ROOT, free_port
 
 pytestmark = [
@@ -27,9 +27,9 @@ pytestmark = [
 CONTAINERFILE = ROOT / "petservice" / "deploy" / "Containerfile"
 BASE, HOME = shlex.quote(sys.base_prefix), Path.home()
 AS_USER = "setpriv --reuid=10001 --regid=10001 --clear-groups"
-# The build needs no rights of root. All folders that it may change are empty and in memory.
+# The build needs no rights of root. The folders that it may change are in memory, and have only unpacked packages.
 PREPARE = f"""
-mount -t tmpfs none /opt && chown 10001:10001 /opt
+mount -t tmpfs none /opt && cp -r "$1" /opt/petservice && chown -R 10001:10001 /opt
 mount -t tmpfs none /var/lib
 mkdir /var/lib/etc && cp -a /etc/. /var/lib/etc && mount --bind /var/lib/etc /etc
 mount --bind {BASE} /usr/local
@@ -113,12 +113,12 @@ def _command(instruction: Instruction, context: Path, prefix: str) -> str:
     return ":"
 
 
-def test_every_command_works_in_an_empty_tree(tmp_path: Path) -> None:
-    copy_checkout(tmp_path)
+def test_every_command_works(tmp_path: Path) -> None:
+    copy_checkout(context := tmp_path / "context")
+    unpack_pinned_packages(environment := tmp_path / "environment")
 
-    ended = subprocess.run(
-        ["unshare", "--mount", "bash", "-c", script(tmp_path, free_port())], capture_output=True, text=True, cwd="/"
-    )
+    command = ["unshare", "--mount", "bash", "-c", script(context, free_port()), "bash", environment]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd="/")
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.splitlines()[-1] == "201", ended.stdout
