@@ -102,8 +102,7 @@ def lengths(path: str) -> Iterator[Row]:
 # Pairs of headers; a lenient server uses one or the other.
 REPEATED_LENGTHS = [
     *((b"Content-Length: %d", b"Content-Length: 0"), (b"Content-Length: 0", b"Content-Length: %d")),
-    *((b"Content-Length: %d", b"Content-Length: %d"), (b"content-length: 0", b"CONTENT-LENGTH: %d")),
-    *((b"Content-Length : 0", b"Content-Length: %d"), (b"Content-Length: %d", b"Content-Length\t: 0")),
+    *((b"Content-Length: %d", b"Content-Length: %d"), (b"Content-Length : 0", b"CONTENT-LENGTH: %d")),
     *((b"Content-Length: %d", b" Content-Length: 0"), (b"Content-Length: %d", b"Content-Length\0: 0")),
     *((b"Content-Length: %d", b"Content-Length 0"), (b"Content-Length: %d", b": 0")),
     *((b"Content-Length: %d", b"X: x\rContent-Length: 0"), (b"Content-Length: %d", b"X: x\nContent-Length: 0")),
@@ -123,14 +122,12 @@ CODINGS = [
     *(b"Transfer-Encoding\t: chunked", b" Transfer-Encoding: chunked", b"Transfer-Encoding\0: chunked"),
     *(b"Transfer-Encoding\n: chunked", b"X: x\nTransfer-Encoding: chunked"),
     *(b"X: x\rTransfer-Encoding: chunked", b"Transfer-Encoding:\r\n chunked"),
-    *(b"Transfer-Encoding: \x0bchunked", b"Transfer-Encoding: chunked\x0c"),
-    *(b"Transfer-Encoding: chunked\0", b"Transfer-Encoding: identity", b"Transfer-Encoding: xchunked"),
-    *(b"Transfer-Encoding: chunke", b"Transfer-Encoding:", b'Transfer-Encoding: "chunked"'),
+    *(b"Transfer-Encoding: \x0bchunked", b"Transfer-Encoding: chunked\0", b"Transfer-Encoding: identity"),
+    *(b"Transfer-Encoding: xchunked", b"Transfer-Encoding:", b'Transfer-Encoding: "chunked"'),
     *(b"Transfer-Encoding: chunked;q=1", b"Transfer-Encoding: chunked, identity"),
     *(b"Transfer-Encoding: chunked, chunked", b"Transfer-Encoding: gzip, chunked"),
-    *(b"Transfer-Encoding: , chunked", b"Transfer-Encoding: chunked,"),
-    *(CHUNKED + b"\r\nTransfer-Encoding: identity", "Transfer-Encoding: chunKed".encode()),
-    *(b"Transfer-Encoding: chunked\xa0",),
+    *(b"Transfer-Encoding: , chunked", CHUNKED + b"\r\nTransfer-Encoding: identity"),
+    "Transfer-Encoding: chunKed".encode(),  # whose K is another character
 ]
 # Valid transfer codings of a body without a length.
 CHUNKED_CODINGS = [CHUNKED, b"transfer-encoding: CHUNKED", b"Transfer-Encoding: gzip, chunked"]
@@ -153,9 +150,8 @@ def codings(path: str) -> Iterator[Row]:
 
 MALFORMED_CHUNKS = [
     *(b"g\r\nabc\r\n", b"0x3\r\nabc\r\n", b"+3\r\nabc\r\n", b"-3\r\nabc\r\n", b"-0\r\n\r\n"),
-    *(b" 3\r\nabc\r\n", b"\r\nabc\r\n", b"0_3\r\nabc\r\n", b"3.0\r\nabc\r\n", b"\x003\r\nabc\r\n"),
-    *(b"3\0\r\nabc\r\n", b"10000000000000000\r\nabc\r\n", b"10000000000000003\r\nabc\r\n"),
-    *(b"0" * 40 + b"10000000000000000\r\nabc\r\n", "٣\r\nabc\r\n".encode(), b"3 3\r\nabc\r\n"),
+    *(b" 3\r\nabc\r\n", b"\r\nabc\r\n", b"0_3\r\nabc\r\n", b"3.0\r\nabc\r\n", b"3\0\r\nabc\r\n"),
+    *(b"10000000000000003\r\nabc\r\n", b"0" * 40 + b"10000000000000000\r\nabc\r\n", b"3 3\r\nabc\r\n"),
     *(b"3\nabc\r\n", b"3\rabc\r\n", b"3\r\nabc\n", b"3\r\nabc\r", b"3\r\nabc"),
     *(b"0\r\nContent-Length: 5\r\n\r\n", b"0\r\nTransfer-Encoding: chunked\r\n\r\n", b"3\r\nabcd\r\n"),
     *(b"3\r\nab\r\n", b"0\n\r\n", b"0\r\r\n", b"3;a\nb\r\nabc\r\n", b"3;a\rb\r\nabc\r\n"),
@@ -189,16 +185,14 @@ MALFORMED_HEADS = [
     *((b" HTTP/1.1\r\n", b" HTTP/1.1\n"), (b" HTTP/1.1\r\n", b" HTTP/1.1\r")),
     *((b" HTTP/1.1\r\n", b" HTTP/1.1\r\r\n"), (b"\r\n", b"\n"), (b"\r\n", b"\r")),
     *((b"\r\n\r\n", b"\r\n\n"), (b"\r\n\r\n", b"\r\n\r\r\n"), (b"localhost\r\n", b"localhost\n")),
-    *((b"localhost\r\n", b"localhost\r\n X: x\r\n"), (b"localhost\r\n", b"localhost\r\n\tX: x\r\n")),
-    *((b"localhost\r\n", b"localhost\r\n \r\n"), (b"Host", b" X: x\r\nHost"), (b"POST", b"PO\0ST")),
-    *((b" /", b" /\0"), (b"HTTP/1.1", b"HTTP/\x001.1"), (b"Host", b"X\0: x\r\nHost")),
+    *((b"localhost\r\n", b"localhost\r\n X: x\r\n"), (b"localhost\r\n", b"localhost\r\n \r\n")),
+    *((b"POST", b"PO\0ST"), (b" /", b" /\0"), (b"HTTP/1.1", b"HTTP/\x001.1"), (b"Host", b"X\0: x\r\nHost")),
     *((b"Host", b"X: a\0b\r\nHost"), (b"Host", b"X: a\rb\r\nHost"), (b"Host", b"X Y: x\r\nHost")),
-    *((b"Host", b": x\r\nHost"), (b"Host", b"X\r\nHost"), (b"POST", b"PO:ST"), (b"POST", b"P\xd6ST")),
-    *((b"POST", b""), (b"POST", b" POST"), (b"POST", b"post"), (b"POST ", b"POST\t"), (b" /", b" x /")),
-    *((b" /", b" / "), (b"HTTP/1.1", b"HTTP/1.1 HTTP/1.1"), (b"HTTP/1.1", b"HTTP/1.1 ")),
-    *((b"HTTP/1.1", b"http/1.1"), (b"HTTP/1.1", b"HTTP/2.0"), (b"HTTP/1.1", b"HTTP/0.9")),
-    *((b"HTTP/1.1", b"HTTP/1.10"), (b"HTTP/1.1", b"HTTP/01.1"), (b"HTTP/1.1", b"HTTP/11")),
-    *((b" HTTP/1.1", b""), (b"HTTP/1.1", b"ICY/1.1"), (b"POST", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nPOST")),
+    *((b"Host", b": x\r\nHost"), (b"Host", b"X\r\nHost"), (b"POST", b"PO:ST"), (b"POST", b"")),
+    *((b"POST", b" POST"), (b"POST", b"post"), (b"POST ", b"POST\t"), (b" /", b" x /"), (b" /", b" / ")),
+    *((b"HTTP/1.1", b"HTTP/1.1 "), (b"HTTP/1.1", b"http/1.1"), (b"HTTP/1.1", b"HTTP/2.0")),
+    *((b"HTTP/1.1", b"HTTP/1.10"), (b" HTTP/1.1", b""), (b"HTTP/1.1", b"ICY/1.1")),
+    (b"POST", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nPOST"),
     *((b"Host", b"Host: localhost\r\nHost"), (b"Host", b"X: \x01\r\nHost")),
     *((b"POST", b"\r\n\r\nPOST"), (b"POST", b"\nPOST")),
 ]
@@ -215,3 +209,92 @@ def heads(path: str) -> Iterator[Row]:
         for usual, odd in replaced:
             name = f"{text(odd)} for {text(usual)} to {path}"
             yield row(name, result, usual_head.replace(usual, odd) + HIDDEN)
+
+
+ESCAPED_REQUEST = "/v1/health%20HTTP/1.1%0d%0aHost:%20localhost%0d%0a%0d%0aGET%20/v1/pets"
+TARGETS = [
+    *("http://localhost/v1/health", "https://localhost:1/v1/health", "HTTP://a@b/v1/health", "http:///v1/health"),
+    *("//localhost/v1/health", "ftp://localhost/"),
+    *(ESCAPED_REQUEST, "/v1/health?" + ESCAPED_REQUEST, "/v1/health%0a", "/v1/pets/%00", "/v1/pets/%", "/v1/pets/%zz"),
+    *("/v1/pets/%ff", "/v1/pets/%c0%af", "/v1/pets/%u0041", "/v1/pets/%2500", "/v1/%2e%2e/admin/", "/v1%2fpets"),
+    *("/static/..%2f..%2fpyproject.toml", "/v1/health;x", "/v1/health#%0d%0a", "/?%0d%0aSet-Cookie:x", "/admin?%0d%0a"),
+]
+MALFORMED_TARGETS = [
+    *("localhost:80", "v1/health", "*", "/v1/pets/\xff", "?", "#", "\\v1\\pets"),
+    *("http://[", "http://[]", "http://[v]/", "http://[::1/v1/health"),
+]
+
+
+def targets() -> Iterator[Row]:
+    """Yield absolute and authority forms and odd percent-encodings, with the hidden request as a body."""
+    cases = [("GET", target, Result.SERVED) for target in TARGETS]
+    cases += [("GET", target, Result.REJECTED) for target in MALFORMED_TARGETS]
+    # After CONNECT, the connection is no longer HTTP.
+    cases += [("CONNECT", target, Result.ENDED) for target in ("localhost:80", "/v1/health", "http://localhost/")]
+    cases += [("OPTIONS", "*", Result.SERVED)]
+    for method, target, result in cases:
+        name = f"{method} {target}".encode("unicode_escape").decode()
+        yield row(name, result, head(method, target, length(HIDDEN)) + HIDDEN)
+
+
+def methods() -> Iterator[Row]:
+    """Yield methods that rarely have a body, with the hidden request as one."""
+    for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"]:
+        for path in ["/v1/pets", "/nowhere", "/static/backoffice/admin.css", "/ready"]:
+            yield row(f"{method} {path} with a length", Result.SERVED, head(method, path, length(HIDDEN)) + HIDDEN)
+            yield row(f"{method} {path} with chunks", Result.SERVED, head(method, path, CHUNKED) + chunked(HIDDEN))
+
+
+HTTP2 = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__"
+WEBSOCKET = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA"
+HEADERS = [
+    *(b"Expect: 100-continue", b"Expect: 100-Continue", b"Upgrade: websocket", b"Upgrade: TLS/1.0", HTTP2, WEBSOCKET),
+    *(b"Connection: Content-Length", b"Connection: keep-alive, Transfer-Encoding", b"Proxy-Connection: close"),
+    *(b"TE: trailers", b"Trailer: Content-Length", b"X-Forwarded-Proto: https", b"X-HTTP-Method-Override: DELETE"),
+    *(b"Expect: 200-ok", b"Expect: 100-continue, 100-continue", b"Expect:"),
+]
+
+
+def headers() -> Iterator[Row]:
+    """Yield expectations, upgrades and other headers about the connection, with the hidden request as a body."""
+    for line in HEADERS:
+        yield post(text(line), Result.SERVED, "/v1/pets", line, length(HIDDEN))
+
+
+def ended() -> Iterator[Row]:
+    """Yield requests after which the connection ends, before the hidden request."""
+    lines = [b"Connection: close", b"Connection: keep-alive, close", b"connection: CLOSE"]
+    for version, line in [*(("HTTP/1.1", line) for line in lines), ("HTTP/1.0", b"X: x")]:
+        request = head("GET", "/v1/health", line, version=version)
+        yield row(f"after {version}, {line.decode()}", Result.ENDED, request + HIDDEN)
+    for line in (b"Connection: keep-alive", b"Expect: 100-continue"):
+        request = head("POST", "/v1/pets", line, length(HIDDEN), version="HTTP/1.0")
+        yield row(f"HTTP/1.0, {line.decode()}", Result.ENDED, request + HIDDEN)
+    request = head("POST", "/v1/pets", b"Connection: keep-alive", CHUNKED, version="HTTP/1.0") + b"0\r\n\r\n"
+    yield row("HTTP/1.0 with chunks", Result.REJECTED, request + HIDDEN)
+
+
+def too_large(path: str) -> Iterator[Row]:
+    """Yield bodies that the service does not read to their end, with the hidden request there."""
+    body = b"x" * TOO_LARGE
+    yield post("too large", Result.ALONE, path, length(body + HIDDEN), body=body + HIDDEN)
+    yield post("too large in chunks", Result.ENDED, path, CHUNKED, body=b"%x\r\n%s\r\n" % (TOO_LARGE, body) + HIDDEN)
+
+
+def departures(path: str) -> Iterator[Row]:
+    """Yield requests that are incomplete when their client half-closes or resets its connection."""
+    in_chunks = head("POST", path, CHUNKED) + chunked(HIDDEN)
+    parts = {
+        "the head": head("GET", path, b"X: " + HIDDEN.replace(b"\r\n", b" "))[:-2],
+        "a body": head("POST", path, length(HIDDEN + b"x")) + HIDDEN,
+        "a chunk": in_chunks[:-8],
+        "the last chunk": in_chunks[:-4],
+    }
+    for end in ["half-close", "reset"]:
+        for place, request in parts.items():
+            yield row(f"{end} in {place} to {path}", Result.CUT, request, end)
+
+
+BY_PATH = [lengths, repeated_lengths, codings, chunks, heads, too_large, departures]
+FURTHER = [targets, methods, headers, ended]
+CORPUS = [row for rows in BY_PATH for path in PATHS for row in rows(path)] + [row for rows in FURTHER for row in rows()]

@@ -6,8 +6,7 @@ import socket
 import pytest
 
 from tests.server.connections import RESET, Client, get, response_to
-from tests.server.smuggling import HIDDEN, KEY, Result, Row, head, row
-from tests.server.smuggling_rows import CORPUS
+from tests.server.smuggling import CORPUS, HIDDEN, KEY, Result, Row, head, row
 from tests.service import Service
 
 pytestmark = pytest.mark.once
