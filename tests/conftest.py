@@ -197,7 +197,7 @@ def service_key(service: Service) -> str:
     return service.create_key()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """A running service with two workers that writes a JSON log and metrics."""
     with observed_service(tmp_path_factory.mktemp("observed")) as observed:

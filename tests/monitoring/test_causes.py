@@ -4,7 +4,8 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -19,29 +20,18 @@ from petservice.monitoring.database_calls import kind_of_error
 from petservice.monitoring.metrics import MAX_KEYS
 from petservice.server.limits import PAGE_THREADS
 from store.services import reconcile_inventory
-from tests.databases import migrated_database_url
-from tests.monitoring.observed import Observed, observed_service
+from tests.monitoring.observed import Observed
 from tests.server.connections import Client, get
-from tests.server.services import held_requests, release, service_with_test_endpoints
-from tests.service import free_port
+from tests.server.services import held_requests, release
 from tests.waiting import wait_until
 
 # One that the fast path answers, and one that it leaves to Django.
 PATHS = {"fast_path": "/v1/pets", "django": "/v1/pets?limit=1&limit=1"}
 
 
-@pytest.fixture(scope="module")
-def causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    """A service whose Redis cannot be reached."""
-    folder = tmp_path_factory.mktemp("causes")
-    with observed_service(
-        folder,
-        REDIS_URL=f"redis://127.0.0.1:{free_port()}",
-        PETSERVICE_DATA_DIR=str(folder),
-        WEB_CONCURRENCY="1",  # so that a test knows which request is the first one of a worker
-    ) as observed:
-        observed.service.create_staff("ada", "a long password")
-        yield observed
+@pytest.fixture
+def causes(with_test_endpoints: Observed) -> Observed:
+    return with_test_endpoints
 
 
 def respond(observed: Observed, method: str, path: str, key: str | None = None, **options: object) -> httpx.Response:
@@ -197,6 +187,7 @@ def test_logins_are_counted_by_outcome(causes: Observed) -> None:
             form = {"username": "ada", "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
             client.post("/admin/login/", data=form)
 
+    release(causes.service.log.parent)  # otherwise the endpoints for tests hold each login
     grows(causes, "petservice_logins_total", 1, lambda: log_in_with("a long password"), outcome="login")
     grows(causes, "petservice_logins_total", 1, lambda: log_in_with("a wrong one"), outcome="login_failed")
 
@@ -235,59 +226,51 @@ def test_requests_and_errors_are_counted_for_each_key_and_for_few_keys(causes: O
 
 
 @pytest.mark.once
-def test_waiting_for_a_thread_is_counted(tmp_path: Path) -> None:
-    port = free_port()
-    with service_with_test_endpoints(tmp_path, METRICS_BIND=f"127.0.0.1:{port}") as service:
-        observed = Observed(service, "", f"http://127.0.0.1:{port}/metrics")
-        clients = [Client(service) for _ in range(PAGE_THREADS + 1)]
+def test_waiting_for_a_thread_is_counted(causes: Observed) -> None:
+    def value(name: str) -> float:
+        return causes.sample(f"petservice_{name}_total", pool="pages")
+
+    folder = causes.service.log.parent
+    queued, seconds = value("queued"), value("queue_seconds")
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(causes.service)) for _ in range(PAGE_THREADS + 1)]
         for client in clients:
             client.send(get("/held"))
-        wait_until(lambda: held_requests(tmp_path) == PAGE_THREADS)
+        wait_until(lambda: held_requests(folder) == PAGE_THREADS)
         began = time.monotonic()
-        wait_until(lambda: observed.sample("petservice_queued_total", pool="pages") == PAGE_THREADS)
+        wait_until(lambda: value("queued") >= queued + PAGE_THREADS)  # and the pages of earlier tests
         waited = time.monotonic() - began
-        release(tmp_path)
+        release(folder)
         for client in clients:
             client.response()
-            client.__exit__(None, None, None)
 
-        wait_until(lambda: observed.sample("petservice_queued_total", pool="pages") == PAGE_THREADS + 1)
-        wait_until(lambda: observed.sample("petservice_queue_seconds_total", pool="pages") >= waited)
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    """A service that measures its database as often as it can."""
-    folder, address = tmp_path_factory.mktemp("measured"), f"127.0.0.1:{free_port()}"
-    with migrated_database_url(folder) as url:
-        variables = {"DATABASE_URL": url, "METRICS_BIND": address, "TEST_MEASUREMENT_INTERVAL": "0"}
-        with service_with_test_endpoints(folder, **variables) as service:
-            yield Observed(service, "", f"http://{address}/metrics")
+    wait_until(lambda: value("queued") >= queued + PAGE_THREADS + 1)
+    wait_until(lambda: value("queue_seconds") >= seconds + waited)
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no connections of a server")
-def test_connections_of_the_database_are_in_use_while_they_have_a_transaction(measured: Observed) -> None:
+def test_connections_of_the_database_are_in_use_while_they_have_a_transaction(causes: Observed) -> None:
     def value(state: str) -> float:
-        return measured.sample("petservice_database_connections", state=state)
+        return causes.sample("petservice_database_connections", state=state)
 
-    ((maximum,),) = measured.service.execute("SHOW max_connections")
+    ((maximum,),) = causes.service.execute("SHOW max_connections")
     wait_until(lambda: value("open") > 0 and value("used") == 0)
-    with Client(measured.service) as client:
+    with Client(causes.service) as client:
         client.send(get("/transaction"))
         wait_until(lambda: value("used") == 1)
         assert value("used") < value("open") < value("allowed") < int(maximum)
-        release(measured.service.log.parent)
+        release(causes.service.log.parent)
         assert client.response().status == 200
     wait_until(lambda: value("used") == 0)
 
 
-def test_the_drift_of_the_inventory_is_shown_until_it_is_corrected(measured: Observed) -> None:
+def test_the_drift_of_the_inventory_is_shown_until_it_is_corrected(causes: Observed) -> None:
     wrong = "INSERT INTO store_inventorycounter (status, count) VALUES ('sold', 3), ('pending', -1)"
-    measured.service.execute(wrong)
-    wait_until(lambda: measured.sample("petservice_inventory_drift") == 4)
-    with measured.service.models():
+    causes.service.execute(wrong)
+    wait_until(lambda: causes.sample("petservice_inventory_drift") == 4)
+    with causes.service.models():
         reconcile_inventory()
-    wait_until(lambda: measured.sample("petservice_inventory_drift") == 0)
+    wait_until(lambda: causes.sample("petservice_inventory_drift") == 0)
 
 
 def test_the_size_of_the_database_and_the_age_of_the_backup_are_shown(causes: Observed) -> None:

@@ -17,6 +17,7 @@ from tests.service import running_service
 SECRETS = ["red!s-passw0rd", "db-passw0rd", "the-secret-of-forms"]
 
 
+@pytest.mark.once(on="postgresql")  # whose URL has a password
 def test_a_stranger_s_form_with_too_many_fields_shows_no_secret_with_debug(tmp_path: Path) -> None:
     with migrated_database_url(tmp_path) as url:
         variables = {

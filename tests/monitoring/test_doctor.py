@@ -112,6 +112,7 @@ def test_an_old_backup_and_none_are_a_warning(backed_up: Path, tmp_path: Path) -
     assert report()["backup", "warning"].startswith("No backup was made yet.")
 
 
+@pytest.mark.once
 def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
     url = f"postgres://ada:s3:cr3t@127.0.0.1:{free_port()}/pets?password=hunter2"
     redis = f"redis://:t0ps3cr3t@127.0.0.1:{free_port()}/0"
@@ -129,6 +130,7 @@ def test_settings_have_their_sources_and_no_secrets(tmp_path: Path) -> None:
     assert "DEBUG='perhaps' cannot be read" in ended.stdout
 
 
+@pytest.mark.once
 def test_a_database_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
     path = tmp_path / "pets.sqlite3"
 

@@ -11,25 +11,32 @@ import pytest
 
 from petservice.configuration import environment
 from petservice.monitoring.logs import JSONFormatter
-from tests.monitoring.observed import Observed, observed_service
+from tests.monitoring.observed import Observed
 from tests.monitoring.requests import line_of
 from tests.server.connections import get, response_to
-from tests.server.services import booted_workers, service_with_test_endpoints
+from tests.server.services import service_with_test_endpoints
 from tests.service import Service, log_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once
 
 
-def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(tmp_path: Path) -> None:
-    with observed_service(tmp_path) as observed:
-        observed.service.execute("ALTER TABLE pets_pet RENAME TO gone")
+def error_of(observed: Observed, line: dict[str, object]) -> dict[str, str]:
+    """Return the only error of the request of a line in the access log."""
+    of_request = [one for one in observed.lines() if one.get("request_id") == line["request_id"]]
+    (error,) = (one for one in of_request if one["level"] == "ERROR")
+    return error
+
+
+def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(observed: Observed) -> None:
+    observed.service.execute("ALTER TABLE pets_pet RENAME TO gone")
+    try:
         line = line_of(observed, get("/v1/pets", f"X-API-Key: {observed.key}".encode()))
-        errors = [line for line in observed.lines() if line["level"] == "ERROR"]
+    finally:
+        observed.service.execute("ALTER TABLE gone RENAME TO pets_pet")
 
     assert line["status"] == 500
-    (error,) = errors
-    assert error["request_id"] == line["request_id"]
+    error = error_of(observed, line)
     assert error["message"].startswith("Internal Server Error: /v1/pets")
     assert error["traceback"].startswith("Traceback (most recent call last):\n")
     assert "pets_pet" in error["traceback"]
@@ -37,11 +44,9 @@ def test_error_has_its_traceback_in_one_line_with_the_id_of_its_request(tmp_path
 
 def test_crash_outside_django_logs_one_request_and_one_error(with_test_endpoints: Observed) -> None:
     line = line_of(with_test_endpoints, get("/v1/crash"))
-    errors = [line for line in with_test_endpoints.lines() if line["level"] == "ERROR"]
 
     assert (line["route"], line["status"]) == ("no_route", 500)
-    (error,) = errors
-    assert "RuntimeError: raised on purpose" in error["traceback"]
+    assert "RuntimeError: raised on purpose" in error_of(with_test_endpoints, line)["traceback"]
 
 
 def test_a_request_that_django_calls_suspicious_is_a_warning_of_one_line(service: Service) -> None:
@@ -78,17 +83,20 @@ def test_a_stack_that_a_logger_records_is_in_the_line_of_its_message() -> None:
 
 
 def test_the_line_format_has_process_and_request_in_each_line_and_no_line_for_each_request(tmp_path: Path) -> None:
-    with service_with_test_endpoints(tmp_path, PETSERVICE_LOG_FORMAT="line") as service:
+    """The lines of gunicorn are in its own file, if it has one."""
+    file = tmp_path / "gunicorn.log"
+    with service_with_test_endpoints(tmp_path, "--log-file", str(file), PETSERVICE_LOG_FORMAT="line") as service:
         assert response_to(service, get("/v1/crash", b"X-Request-ID: order-8")).status == 500
-        (worker,) = booted_workers(service)
+        (worker,) = service.workers()
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(timeout=40)
-        dated = [line for line in service.log.read_text().splitlines() if line.startswith("20")]
+        lines = service.log.read_text().splitlines() + file.read_text().splitlines()
+        dated = [line for line in lines if line.startswith("20")]
 
     with_ids = [re.match(r"\S+ \S+ [A-Z]+ ([\w.]+) (\d+) \[(\S+)\] ", line) for line in dated]
     assert all(with_ids), dated
     loggers = {(match[1], int(match[2]), match[3]) for match in with_ids if match}
-    assert ("gunicorn.error", service.process.pid, "-") in loggers
+    assert {("gunicorn.error", pid, "-") for pid in (service.process.pid, worker)} <= loggers
     assert ("petservice.server.application", worker, "order-8") in loggers
     assert "petservice.requests" not in {logger for logger, _, _ in loggers}
 

@@ -5,7 +5,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.databases import migrated_database_url
 from tests.server.connections import Client, Connect
 from tests.server.services import service_with_test_endpoints
 from tests.service import Service
@@ -21,20 +20,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def with_short_timeout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that gives each request two seconds to arrive, and little time to idle and to refused clients."""
     folder, timeouts = tmp_path_factory.mktemp("short-timeout"), {"TEST_REQUEST_TIMEOUT": "2", "TEST_LINGER": "1"}
     with service_with_test_endpoints(folder, "--keep-alive", "3", **timeouts) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def with_test_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with a staff account, whose logins wait until a test releases them."""
-    folder = tmp_path_factory.mktemp("endpoints")
-    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
-        service.create_staff("ada", "correct horse")
         yield service
 
 

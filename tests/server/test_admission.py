@@ -17,8 +17,8 @@ from petservice.server.limits import (
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get, response_to
-from tests.server.services import held_requests, release
-from tests.service import Service, log_in, running_service
+from tests.server.services import clear, held_requests, release, service_with_test_endpoints
+from tests.service import Service, log_in
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
@@ -39,12 +39,10 @@ def test_places_are_limited_for_each_client_and_in_total() -> None:
 
 @pytest.fixture(scope="module")
 def with_staff(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with one worker and a staff account."""
+    """A service with one worker and a staff account, whose logins wait only while the file `released` is missing."""
     folder = tmp_path_factory.mktemp("staffed")
-    with (
-        migrated_database_url(folder) as url,
-        running_service(folder, DATABASE_URL=url, WEB_CONCURRENCY="1") as service,
-    ):
+    release(folder)
+    with migrated_database_url(folder) as url, service_with_test_endpoints(folder, DATABASE_URL=url) as service:
         service.create_staff("ada", "correct horse")
         yield service
 
@@ -64,13 +62,15 @@ def login(service: Service, address: str) -> bytes:
 
 
 @pytest.mark.long
-def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with_test_endpoints: Service) -> None:
-    folder: Path = with_test_endpoints.log.parent
+def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with_staff: Service) -> None:
+    folder: Path = with_staff.log.parent
+    clear(folder)
     with ExitStack() as stack:
+        stack.callback(release, folder)
 
         def send(address: str) -> Client:
-            client = stack.enter_context(Client(with_test_endpoints))
-            client.send(login(with_test_endpoints, address))
+            client = stack.enter_context(Client(with_staff))
+            client.send(login(with_staff, address))
             return client
 
         waiting = [send("192.0.2.7") for _ in range(MAX_LOGINS_OF_ADDRESS)]

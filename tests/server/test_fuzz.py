@@ -27,7 +27,7 @@ from tests.service import Service, running_service
 
 pytestmark = pytest.mark.once
 
-REQUESTS = int(os.environ.get("FUZZ_REQUESTS", 1000))
+REQUESTS = int(os.environ.get("FUZZ_REQUESTS", 500))
 # Number of requests between two logins. Some requests log out, which ends the session of the following ones.
 BATCH = 100
 # Maximum difference in MiB between two measurements of a worker's memory.

@@ -1,13 +1,17 @@
 """A server on all IPv4 addresses, on all IPv6 addresses and on a unix socket trusts the same proxies."""
 
+import json
 import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.server.services import meta_of, service_with_test_endpoints
+from tests.server.connections import RESET, get
+from tests.server.services import booted_workers, meta_of, service_with_test_endpoints, suspended
 from tests.service import Service, running_service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
 
@@ -90,3 +94,20 @@ def test_unix_socket_is_trusted_and_has_no_address(server: Service, name: str) -
 def test_no_other_header_changes_the_scheme(server: Service, headers: list[bytes], scheme: str) -> None:
     """Plain gunicorn refuses some of these requests, as deployment.md says."""
     assert meta_of(connected(server, "0.0.0.0", PROXY), *headers)["scheme"] == scheme
+
+
+@pytest.mark.parametrize("server", ["serve"], indirect=True)
+def test_client_that_resets_its_connection_before_it_is_accepted_is_not_trusted(server: Service) -> None:
+    """The socket no longer has an address, as if it were a unix socket."""
+    (worker,) = booted_workers(server)
+    with suspended(worker):
+        wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+        for _ in range(20):
+            with connected(server, "0.0.0.0", STRANGER) as client:
+                client.sendall(get("/v1/recorded", HTTPS, f"X-Forwarded-For: {CLIENT}".encode()))
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+    # Accepted after the reset connections.
+    assert meta_of(connected(server, "0.0.0.0", STRANGER), HTTPS)["REMOTE_ADDR"] == STRANGER
+    served = [json.loads(path.read_text()) for path in server.log.parent.glob("recorded-*")]
+    assert {(meta.get("REMOTE_ADDR"), meta["scheme"]) for meta in served} <= {(STRANGER, "http")}

@@ -6,6 +6,7 @@ import socket
 import statistics
 import time
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from pets.models import Pet
 from petservice.server.limits import MAX_CONNECTIONS_OF_ADDRESS
+from tests.databases import migrated_database_url
 from tests.redis_server import RedisServer
 from tests.server.busy import Busy, busy_connections
 from tests.server.connections import Client, Connect, get, request_of, response_to
@@ -76,6 +78,16 @@ def test_connections_of_an_address_are_limited(tmp_path: Path, migrated_url: str
         assert again.response().status == 200
 
 
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("one-worker")
+    with (
+        migrated_database_url(folder) as url,
+        running_service(folder, DATABASE_URL=url, WEB_CONCURRENCY="1") as service,
+    ):
+        yield service
+
+
 def pets_of(key: str) -> bytes:
     return get("/v1/pets?limit=1", f"X-API-Key: {key}".encode())
 
@@ -90,29 +102,27 @@ def responses_before_new_connections(service: Service, busy: Busy, *requests: by
     return found
 
 
-def test_new_client_does_not_wait_for_busy_connections_of_another_key(tmp_path: Path, migrated_url: str) -> None:
+def test_new_client_does_not_wait_for_busy_connections_of_another_key(one_worker: Service) -> None:
     number = 450
-    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
-        one, another = pets_of(service.create_key()), pets_of(service.create_key())
-        with busy_connections(service, [one] * number) as busy:
-            found = responses_before_new_connections(service, busy, another, get("/v1/health"))
+    one, another = pets_of(one_worker.create_key()), pets_of(one_worker.create_key())
+    with busy_connections(one_worker, [one] * number) as busy:
+        found = responses_before_new_connections(one_worker, busy, another, get("/v1/health"))
 
     assert statistics.median(found) < 10 * number, f"{found} responses to {number} busy connections"
 
 
-def test_dear_requests_of_a_key_delay_no_other_client(tmp_path: Path, migrated_url: str) -> None:
+def test_dear_requests_of_a_key_delay_no_other_client(one_worker: Service) -> None:
     """They are allowed, and each takes a hundred times as long as a usual request."""
-    with running_service(tmp_path, DATABASE_URL=migrated_url, WEB_CONCURRENCY="1") as service:
-        key, other = f"X-API-Key: {service.create_key()}".encode(), pets_of(service.create_key())
-        with service.models():
-            Pet.objects.bulk_create(Pet(name="é" * 255, tag="é" * 255) for _ in range(1000))
-        dear = [
-            get("/v1/pets?limit=1000", key, method="HEAD"),
-            get("/v1/pets/" + "%FF" * 2700, key),
-            get("/v1/pets?limit=1" + "&x=1" * 990, key),
-        ]
-        with busy_connections(service, dear * 21, statuses=(200, 404)) as busy:
-            found = responses_before_new_connections(service, busy, other, get("/v1/health"))
+    key, other = f"X-API-Key: {one_worker.create_key()}".encode(), pets_of(one_worker.create_key())
+    with one_worker.models():
+        Pet.objects.bulk_create(Pet(name="é" * 255, tag="é" * 255) for _ in range(1000))
+    dear = [
+        get("/v1/pets?limit=1000", key, method="HEAD"),
+        get("/v1/pets/" + "%FF" * 2700, key),
+        get("/v1/pets?limit=1" + "&x=1" * 990, key),
+    ]
+    with busy_connections(one_worker, dear * 21, statuses=(200, 404)) as busy:
+        found = responses_before_new_connections(one_worker, busy, other, get("/v1/health"))
 
     assert max(found) < len(dear) * 21, f"{found}: all dear connections came first"
 

@@ -1,48 +1,21 @@
-"""Clients that reset their connections before they are accepted, and TLS."""
+"""A service with TLS."""
 
 import json
 import signal
-import socket
 import ssl
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.server.connections import RESET, Client, assert_rejected, get
-from tests.server.services import booted_workers, meta_of, open_connections, service_with_test_endpoints, suspended
+from tests.server.connections import Client, assert_rejected, get
+from tests.server.services import open_connections, service_with_test_endpoints
 from tests.service import Service, make_certificate
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.once(on="postgresql")
-
-
-@pytest.fixture(scope="module")
-def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that trusts no proxy with an IP address of this machine."""
-    folder = tmp_path_factory.mktemp("listening")
-    with service_with_test_endpoints(folder, FORWARDED_ALLOW_IPS="192.0.2.1") as service:
-        yield service
-
-
-def test_client_that_resets_its_connection_before_it_is_accepted_is_no_trusted_proxy(listening: Service) -> None:
-    """The socket no longer has an address, as if it were a unix socket."""
-    address = urlsplit(listening.url)
-    (worker,) = booted_workers(listening)
-    with suspended(worker):
-        wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "T")
-        for _ in range(20):
-            with socket.create_connection((address.hostname, address.port)) as client:
-                client.sendall(get("/v1/recorded", b"X-Forwarded-Proto: https", b"X-Forwarded-For: 198.51.100.77"))
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-
-    with Client(listening) as client:  # accepted after the reset connections
-        assert meta_of(client.socket, b"X-Forwarded-Proto: https")["REMOTE_ADDR"] == "127.0.0.1"
-    served = [json.loads(path.read_text()) for path in listening.log.parent.glob("recorded-*")]
-    assert {(meta.get("REMOTE_ADDR"), meta["scheme"]) for meta in served} <= {("127.0.0.1", "http")}
 
 
 @pytest.fixture(scope="module")
