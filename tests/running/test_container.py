@@ -19,8 +19,8 @@ from tests.running.checkout import copy_checkout, unpack_pinned_packages
 from tests.service import ROOT, free_port
 
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.long,
+    pytest.mark.installation,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount"),
 ]
 

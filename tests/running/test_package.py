@@ -14,7 +14,7 @@ from tests.documents import block
 from tests.running.checkout import copy_checkout, tracked, unpack_pinned_packages
 from tests.service import manage
 
-pytestmark = [pytest.mark.once, pytest.mark.long]
+pytestmark = [pytest.mark.long, pytest.mark.installation]
 
 BUILD = block("deployment.md", "wheel-build")
 INSTALL = block("deployment.md", "wheel-install")
