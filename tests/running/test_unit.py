@@ -117,19 +117,12 @@ def test_environment_file_of_the_unit_passes_the_deployment_checks(tmp_path: Pat
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "is_confined",
-    [
-        pytest.param(True, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")),
-        pytest.param(False, marks=pytest.mark.skipif(os.geteuid() == 0, reason="confined instead")),
-    ],
-    ids=["confined", "not confined"],
-)
-def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Path, is_confined: bool) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Path) -> None:
     service = sections()["Service"]
     port = free_port()
     command = service["ExecStart"].replace(PYTHON, sys.executable).replace("0.0.0.0:8000", f"127.0.0.1:{port}")
-    confinement = ["unshare", "--mount", "bash", "-euc", CONFINED, "bash", str(tmp_path)] if is_confined else []
+    confinement = ["unshare", "--mount", "bash", "-euc", CONFINED, "bash", str(tmp_path)]
     variables = ENVIRONMENT.copy()
     with migrated_database_url(tmp_path) as url, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         variables |= {
@@ -142,9 +135,8 @@ def test_service_of_the_unit_notifies_systemd_and_reloads_and_stops(tmp_path: Pa
         assert variables.keys() == ENVIRONMENT.keys()
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(60)
-        environment = {"PATH": os.environ["PATH"], **variables, "NOTIFY_SOCKET": str(tmp_path / "notify")}
-        if is_confined:
-            environment = {name: value.replace(str(tmp_path), FOLDER) for name, value in environment.items()}
+        variables |= {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(tmp_path / "notify")}
+        environment = {name: value.replace(str(tmp_path), FOLDER) for name, value in variables.items()}
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(
                 [*confinement, sys.executable, "-c", WITHOUT_EXECUTABLE_MEMORY, *shlex.split(command)],
