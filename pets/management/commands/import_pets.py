@@ -200,4 +200,5 @@ def _opened(file: str) -> Iterator[File]:
     with TemporaryFile() as copy:
         with Path(file).open("rb") if file != STANDARD_STREAM else nullcontext(sys.stdin.buffer) as stream:
             copyfileobj(stream, copy)
+        copy.seek(0)
         yield copy

@@ -1,8 +1,9 @@
 """The command import_pets with files, and its entry in the audit."""
 
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,14 @@ def test_a_file_with_new_pets_is_imported_again_only_with_an_option(file: Callab
 
     run("import_pets", path, "--again")
     assert (Pet.objects.count(), ImportedFile.objects.count()) == (2, 2)
+
+
+def test_two_contents_of_standard_input_are_two_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Rex", "Tom"):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(f"name\n{name}\n".encode())))
+        run("import_pets", "-", "--format", "csv")
+
+    assert [row[1] for row in all_pets()] == ["Rex", "Tom"]
 
 
 def test_an_import_is_undone_if_the_audit_cannot_be_written_and_an_export_is_not(
