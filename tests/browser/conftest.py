@@ -1,6 +1,6 @@
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -76,14 +76,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def filled_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A running service with records of every kind, for tests that sell no pets and add none."""
+    with running_site(tmp_path_factory.mktemp("filled-site")) as running:
+        with running.models():
+            fill()
+        yield running
+
+
 @contextmanager
-def running_site(folder: Path, fill: Callable[[], None] | None = None) -> Iterator[Service]:
-    """Run a service with the staff account `staff`, whose password is `a long one`, and with what `fill` creates."""
+def running_site(folder: Path) -> Iterator[Service]:
+    """Run a service with the staff account `staff`, whose password is `a long one`."""
     with migrated_database_url(folder) as url, running_service(folder, DATABASE_URL=url) as running:
         running.create_staff("staff", "a long one")
-        if fill:
-            with running.models():
-                fill()
         yield running
 
 

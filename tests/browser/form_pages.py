@@ -50,7 +50,8 @@ def _pets(page: Page) -> Iterator[str]:
     for action in ("Mark as sold", "Set tag…"):
         _choose(page, "/admin/pets/pet/", action)
         yield action
-    _choose(page, "/admin/pets/pet/", "Delete selected pets", rows=3)
+    # Not the sold ones, which the dashboard counts for the tests that share the service.
+    _choose(page, "/admin/pets/pet/?status__exact=available", "Delete selected pets", rows=3)
     yield "delete-pets"
     _press(page, "Yes, delete 3 pets")
     page.goto("/admin/pets/recentchange/")

@@ -1,20 +1,17 @@
 """The admin dashboard in a real browser."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import fill, running_site
 from tests.service import Service
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+@pytest.fixture
+def site(filled_site: Service) -> Service:
     """A service with pets from the beginning, because it caches the counts of days for a minute."""
-    with running_site(tmp_path_factory.mktemp("dashboard"), fill) as running:
-        yield running
+    return filled_site
 
 
 @pytest.fixture
