@@ -35,6 +35,8 @@ QUERIES = [
     "?sold_from=2026-11-01&tag=dog",
     *(f"?o={column}" for column in ("1", "-1", "3", "-3", "4", "-4", "5", "-5")),
 ]
+# Lists of sales, in their order.
+SALES = ("?status__exact=sold&o=sold_at", "?status__exact=sold&o=-sold_at", "?sold_from=2000-01-01")
 TABLES = ("pets_pet", "journal_event", "journal_item")
 # In a query for pets whose ids are known.
 KNOWN_IDS = r"json_each|= ANY\("
@@ -43,7 +45,8 @@ KNOWN_IDS = r"json_each|= ANY\("
 def make_pages() -> list[str]:
     """Create records of each kind, and return the addresses of the pages that show them."""
     pet = create_pet(name="Rex", tag="dog")
-    lists = [PETS + query.format(id=pet.pk) for query in QUERIES]
+    Pet.objects.create(name="Tom", status="sold")
+    lists = [PETS + query.format(id=pet.pk) for query in (*QUERIES, *SALES)]
     one = [reverse(f"admin:pets_pet_{kind}", args=[pet.pk]) for kind in ("change", "history", "delete")]
     delete(User.objects.get(), Pet.objects.create(name="Max"))
     change = mark(User.objects.get(), [pet], "available")
@@ -138,14 +141,9 @@ def test_a_search_reads_the_full_text_index_and_only_the_pets_that_it_finds(admi
     assert len(found) == 1  # the count; the page is read by the keys
 
 
-def test_the_first_sales_of_a_status_are_read_by_the_index_of_sales(admin_client: Client) -> None:
-    Pet.objects.create(name="Rex", status="sold")
-    let_indexes_pay()
-
-    for query in ("status__exact=sold&o=sold_at", "status__exact=sold&o=-sold_at", "sold_from=2000-01-01"):
-        queries = queries_about("pets_pet", admin_client, f"{PETS}?{query}")
-
-        (plan,) = [plan_of(query) for query in queries if "ORDER BY" in query]
+def test_the_first_sales_of_a_status_are_read_by_the_index_of_sales(plans: Plans) -> None:
+    for query in SALES:
+        (plan,) = [plan for sql, plan in plans[PETS + query].items() if "ORDER BY" in sql]
         assert re.search(r"INDEX pets_pet_sale \(status|pets_pet_sale on[\s\S]*Index Cond: \(\(*status", plan), plan
 
 
@@ -176,13 +174,6 @@ def test_lists_count_no_more_pets_than_they_display(plans: Plans) -> None:
     counts = [query for query in queries if "COUNT(" in query]
     assert counts
     assert [query for query in counts if f"LIMIT {MAX_COUNTED + 1}" not in query] == []
-
-
-def test_a_search_takes_special_characters_literally(admin_client: Client) -> None:
-    create_pet(name="Rex")
-
-    for term in ("%", "_", "'", "%x", "\\", '"'):
-        assert admin_client.get(PETS, {"q": term}).context["cl"].result_count == 0
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no such statistics")
@@ -277,9 +268,11 @@ def test_a_search_with_filters_reads_no_pets_that_do_not_fit_them(
 
 
 @sqlite_only
-def test_a_page_of_a_list_that_many_pets_fit_is_read_in_its_order(admin_client: Client) -> None:
-    pets = (Pet(name="Rex", tag="dog", status="sold") for _ in range(MAX_COUNTED + 1))
-    Pet.objects.bulk_create(pets, batch_size=1000)
+def test_a_page_of_a_list_that_many_pets_fit_is_read_in_its_order(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_paginator, "MAX_COUNTED", 60)
+    Pet.objects.bulk_create(Pet(name="Rex", tag="dog", status="sold") for _ in range(61))
 
     for query, index in (
         ("q=rex&o=-created_at", "pets_pet_created"),
