@@ -219,7 +219,7 @@ def test_a_request_does_not_wait_for_a_lock_on_its_key(api: Client) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [SERVE, GUNICORN["gthread"]], ids=["serve", "gthread"])
+@pytest.mark.parametrize("command", [SERVE, pytest.param(GUNICORN["gthread"], marks=pytest.mark.once)])
 def test_use_is_written_soon_and_the_rest_when_the_server_stops(tmp_path: Path, command: tuple[str, ...]) -> None:
     with migrated_database_url(tmp_path) as url:
         with running_service(tmp_path, command=command, DATABASE_URL=url) as service:
