@@ -1,7 +1,7 @@
 """The forms of API keys: their defaults, the expiry and the request limit, as staff set them."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +15,6 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, page_of, shown_key, status_with
-from tests.backoffice.pages import read
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
 pytestmark = pytest.mark.once(on="postgresql")
@@ -96,23 +95,6 @@ def test_a_key_that_exists_already_is_not_created(admin_client: Client, monkeypa
 
 
 # The expiry.
-
-
-def test_a_key_expires_at_the_end_of_its_day_in_place_of_a_lifetime(admin_client: Client) -> None:
-    assert "A key expires at the end of its day (UTC)." in admin_client.get(ADD).content.decode()
-
-    admin_client.post(ADD, FORM | {"lifetime": "30", "expires_at": "2099-12-24"})
-
-    assert APIKey.objects.get().expires_at == datetime(2099, 12, 24, 23, 59, 59, tzinfo=UTC)
-
-
-def test_a_form_that_keeps_the_day_keeps_the_time(admin_client: Client) -> None:
-    expires_at = datetime(2099, 12, 24, 12, tzinfo=UTC)
-    record, _ = APIKey.objects.create_key(name="Acme", expires_at=expires_at)
-
-    change(admin_client, record, **read(admin_client, page_of(record), "apikey_form") | {"name": "Zoo"})
-
-    assert [*APIKey.objects.values_list("name", "expires_at")] == [("Zoo", expires_at)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The client address of a login behind a proxy, cookies, and frames."""
+"""The client address of a login behind a proxy, and the cookies."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,8 @@ import httpx
 import pytest
 from django.test import Client
 
-from tests.backoffice.login import ADD, ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD
+from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD
 from tests.databases import migrated_database_url
-from tests.running.test_pages import policy
 from tests.service import Service, running_service
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("ada")]
@@ -68,11 +67,3 @@ def test_scripts_and_other_sites_cannot_use_the_cookies() -> None:
     cookies = [morsel.OutputString() for morsel in response.cookies.values()]
     assert_guarded(cookies, {"sessionid", "csrftoken", "last_account"}, secure=False)
     assert "Cross-Origin-Opener-Policy" not in response
-
-
-def test_pages_cannot_be_shown_in_a_frame(admin_client: Client) -> None:
-    for url in (LOGIN, INDEX, ADD, "/", "/docs"):
-        response = admin_client.get(url)
-
-        assert response["X-Frame-Options"] == "DENY", url
-        assert policy(response)["frame-ancestors"] == "'none'", url

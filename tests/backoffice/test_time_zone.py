@@ -136,8 +136,8 @@ def test_times_that_exist_twice_are_shown_apart(admin_client: Client, move: Move
 
 
 def created_key(client: Client, day: str) -> tuple[APIKey | None, str]:
-    """Fill in the form of a new key with an expiry, and return the key and the page."""
-    response = client.post(NEW_KEY, KEY | {"expires_at": day})
+    """Fill in the form of a new key with an expiry in place of its lifetime, and return the key and the page."""
+    response = client.post(NEW_KEY, KEY | {"lifetime": "30", "expires_at": day})
     return APIKey.objects.first(), response.content.decode()
 
 
@@ -209,9 +209,10 @@ def test_times_at_both_ends_of_the_calendar_are_shown_and_found(admin_client: Cl
         assert admin_client.get(url, follow=True).status_code == 200
 
 
-@pytest.fixture
-def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
-    """Pages of the admin, each with a time."""
+@pytest.mark.once
+def test_every_page_shows_times_in_the_zone_of_the_store_and_names_it(
+    admin_client: Client, admin_user: User, move: Move
+) -> None:
     key, _ = APIKey.objects.create_key(name="Acme", expires_at=timezone.now(), last_used_at=timezone.now())
     pet = Pet.objects.create(name="Rex")
     submit(admin_client, page_of(pet), "pet_form", {"status": "sold"})
@@ -220,7 +221,7 @@ def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
     changes = reverse("admin:pets_recentchange_changelist")
     change = re.search(rf'href="({changes}[0-9]+/change/)"', text(admin_client, changes))
     assert change
-    return [
+    pages = [
         *(LIST, AUDIT, INDEX, changes, change[1], page_of(pet)),
         *(reverse(f"admin:{one}_changelist") for one in ("pets_trashedpet", "accounts_account")),
         reverse("admin:pets_pet_history", args=[pet.pk]),
@@ -229,15 +230,9 @@ def pages_with_times(admin_client: Client, admin_user: User) -> list[str]:
         reverse("admin:apikeys_apikey_revoke", args=[key.pk]),
         reverse("admin:accounts_account_change", args=[admin_user.pk]),
     ]
-
-
-@pytest.mark.once
-def test_every_page_shows_times_in_the_zone_of_the_store_and_names_it(
-    admin_client: Client, move: Move, pages_with_times: list[str]
-) -> None:
     move("Asia/Kolkata")
 
-    for url in pages_with_times:
+    for url in pages:
         page = text(admin_client, url)
         assert re.search(r"\d\d:\d\d(:\d\d)? IST", page), url
         # The days of the use of a key are those of UTC, and its page says so.

@@ -5,7 +5,6 @@ import json
 import resource
 import shutil
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -131,14 +130,3 @@ def _sales_since_creation(database: Database) -> Iterator[None]:
             yield
         finally:
             define(original)
-
-
-def main(arguments: list[str]) -> None:
-    """Create a database of the kind, with so many pets and events, in the folder."""
-    name, pets, events, folder = arguments
-    with grown_database(name, int(pets), int(events), Path(folder)) as grown:
-        print(name, pets, grown.cost_of_import, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

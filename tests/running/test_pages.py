@@ -48,7 +48,7 @@ def assert_not_found(response: HttpResponse) -> None:
 def test_every_page_has_the_policy(client: Client, address: str) -> None:
     response = client.get(address)
 
-    assert response.status_code == 200
+    assert (response.status_code, response["X-Frame-Options"]) == (200, "DENY")
     assert policy(response) == POLICY
 
 
