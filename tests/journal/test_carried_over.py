@@ -23,6 +23,12 @@ CREATE TABLE audit_auditentry (
     count integer NOT NULL, message text NOT NULL, account_id integer
 )
 """
+# Migrates the apps that have tables in such a version.
+MIGRATE_SOME = """
+from django.core.management import call_command
+for target in [("auth", "0012"), ("pets", "0012"), ("journal", "0001"), ("admin", "0003")]:
+    call_command("migrate", *target, verbosity=0)
+"""
 
 
 def rows(service: Service, statement: str) -> list[tuple[Any, ...]]:
@@ -54,8 +60,7 @@ def test_audit_open_undos_and_trash_of_unreleased_versions_are_carried_over(tmp_
     rex, gone = new_pet_id(), new_pet_id()
     with fresh_database_url(tmp_path) as url:
         environment = {"DATABASE_URL": url, "PETSERVICE_DATA_DIR": str(tmp_path)}
-        for app, name in (("auth", "0012"), ("pets", "0012"), ("journal", "0001"), ("admin", "0003")):
-            manage("migrate", app, name, **environment).check_returncode()
+        manage("shell", "-v0", "-c", MIGRATE_SOME, **environment).check_returncode()
         fill(Service("", None, tmp_path / "log", environment), rex, gone)  # type: ignore[arg-type]
         manage("migrate", **environment).check_returncode()
 
