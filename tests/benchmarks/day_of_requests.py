@@ -5,7 +5,6 @@ sends those that delete old records once more, and prints how many rows there ar
 """
 
 import argparse
-from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -40,7 +39,6 @@ for pet in Pet.objects.filter(status="available")[:{number}]:
         {statement}
 """
 _MAX_SECONDS = 3600  # for the requests of one kind
-_SCRIPT = Path(load.__file__).with_suffix(".lua").read_text()
 # wrk stops after so many responses, and makes a file. It would wait for the end of its time nevertheless.
 _STOP = """
 local responses = 0
@@ -101,7 +99,7 @@ def send(database: Database, filled: Seeded, scenario: str, number: int) -> tupl
     with running_service(database.folder, DATABASE_URL=database.url, PETSERVICE_LOG_FORMAT="json") as service:
         logged = service.log.stat().st_size
         url, headers = service.url + load.PATHS[scenario], [f"X-API-Key: {filled.key}"]
-        script = _SCRIPT + _STOP % (number, done)
+        script = load.SCRIPT + _STOP % (number, done)
         wrk = Wrk(url, headers, script, *arguments, folder=database.folder, connections=16, seconds=_MAX_SECONDS)
         wait_until(done.exists, seconds=_MAX_SECONDS)
         seen = wrk.responses(now=True)

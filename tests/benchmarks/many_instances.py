@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import psycopg
 
 from tests.benchmarks.databases import Database, Seeded, seeded
+from tests.benchmarks.peers import load
 from tests.benchmarks.processes import cpu_seconds
 from tests.benchmarks.wrk import Wrk
 from tests.faults.servers import new_cluster, primary
@@ -23,15 +25,7 @@ from tests.service import Service, running_service
 PETS = 10_000
 CONNECTIONS = 32  # of clients in all, so that each number of instances has the same load
 # Each request has a key of its own, so a part of them also deletes expired records.
-_POST = """
-wrk.method = "POST"
-wrk.body = '{"name": "Rex", "tag": "dog"}'
-wrk.headers["Content-Type"] = "application/json"
-function request()
-  wrk.headers["Idempotency-Key"] = string.format("%x%x%x", os.time(), math.random(0, 2^30), math.random(0, 2^30))
-  return wrk.format()
-end
-"""
+SCENARIO = "post-key"
 COLUMNS = (
     "instances",
     "connections",
@@ -72,13 +66,14 @@ def measure(number: int, filled: Seeded, server: int, seconds: int) -> list[str]
                 httpx.get(service.url + path, **client)
         before, cpu, began = ask("SELECT count(*) FROM pets_pet"), cpu_seconds(server), time.monotonic()
         each = max(1, CONNECTIONS // number)
+        options = {"folder": filled.folder, "connections": each, "seconds": seconds}
         loads = [
-            Wrk(f"{service.url}/v1/pets", headers, _POST, folder=filled.folder, connections=each, seconds=seconds)
+            Wrk(service.url + load.PATHS[SCENARIO], headers, load.SCRIPT, SCENARIO, "", str(uuid4()), **options)
             for service in services[:CONNECTIONS]
         ]
         time.sleep(seconds / 2)
         connections = ask("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'petservice%'")
-        seen = [load.responses() for load in loads]
+        seen = [running.responses() for running in loads]
         answered, took = sum(one.number for one in seen), time.monotonic() - began
         created = ask("SELECT count(*) FROM pets_pet") - before
         assert not any(one.failed for one in seen), "not all responses are 2xx"

@@ -25,7 +25,7 @@ PATHS = {
 IDEMPOTENT = ("post-key", "post-replay")
 # Maximum number of different pets that `fetch-one-pet` fetches.
 _MAX_IDS = 1000
-_SCRIPT = Path(__file__).with_suffix(".lua").read_text()
+SCRIPT = Path(__file__).with_suffix(".lua").read_text()
 
 
 class Measurement(NamedTuple):
@@ -60,7 +60,7 @@ def measure(
     ids.write_text("".join(f"{pet.id}\n" for pet in pets[:: len(pets) // _MAX_IDS + 1]))
     url, headers, arguments = target.base_url + PATHS[scenario], [f"X-API-Key: {target.key}"], (scenario, ids, uuid4())
     began, before = time.monotonic(), _times(target)
-    wrk = Wrk(url, headers, _SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
+    wrk = Wrk(url, headers, SCRIPT, *map(str, arguments), folder=folder, connections=connections, seconds=seconds)
     seen = wrk.responses()
     elapsed, after = time.monotonic() - began, _times(target)
     cpu, database_cpu, wrk_cpu, machine = (now - then for now, then in zip(after, before, strict=True))
