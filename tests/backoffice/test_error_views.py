@@ -61,15 +61,6 @@ def test_a_form_of_another_origin_is_rejected_with_the_causes(
         assert not Pet.objects.exists()
 
 
-def test_an_invalid_selection_of_rows_changes_nothing_and_says_so(admin_client: Client) -> None:
-    forged = {"action": "mark_as_sold", "_selected_action": ["nonsense"]}
-
-    response = admin_client.post(reverse("admin:pets_pet_changelist"), forged)
-
-    assert response.status_code == 400
-    assert "Nothing was changed" in response.content.decode()
-
-
 def test_an_unknown_url_in_the_admin_is_a_page_not_found(admin_client: Client) -> None:
     for url in ("nope", "pets/nope/", "pets/pet/1/2", "%00", "<b>", "x" * 5000):
         assert_staff_page(admin_client.get(f"{INDEX}{url}"), 404, "Page not found", "Log out")

@@ -112,6 +112,14 @@ def test_no_query_scans_a_whole_table(plans: Plans) -> None:
     assert {url: plan for url, found in plans.items() for plan in found.values() if re.search(whole, plan)} == {}
 
 
+def test_the_last_changes_on_the_dashboard_are_read_in_their_order(plans: Plans) -> None:
+    dashboard = plans[reverse("admin:index")].items()
+
+    of_one_type = [plan for query, plan in dashboard if "journal_event" in query and "LIMIT 10" in query]
+    assert of_one_type
+    assert [plan for plan in of_one_type if re.search("Sort|USE TEMP B-TREE", plan)] == []
+
+
 def test_queries_for_pets_use_indexes_for_conditions_order_and_ids(plans: Plans) -> None:
     found = about("pets_pet", plans)
 
