@@ -86,7 +86,7 @@ def send_concurrently(services: list[Service], key: str, number: int) -> Counter
 def test_the_limit_is_exact_across_all_workers_of_all_services(
     patient_services: list[Service], shared_redis: RedisServer
 ) -> None:
-    key = patient_services[0].create_key("--requests-per-minute", "50")
+    key = key_with_limit(patient_services[0], 50)
 
     for _ in range(2):
         counts = send_concurrently(patient_services, key, 150)
