@@ -218,13 +218,13 @@ FILTERED = "?status__exact=sold&created_from=2026-01-01"
 def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_actions(window: Page, model: str) -> None:
     window.goto(f"/admin/{model}/{'' if model == 'apikeys/apikey' else FILTERED}")
     row = window.locator("#result_list tbody tr").first
-    row.locator(".action-select").check()
-    state, name = row.locator("[class^=field-stat]").first, row.locator("th").first
-    actions = window.locator("#changelist .actions").first
+    parts = [row.locator("[class^=field-stat]").first, row.locator("th").first]
+    if model == "pets/pet":  # keys have no actions
+        row.locator(".action-select").check()
+        parts.append(window.locator("#changelist .actions").first)
     for mode in ("light-zoomed", "light-390"):
         change_window(window, *MODES[mode])
-        shown = [box(state), box(name), box(actions)]
-        for one in shown:
+        for one in map(box, parts):
             assert one["x"] + one["width"] <= MODES[mode].width, mode
             assert one["y"] + one["height"] <= MODES[mode].height, mode
         margins = box(window.locator("#content"))["width"] - box(window.locator("#changelist"))["width"]
