@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.core.management.color import no_style
-from django.db import connections, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Model
 
 from petservice.db.backend import backend
@@ -65,8 +65,14 @@ def prepare(alias: str, models: list[type[Model]]) -> None:
     if others := [table for table in tables if not table.startswith(ours)]:
         raise _not_empty(f"tables of another program, such as {others[0]}")
     _require_no_rows(alias, [model for model in models if model._meta.db_table in tables])
-    with backend(alias).migration_lock():
-        call_command("migrate", database=alias, verbosity=0)
+    # Models of migrations use the default connection, and would read and change the rows of the source.
+    source = connections[DEFAULT_DB_ALIAS]
+    connections[DEFAULT_DB_ALIAS] = database
+    try:
+        with backend(alias).migration_lock():
+            call_command("migrate", database=alias, verbosity=0)
+    finally:
+        connections[DEFAULT_DB_ALIAS] = source
 
 
 @contextmanager

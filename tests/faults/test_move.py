@@ -136,6 +136,24 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
     assert moved.execute("SELECT name FROM pets_pet WHERE sold_at IS NOT NULL") == [("a sale",)]
 
 
+def test_the_migrations_of_a_new_database_change_nothing_in_the_old_one(
+    tmp_path: Path, source: str, empty_postgresql_url: str
+) -> None:
+    count_of_events = "SELECT count(*) FROM journal_event"
+    with closing(sqlite3.connect(tmp_path / "source.sqlite3", isolation_level=None)) as old:
+        old.executescript("""
+            INSERT INTO auth_user VALUES (1, '', NULL, 1, 'ada', '', '', 1, 1, '2026-01-01', '');
+            INSERT INTO django_admin_log VALUES (1, '7', 'Rex', 1, '[]', NULL, 1, '2026-01-01');
+        """)
+        events = old.execute(count_of_events).fetchone()
+
+    status, output = move(tmp_path, source, empty_postgresql_url)
+
+    assert status == 0, output
+    with psycopg.connect(empty_postgresql_url) as new:
+        assert new.execute(count_of_events).fetchone() == events
+
+
 def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_terminal(
     tmp_path: Path, direction: tuple[str, str]
 ) -> None:
