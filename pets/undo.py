@@ -12,7 +12,7 @@ from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from petservice.db.lookups import Among
 from petservice.journal.models import Event, Item
-from petservice.journal.recording import Change, Values, record
+from petservice.journal.recording import Change, Values, add_event
 
 
 def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
@@ -25,7 +25,7 @@ def change_of(pet: Pet, before: Values | None, after: Values) -> Change:
     return Change(pet.pk, pet.name, before, after)
 
 
-def record_change(
+def add_event_of_change(
     request: HttpRequest, kind: Event.Kind, summary: str, changes: Sequence[Change], *permissions: str
 ) -> Event:
     """Record changes in their transaction. Undoing them needs the permissions."""
@@ -36,7 +36,7 @@ def record_change(
         elif all({*after} == {"status"} for after in fields):
             kind = Event.Kind.STATUS
     changes = _with_versions(changes)
-    return record(request, kind, target=Pet, message=summary, changes=changes, permissions=permissions)
+    return add_event(request, kind, target=Pet, message=summary, changes=changes, permissions=permissions)
 
 
 def changed_since(versions: Mapping[Pet, int]) -> dict[str, Values]:
@@ -135,7 +135,7 @@ def undo(request: HttpRequest, pk: int) -> Undoing | None:
     ]
     left_alone = f" Left alone: {len(undoing.left_alone):,}." if undoing.left_alone else ""
     message = f"{event.message} By {event.account_name}.{left_alone}"
-    event.undone_by = record(
+    event.undone_by = add_event(
         request, Event.Kind.UNDONE, target=Pet, message=message, changes=changes, count=undoing.count
     )
     event.save(update_fields=["undone_by"])

@@ -25,9 +25,9 @@ from pets.admin.changes.forms import (
     NewPetForm,
     PetForm,
     add_all,
+    add_event_of_edit,
     added_by_form,
     deleted_meanwhile,
-    record_edit,
 )
 from pets.admin.changes.import_pages import columns_view, confirmation_view, upload_view
 from pets.admin.changes.selection import as_version, hidden_version
@@ -203,12 +203,12 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
         if change:
-            record_edit(self, request, obj, form)
+            add_event_of_edit(self, request, obj, form)
         else:
             add_all(self, request, obj, form)
 
     def log_addition(self, request: HttpRequest, obj: Pet, message: Any) -> Any:
-        """Do nothing, because add_all and record_edit have recorded what save_model did."""
+        """Do nothing, because add_all and add_event_of_edit have recorded what save_model did."""
 
     log_change = log_addition
 
@@ -222,7 +222,7 @@ class PetAdmin(CreatedOnce, FactsBeside, JournalPages):
         return self.response_post_save_add(request, obj)
 
     def response_change(self, request: HttpRequest, obj: Pet) -> HttpResponse:
-        """Return the next page. The message about the change is that of record_edit."""
+        """Return the next page. The message about the change is that of add_event_of_edit."""
         if "_continue" in request.POST:
             return redirect(request.get_full_path())
         if "_addanother" in request.POST:

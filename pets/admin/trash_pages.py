@@ -21,7 +21,7 @@ from petservice.admin_pages.wording import first_names
 from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from petservice.journal.pages import history_page
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 
 @admin.register(TrashedPet)
@@ -90,7 +90,7 @@ class TrashAdmin(OrderedList, ReadOnlyPages):
         with transaction.atomic():
             done = trash.put_back(keys)
             if done.pets:
-                record(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=done.changes())
+                add_event(request, Event.Kind.RESTORED, target=Pet, message="From the trash.", changes=done.changes())
         pets, taken = done
         if taken:
             message = f"A pet with the same ID exists already, so these stay in the trash: {first_names(taken)}."

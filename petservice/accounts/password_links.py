@@ -16,7 +16,7 @@ from petservice.accounts import services
 from petservice.accounts.models import Account, PasswordLink
 from petservice.admin_pages.staff_page import failure_page, staff_page
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 from petservice.sign_in import login_limits, login_view
 
 
@@ -57,7 +57,7 @@ class SetPasswordView(PasswordResetConfirmView):
             user.save(update_fields=["password"])
             login_limits.forget_failures(account)
             text = "Password set with a link."
-            record(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
+            add_event(self.request, Event.Kind.ACCOUNT_CHANGED, target=account, message=text, account=account)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         self.request.session[login_view.NAME] = account.get_username()
         messages.success(self.request, f"The password of {account} is set. Log in with it.")

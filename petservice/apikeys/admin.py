@@ -27,7 +27,7 @@ from petservice.apikeys.models import USAGE_DAYS, APIKey, KeyDay
 from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
-from petservice.journal.recording import Change, record
+from petservice.journal.recording import Change, add_event
 from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 
@@ -210,7 +210,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             is_revoked_now = api_key is not None and api_key.revoke()
             if is_revoked_now:
                 changes = [Change(str(pk), str(api_key), message="Revoked.")]
-                record(request, Event.Kind.KEY_REVOKED, target=APIKey, changes=changes)
+                add_event(request, Event.Kind.KEY_REVOKED, target=APIKey, changes=changes)
         if is_revoked_now:
             self.message_user(request, f"Revoked {api_key}.", messages.SUCCESS)
         else:
@@ -254,7 +254,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
             Change(str(api_key.pk), str(api_key), message=f"Rotated. Replaced by {replacement}."),
             Change(str(replacement.pk), str(replacement), message=f"Created as replacement for {api_key}."),
         ]
-        record(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
+        add_event(request, Event.Kind.KEY_ROTATED, target=APIKey, message=message, changes=changes, count=1)
         return self._show_once(request, replacement, plain)
 
     def _confirmation(

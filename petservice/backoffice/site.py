@@ -18,7 +18,7 @@ from petservice.backoffice import dashboard
 from petservice.db.lookups import is_key
 from petservice.guides.rendering import ADMIN_GUIDE, guide
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 from petservice.sign_in import second_factor_view
 from petservice.sign_in.login_view import KeptFormLoginView, page_before
 
@@ -77,7 +77,7 @@ class PetServiceAdminSite(admin.AdminSite):
         response = super().password_change(request, extra_context)
         if response.status_code == 302:  # the password was changed
             user: Any = request.user
-            record(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
+            add_event(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
         return response
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:

@@ -22,7 +22,7 @@ from petservice.db.backend import backend
 from petservice.journal.filters import EventFilterForm, record_types
 from petservice.journal.models import Event
 from petservice.journal.pages import page_of
-from petservice.journal.recording import COMMAND, record
+from petservice.journal.recording import COMMAND, add_event
 
 # Maximum number of events of a file, which the server sends as a whole: about 20 MB, made in a few seconds.
 MAX_EXPORTED = 100_000
@@ -98,7 +98,7 @@ class EventAdmin(ReadOnlyPages, AdministratorsOnly):
             return HttpResponseRedirect(f"{reverse('admin:journal_event_changelist')}?{query.urlencode()}")
         newest = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         message = f"Audit exported as CSV. Filter: {form.in_words() or 'none'}."
-        record(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
+        add_event(request, Event.Kind.EXPORTED, target=Event, message=message, count=count)
         events = form.events().filter(pk__lte=newest)  # without the event of this export
         with backend().read_consistently():
             content = [BYTE_ORDER_MARK, *parts(_HEADER, _rows(events))]

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from petservice.client_address import network_of_client
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 from petservice.journal.retention import remove_old_events
 from petservice.monitoring.counters import count
 
@@ -28,7 +28,7 @@ MAX_ENTRIES = 500
 _START = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def record_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now: datetime | None = None) -> None:
+def add_event_of_failure(request: HttpRequest, kind: Event.Kind, username: str, *, now: datetime | None = None) -> None:
     """Count an event that a stranger may have caused. The entry has a name only if there is such an account."""
     with transaction.atomic():
         # Lock the account, so that two failures at the same time are counted in one entry.
@@ -56,7 +56,7 @@ def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs:
     kind = Event.Kind.LOGIN if signal is user_logged_in else Event.Kind.LOGOUT
     count("logins", kind)
     with transaction.atomic():
-        record(request, kind, account=user)
+        add_event(request, kind, account=user)
         remove_old_events()
 
 
@@ -64,14 +64,14 @@ def _logged_in_or_out(signal: Signal, request: HttpRequest, user: Any, **kwargs:
 def _login_failed(credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
     if request is not None and not _is_refused(request):
         count("logins", Event.Kind.LOGIN_FAILED)
-        record_failure(request, Event.Kind.LOGIN_FAILED, credentials.get("username") or "")
+        add_event_of_failure(request, Event.Kind.LOGIN_FAILED, credentials.get("username") or "")
 
 
 @receiver(user_locked_out)
 def _locked_out(request: Any, username: str | None, **kwargs: Any) -> None:
     count("logins", Event.Kind.LOCKED_OUT)
     if not _is_refused(request):
-        record_failure(request, Event.Kind.LOCKED_OUT, username or "")
+        add_event_of_failure(request, Event.Kind.LOCKED_OUT, username or "")
 
 
 def _is_refused(request: Any) -> bool:

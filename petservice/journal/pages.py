@@ -10,7 +10,7 @@ from petservice.admin_pages.bounded_paginator import BoundedPaginator, CountingP
 from petservice.admin_pages.staff_page import staff_page
 from petservice.admin_pages.wording import first_names
 from petservice.journal.models import Event, Item
-from petservice.journal.recording import Change, record, type_of
+from petservice.journal.recording import Change, add_event, type_of
 from petservice.journal.sentences import changes_by
 
 # Maximum number of deleted records that a message names, so that it stays readable.
@@ -38,11 +38,11 @@ class JournalPages(admin.ModelAdmin):
         return "Added." if add else changes_by(form)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return record(request, self.addition_kind, target=obj, message=message)
+        return add_event(request, self.addition_kind, target=obj, message=message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         request.has_changes = bool(message)  # type: ignore[attr-defined]  # our own attribute
-        return record(request, self.change_kind, target=obj, message=message) if message else None
+        return add_event(request, self.change_kind, target=obj, message=message) if message else None
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         if request.has_changes:  # type: ignore[attr-defined]  # set by log_change
@@ -56,7 +56,7 @@ class JournalPages(admin.ModelAdmin):
         deleted = list(queryset)
         names = first_names([f"“{one}”" for one in deleted], _MAX_NAMED)
         changes = [Change(str(one.pk), str(one), message="Deleted.") for one in deleted]
-        return record(request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}.", changes=changes)
+        return add_event(request, Event.Kind.DELETED, target=self.model, message=f"Deleted: {names}.", changes=changes)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show what happened to a record on all pages, newest first, also after its end."""

@@ -34,7 +34,7 @@ class Change(NamedTuple):
     version: int | None = None  # of the record after the change
 
 
-def record(
+def add_event(
     request: HttpRequest | None,
     kind: Event.Kind,
     *,
@@ -74,14 +74,14 @@ def record(
     return event
 
 
-def record_done(command: BaseCommand, kind: Event.Kind, done: str, **event: Any) -> None:
+def add_event_of_command(command: BaseCommand, kind: Event.Kind, done: str, **event: Any) -> None:
     """Record what a command has done, or write to the terminal that the audit cannot be written, but that it is done.
 
     A full disk does not fail the command, because its result may be needed for repairs.
     """
     try:
         with transaction.atomic():
-            record(None, kind, **event)
+            add_event(None, kind, **event)
     except DatabaseError as error:
         command.stderr.write(f"The audit cannot be written ({str(error).strip()}). {done}")
 

@@ -14,7 +14,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 RECOVERY_CODES = 10
 # 80 random bits, so that the stored digest of a recovery code cannot be reversed by trying.
@@ -79,7 +79,7 @@ def set_up(request: HttpRequest, code: str) -> tuple[TOTPDevice, list[str]] | No
         device.confirmed = True
         device.save(update_fields=["confirmed"])
         codes = _new_recovery_codes(user)
-        record(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
+        add_event(request, Event.Kind.SECOND_FACTOR, target=user, message="Set up.")
         return device, codes
 
 
@@ -88,7 +88,7 @@ def renew_recovery_codes(request: HttpRequest) -> list[str]:
     with transaction.atomic():
         user = _locked_account(request)
         codes = _new_recovery_codes(user)
-        record(request, Event.Kind.SECOND_FACTOR, target=user, message="Recovery codes renewed.")
+        add_event(request, Event.Kind.SECOND_FACTOR, target=user, message="Recovery codes renewed.")
         return codes
 
 
@@ -127,7 +127,7 @@ def accepting_device(request: HttpRequest, user: Any, entered: str) -> Any:
             return None
         if is_recovery_code:
             message = f"Recovery code used; {recovery_codes_left(user)} left."
-            record(request, Event.Kind.SECOND_FACTOR, target=user, message=message, account=user)
+            add_event(request, Event.Kind.SECOND_FACTOR, target=user, message=message, account=user)
     return device
 
 
@@ -137,7 +137,7 @@ def remove(request: HttpRequest, user: Any, *, message: str) -> None:
         deleted, _ = TOTPDevice.objects.devices_for_user(user).delete()
         StaticDevice.objects.devices_for_user(user).delete()
         if deleted:
-            record(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
+            add_event(request, Event.Kind.SECOND_FACTOR, target=user, message=message)
 
 
 def _plain(entered: str) -> str:

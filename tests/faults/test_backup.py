@@ -50,11 +50,11 @@ STAFF = """
 from django.contrib.auth.models import Group, User
 from pets.models import Pet
 from petservice.journal.models import Event
-from petservice.journal.recording import Change, record
+from petservice.journal.recording import Change, add_event
 ada = User.objects.create_user("ada", "ada@example.com", "correct horse")
 ada.groups.set(Group.objects.all())
 changes = [Change(pet.pk, pet.name, {"tag": "Zoë"}, {"tag": None}) for pet in Pet.objects.all()[:5]]
-record(None, Event.Kind.CHANGED, target=Pet, message="Changed Zoë’s tag.", changes=changes)
+add_event(None, Event.Kind.CHANGED, target=Pet, message="Changed Zoë’s tag.", changes=changes)
 """
 NOT_EMPTY = {
     "apikeys_apikey",

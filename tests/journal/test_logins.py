@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from petservice.journal import logins
-from petservice.journal.logins import record_failure
+from petservice.journal.logins import add_event_of_failure
 from petservice.journal.models import Event
 from petservice.journal.retention import remove_old_events
 from tests.backoffice.login import ELSEWHERE, HERE, INDEX, LIMIT, LOGIN, PASSWORD, fail, log_in
@@ -59,7 +59,7 @@ def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monk
 
     def failure(name: str, address: str, minutes: int = 0) -> None:
         request = RequestFactory().get("/", REMOTE_ADDR=address)
-        record_failure(request, KIND.LOGIN_FAILED, name, now=NOW + timedelta(minutes=minutes))
+        add_event_of_failure(request, KIND.LOGIN_FAILED, name, now=NOW + timedelta(minutes=minutes))
 
     for name, address in (("ada", HERE), ("ada", HERE), ("ada", ELSEWHERE), ("x", HERE), ("y", HERE)):
         failure(name, address, 7)
@@ -82,7 +82,7 @@ def test_failures_are_counted_by_quarter_hour_account_and_address(ada: Any, monk
 @pytest.mark.django_db(transaction=True)
 def test_two_failures_of_an_account_at_the_same_time_are_counted_in_one_entry() -> None:
     def failure() -> None:
-        record_failure(RequestFactory().get("/", REMOTE_ADDR=HERE), KIND.LOGIN_FAILED, "ada", now=NOW)
+        add_event_of_failure(RequestFactory().get("/", REMOTE_ADDR=HERE), KIND.LOGIN_FAILED, "ada", now=NOW)
 
     with write_before('INSERT INTO "journal_event"', failure):
         failure()

@@ -18,7 +18,7 @@ from pets.models import Pet
 from pets.undo import undo
 from petservice.accounts.groups import PETS_AND_INVENTORY
 from petservice.journal.models import Event
-from petservice.journal.recording import Change, record
+from petservice.journal.recording import Change, add_event
 from tests.backoffice.pages import messages
 from tests.backoffice.staff import staff
 from tests.journal.events import create_event
@@ -145,8 +145,8 @@ def test_the_history_of_a_record_links_superusers_to_its_audit(admin_client: Cli
 
 
 def test_the_kinds_of_records_have_the_words_of_the_shop(admin_client: Client, admin_user: User) -> None:
-    record(request_of(admin_user), Kind.CHANGED, target=admin_user, message="Name.")
-    record(request_of(admin_user), Kind.EXPORTED, target=Event, message="Exported.")
+    add_event(request_of(admin_user), Kind.CHANGED, target=admin_user, message="Name.")
+    add_event(request_of(admin_user), Kind.EXPORTED, target=Event, message="Exported.")
     page = admin_client.get(AUDIT).content.decode()
 
     choices = re.findall(r"<option [^>]*>([^<]*)</option>", page.split('name="record_type"')[1].split("</select>")[0])
@@ -187,7 +187,7 @@ def test_the_page_of_an_event_names_who_has_undone_it(admin_client: Client, admi
 def change(user: User, kind: Kind, pets: list[Pet], *, now: datetime) -> Event:
     """Record that an account gave pets the status sold."""
     changes = [Change(pet.pk, pet.name, {"status": "available"}, {"status": "sold"}) for pet in pets]
-    return record(request_of(user), kind, target=Pet, message="Some pets.", changes=changes, now=now)
+    return add_event(request_of(user), kind, target=Pet, message="Some pets.", changes=changes, now=now)
 
 
 def links(response: Any) -> dict[str, str]:

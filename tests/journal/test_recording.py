@@ -15,7 +15,7 @@ from django.urls import reverse
 from pets.models import Pet
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 from store.models import InventoryItem
 from tests.backoffice.pages import submit
 
@@ -28,7 +28,7 @@ def test_an_entry_names_the_account_the_address_behind_a_trusted_proxy_and_the_r
     request = RequestFactory().get("/admin/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.7")
     request.user = admin_user
 
-    record(request, Event.Kind.CHANGED, target=admin_user, message="Email changed.")
+    add_event(request, Event.Kind.CHANGED, target=admin_user, message="Email changed.")
 
     entry = Event.with_record(Event.objects.all()).get()
     assert (entry.account, entry.account_name, entry.address) == (admin_user, "admin", "192.0.2.7")
@@ -41,14 +41,14 @@ def test_an_event_without_an_account_has_no_name():
     request = RequestFactory().get("/admin/", REMOTE_ADDR="not an address")
     request.user = AnonymousUser()
 
-    record(request, Event.Kind.LOGIN_FAILED)
+    add_event(request, Event.Kind.LOGIN_FAILED)
 
     entry = Event.objects.get()
     assert (entry.account, entry.account_name, entry.address) == (None, "", None)
 
 
 def test_an_event_of_a_command_has_the_account_name_command_and_the_system_user():
-    entry = record(None, Event.Kind.EXPORTED, target=Pet, message="Exported.", count=3)
+    entry = add_event(None, Event.Kind.EXPORTED, target=Pet, message="Exported.", count=3)
 
     assert entry.message == f"Exported. {RUN_BY}"
     assert (entry.account, entry.account_name, entry.address) == (None, "command", None)
@@ -60,7 +60,7 @@ def test_a_system_user_without_a_name_is_recorded_by_its_number(monkeypatch):
     with pytest.raises(KeyError):
         pwd.getpwuid(os.getuid())
 
-    entry = record(None, Event.Kind.EXPORTED, target=Pet)
+    entry = add_event(None, Event.Kind.EXPORTED, target=Pet)
 
     assert entry.message == "Run by the operating system user 2000000001."
 
@@ -68,7 +68,7 @@ def test_a_system_user_without_a_name_is_recorded_by_its_number(monkeypatch):
 def test_a_pet_has_the_same_entries_on_the_pages_of_pets_and_of_the_inventory():
     pet = Pet.objects.create(name="Rex")
 
-    entry = record(None, Event.Kind.CHANGED, target=InventoryItem.objects.get())
+    entry = add_event(None, Event.Kind.CHANGED, target=InventoryItem.objects.get())
 
     assert (entry.record_type, entry.items.get().record_id) == ("pets.pet", pet.pk)
 

@@ -10,7 +10,7 @@ from django.test import RequestFactory
 from pets import trash
 from pets.models import Pet
 from petservice.journal.models import Event
-from petservice.journal.recording import Change, record
+from petservice.journal.recording import Change, add_event
 
 
 def request_of(user: Any) -> HttpRequest:
@@ -34,6 +34,6 @@ def mark(user: Any, pets: Sequence[Pet], status: str, *, now: datetime | None = 
 
 def _record(user: Any, kind: Event.Kind, changes: list[Change], permission: str, now: datetime | None) -> Event:
     message = f"{len(changes)} pets."
-    return record(
+    return add_event(
         request_of(user), kind, target=Pet, message=message, changes=changes, permissions=[permission], now=now
     )

@@ -22,7 +22,7 @@ from pets.models.pet import count_of_pets, validate_not_blank
 from pets.permissions import permission_to_change
 from pets.search.case_insensitive import equals_any
 from pets.search.tags import same_tag, spellings_in_use
-from pets.undo import change_of, record_change
+from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.wording import first_names
 from petservice.db.lookups import Among
 from petservice.journal.models import Event
@@ -48,7 +48,7 @@ def change_field(pages: ModelAdmin, request: HttpRequest, selection: Selection, 
             Pet.objects.filter(Among("pk", [pet.pk for pet in pets])).update(**{field: value})
             changes = [change_of(pet, {field: getattr(pet, field)}, {field: value}) for pet in pets]
             permission = permission_to_change(request.user)
-            event = record_change(request, Event.Kind.CHANGED, done, changes, permission)
+            event = add_event_of_change(request, Event.Kind.CHANGED, done, changes, permission)
     comparison.warn(request, "changed")
     others = len(comparison.unchanged) - len(pets)
     had = f"{count_of_pets(others)} had {has} already."
@@ -143,7 +143,7 @@ def delete(pages: ModelAdmin, request: HttpRequest, selection: Selection) -> Non
         comparison = compare(selection)
         if pets := comparison.unchanged:
             done = f"“{pets[0]}” deleted." if len(pets) == 1 else f"{count_of_pets(len(pets))} deleted."
-            event = record_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
+            event = add_event_of_change(request, Event.Kind.DELETED, done, trash.delete(pets), "pets.delete_pet")
     comparison.warn(request, "deleted")
     if pets:
         messages.success(request, with_undo(pages, request, done, event))

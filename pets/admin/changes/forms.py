@@ -23,7 +23,7 @@ from pets.fields import EDITABLE
 from pets.models import Pet, TrashedPet
 from pets.models.pet import count_of_pets, validate_not_blank
 from pets.permissions import may_see_pets, permission_to_change
-from pets.undo import change_of, record_change
+from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.merging_form import MergingForm
 from petservice.configuration.time_zone import moment
@@ -60,7 +60,7 @@ class PetForm(MergingForm):
         help_texts = {"tag": "A category, for example the kind of animal."}
 
 
-def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
+def add_event_of_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm) -> None:
     """Record what the form has changed, and tell the user."""
     if form.changed_data:
         before, after = (
@@ -69,7 +69,7 @@ def record_edit(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: PetForm
         sentences = [changed(name, before[name], value) for name, value in after.items()]
         summary = f"“{pet}”: {' '.join(sentences)}"
         changes = [change_of(pet, before, after)]
-        event = record_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
+        event = add_event_of_change(request, Event.Kind.CHANGED, summary, changes, permission_to_change(request.user))
         messages.success(request, with_undo(pages, request, summary, event))
     else:
         messages.info(request, f"You changed nothing, so {pet} is as before.")
@@ -107,7 +107,7 @@ def add_all(pages: ModelAdmin, request: HttpRequest, pet: Pet, form: NewPetForm)
     pets = [pet, *Pet.objects.bulk_create(Pet(name=name, **values) for name in form.names[1:])]
     changes = [change_of(one, None, {name: getattr(one, name) for name in EDITABLE}) for one in pets]
     text = f"{count_of_pets(len(pets))} added." if len(pets) > 1 else f"“{pet}” added."
-    event = record_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
+    event = add_event_of_change(request, Event.Kind.ADDED, text, changes, "pets.add_pet")
     messages.success(request, with_undo(pages, request, text, event))
     added = request.session.get(_ADDED, {}) | {str(form.cleaned_data["form_token"]): pet.pk}
     request.session[_ADDED] = dict([*added.items()][-_MAX_REMEMBERED:])

@@ -34,7 +34,7 @@ from pets.files.rows import COLUMNS, IMPORTED_FORMATS_BY_SUFFIX, BrokenFileError
 from pets.models import ImportedFile, Pet, Upload
 from pets.models.pet import count_of_pets
 from pets.permissions import EDIT
-from pets.undo import change_of, record_change
+from pets.undo import add_event_of_change, change_of
 from petservice.admin_pages.staff_page import staff_page
 from petservice.api.validators import is_id
 from petservice.configuration.time_zone import moment
@@ -234,7 +234,7 @@ def _import(pages: ModelAdmin, request: HttpRequest, upload: Upload, lines: list
     text = f"{count_of_pets(added)} added, {changed:,} changed"
     message = f"Imported: {text}, {unchanged:,} unchanged."
     if changes:
-        event = record_change(request, Event.Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
+        event = add_event_of_change(request, Event.Kind.IMPORTED, f"Import: {text}.", changes, "pets.add_pet", EDIT)
         message = with_undo(pages, request, message, event)
     messages.success(request, message)
 

@@ -20,7 +20,7 @@ from petservice.admin_pages.bounded_paginator import MoreThan
 from petservice.admin_pages.csv_files import BYTE_ORDER_MARK
 from petservice.admin_pages.staff_page import staff_page
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 # Maximum number of pets that are previewed, imported and exported, well below the timeout of a worker.
 MAX_ROWS = 10_000
@@ -56,7 +56,7 @@ def export_view(pages: ModelAdmin, request: HttpRequest) -> HttpResponse:
         if len(rows) <= MAX_ROWS:
             # If the audit cannot be written, nothing is exported.
             message = f"Exported as {file_format.upper()}. Filter: {filters or 'none'}."
-            record(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
+            add_event(request, Event.Kind.EXPORTED, target=Pet, message=message, count=len(rows))
             # The name of the file is made of the search, the tag and the status of the list.
             words = " ".join(request.GET.get(name, "") for name in (SEARCH_VAR, "tag", "status__exact"))
             name = slugify(words[:_MAX_NAME], allow_unicode=True) or "pets"

@@ -16,7 +16,7 @@ from pets.models.pet import count_of_pets
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
-from petservice.journal.recording import record_done
+from petservice.journal.recording import add_event_of_command
 
 # Number of rows that the database sends together.
 _BATCH = 2000
@@ -51,7 +51,7 @@ class Command(DatabaseCommand):
                 return
         message = "Exported by the command export_pets."
         kind = Event.Kind.EXPORTED
-        record_done(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
+        add_event_of_command(self, kind, "The export is complete.", target=Pet, message=message, count=self._count)
         self.stderr.write(f"Exported {count_of_pets(self._count)}.", self.style.SUCCESS)
 
     def _rows(self, bar: Any) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from pets.models.pet import count_of_pets
 from petservice.db.backend import backend
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
-from petservice.journal.recording import COMMAND, record
+from petservice.journal.recording import COMMAND, add_event
 
 # Number of rows that are inserted or looked up together.
 _BATCH = 1000
@@ -128,7 +128,7 @@ class Command(DatabaseCommand):
             with progress("Importing", count) as bar, transaction.atomic(), closing(self._rows(bar)) as rows:
                 backend().copy_rows(Pet._meta.db_table, names, rows)
                 message = "Imported by the command import_pets."
-                record(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
+                add_event(None, Event.Kind.IMPORTED, target=Pet, message=message, count=count)
                 ImportedFile.objects.create(digest=digest, imported_by=COMMAND, count=count)
         except IntegrityError:  # one of the ids exists already, or twice in the file
             self._reject(list(islice(self._taken(), _MAX_ERRORS)))

@@ -16,7 +16,7 @@ from django.utils.crypto import get_random_string
 from petservice.apikeys.models import APIKey
 from petservice.db.backend import REQUEST_TIMEOUT, backend, time_limit
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 # Signals that gunicorn handles once it runs. Until then, their default would end or suspend a start that migrates.
 _SIGNALS_OF_GUNICORN = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU)
@@ -75,10 +75,10 @@ class Command(BaseCommand):
         password = get_random_string(20)
         administrator = users.create_superuser("admin", password=password)
         message = "Added by the first start of the service. Role: Administrator."
-        record(None, Event.Kind.ACCOUNT_ADDED, target=administrator, message=message)
+        add_event(None, Event.Kind.ACCOUNT_ADDED, target=administrator, message=message)
         api_key, plain = APIKey.objects.create_key(name="First key")
         message = f"Created by the first start of the service. {api_key.summary()}"
-        record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
+        add_event(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
         url = _url_for_curl(bind)
         curl = (
             f"curl -H 'X-API-Key: {plain}' -H 'Content-Type: application/json' "

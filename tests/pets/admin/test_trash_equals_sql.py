@@ -12,7 +12,7 @@ from django.utils import timezone
 from pets.models import Pet, TrashedPet
 from pets.models.journal import values_of
 from petservice.journal.models import Event
-from petservice.journal.recording import Change, record
+from petservice.journal.recording import Change, add_event
 from tests.pets.admin import unkind_pets
 from tests.pets.admin.list_model import PAGE, folded
 from tests.pets.admin.pet_pages import listed
@@ -65,7 +65,7 @@ def deleted_pets(owner: User) -> dict[int, TrashedPet]:
     for number, days in enumerate((1, 2, 3, 29, 31)):
         at = now - timedelta(days=days, seconds=choose.randrange(3600))
         changes = [Change(pet.pk, pet.name, values_of(pet)) for pet in pets[number::5]]
-        record(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
+        add_event(request_of(owner), Event.Kind.DELETED, target=Pet, changes=changes, now=at)
     for other in ({"after": {"name": "Rex"}}, {"before": {"name": "Tom"}, "after": {"name": "Rex"}}, {}):
-        record(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **other)])
+        add_event(request_of(owner), Event.Kind.CHANGED, target=Pet, changes=[Change(pets[0].pk, "Rex", **other)])
     return TrashedPet.objects.select_related("event").in_bulk()

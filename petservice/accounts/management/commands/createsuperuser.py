@@ -6,7 +6,7 @@ from django.contrib.auth.management.commands import createsuperuser
 
 from petservice.accounts.forms import validate_new_name
 from petservice.journal.models import Event
-from petservice.journal.recording import record_done
+from petservice.journal.recording import add_event_of_command
 
 
 class Command(createsuperuser.Command):
@@ -22,4 +22,4 @@ class Command(createsuperuser.Command):
         super().handle(*args, **options)
         user = get_user_model().objects.latest("pk")  # Django's command does not say which it has created
         message = "Added by the command createsuperuser. Role: Administrator."
-        record_done(self, Event.Kind.ACCOUNT_ADDED, "The account is saved.", target=user, message=message)
+        add_event_of_command(self, Event.Kind.ACCOUNT_ADDED, "The account is saved.", target=user, message=message)

@@ -12,7 +12,7 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import MAX_REQUESTS_PER_MINUTE, APIKey
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -60,7 +60,7 @@ class Command(DatabaseCommand):
                 requests_per_minute=limit,
             )
             message = f"Created by the command create_api_key. {api_key.summary()}"
-            record(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
+            add_event(None, Event.Kind.KEY_CREATED, target=api_key, message=message)
         self.stdout.write(plain)
         self.stderr.write(
             f"Created {api_key}, {api_key.get_access_display().lower()}. This is the only time the key is shown."

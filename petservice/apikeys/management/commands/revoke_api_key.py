@@ -8,7 +8,7 @@ from petservice.apikeys import keys
 from petservice.apikeys.models import APIKey
 from petservice.db.pending_migrations import DatabaseCommand
 from petservice.journal.models import Event
-from petservice.journal.recording import record
+from petservice.journal.recording import add_event
 
 
 class Command(DatabaseCommand):
@@ -28,7 +28,7 @@ class Command(DatabaseCommand):
             with transaction.atomic():
                 if is_revoked_now := api_key.revoke():
                     message = "Revoked by the command revoke_api_key."
-                    record(None, Event.Kind.KEY_REVOKED, target=api_key, message=message)
+                    add_event(None, Event.Kind.KEY_REVOKED, target=api_key, message=message)
             if is_revoked_now:
                 self.stdout.write(f"Revoked {api_key}.")
             else:

@@ -11,7 +11,7 @@ from django.db import connection
 from petservice.db.backend import backend
 from petservice.db.sqlite.base import exclude_services
 from petservice.journal.models import Event
-from petservice.journal.recording import record_done
+from petservice.journal.recording import add_event_of_command
 from petservice.transfer.sqlite_file import LOGS, new_file
 
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 with _checked(file) as backup, new_file(target) as part, closing(sqlite3.connect(part)) as database:
                     backup.backup(database)
                 message = "Backup restored by the command restore_database."
-                record_done(self, Event.Kind.RESTORED, "The database is restored.", message=message)
+                add_event_of_command(self, Event.Kind.RESTORED, "The database is restored.", message=message)
                 connection.close()
         except BlockingIOError as error:
             raise CommandError(f"The service runs on {target}, or a restore does: stop it first.") from error
