@@ -107,7 +107,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
 def test_every_combination_lists_the_right_keys(admin_user: User, now: datetime) -> None:
     keys = {key.pk: key for key in unkind_records.create_keys(now)}
     # The columns of the list that can be sorted, by their numbers.
-    columns = {"1": "name", "4": "created_at", "5": "expires_at", "6": "last_used_at"}
+    columns = {"0": "name", "3": "created_at", "4": "expires_at", "5": "last_used_at"}
     orders = {"": ordered("apikeys_apikey", "created_at DESC, id DESC")}
     for number, column in columns.items():
         orders[number] = ordered("apikeys_apikey", f"{column}, id DESC")
