@@ -6,6 +6,7 @@ Threads, logins and uploads are limited, so that many of one kind of request del
 
 import asyncio
 import logging
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -237,6 +238,8 @@ class Application:
                     asyncio.get_running_loop().call_later(pause, self._password_checks.release)
                 return response
         except BusyError:
+            # Different times, so that few end together.
+            await asyncio.sleep(random.uniform(1, 2) * limits.REJECTION_DELAY)  # noqa: S311 no secret
             return _without_middleware(request, too_many_logins())
 
     async def _on_thread(self, name: str, request: ReceivedRequest) -> Response:

@@ -68,3 +68,6 @@ FAILED_LOGIN_PAUSE = 0.75
 # Maximum number of logins in progress or waiting, in all and from one address. A password check is slow on purpose.
 MAX_LOGINS = 8
 MAX_LOGINS_OF_ADDRESS = 4
+# Minimum number of seconds before a login beyond these limits is rejected; the maximum is twice as long. Most clients
+# that guess passwords repeat immediately, and would keep the processor busy with rejections.
+REJECTION_DELAY = 1

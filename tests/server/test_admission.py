@@ -14,6 +14,7 @@ from petservice.server.limits import (
     MAX_LOGINS,
     MAX_LOGINS_OF_ADDRESS,
     MAX_UPLOADS_OF_ACCOUNT,
+    REJECTION_DELAY,
 )
 from tests.databases import migrated_database_url
 from tests.server.connections import Client, get, response_to
@@ -75,7 +76,9 @@ def test_logins_are_limited_for_each_address_and_in_total_and_block_no_page(with
 
         waiting = [send("192.0.2.7") for _ in range(MAX_LOGINS_OF_ADDRESS)]
         wait_until(lambda: held_requests(folder) == CONCURRENT_LOGINS)
+        began = time.monotonic()
         rejected = send("192.0.2.7").response()
+        assert time.monotonic() - began > REJECTION_DELAY
         assert (rejected.status, rejected.headers["retry-after"]) == (429, "5")
         assert b"Too many logins at the same time" in rejected.body
         assert "frame-ancestors" in rejected.headers["content-security-policy"]
