@@ -42,7 +42,7 @@ def test_no_key_is_revoked_if_the_audit_cannot_be_written(
         raise DatabaseError("the disk is full")
 
     record, plain = APIKey.objects.create_key(name="Acme")
-    monkeypatch.setattr(admin, "record", fail)
+    monkeypatch.setattr(admin, "add_event", fail)
 
     with pytest.raises(DatabaseError):
         admin_client.post(page_of(record, "revoke"))

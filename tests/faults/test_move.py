@@ -82,7 +82,7 @@ def test_a_service_under_load_moves_and_loses_nothing(
                 with service.client(key) as client:
                     assert client.get("/v1/store/inventory").json()["available"] >= created
                 service.process.send_signal(signal.SIGTERM)
-                assert process.wait(timeout=60) == 0, log.read_text()
+                assert process.wait(timeout=120) == 0, log.read_text()
             service.process.wait(timeout=40)
             output = log.read_text()
             moved = stack.enter_context(running_service(tmp_path, port=port, DATABASE_URL=target))
@@ -121,7 +121,7 @@ def test_an_interrupted_move_changes_nothing_and_can_be_repeated(tmp_path: Path,
             with moving(tmp_path, source, target) as (process, log):
                 wait_for_the_copy(process, log)
                 process.send_signal(number)
-                assert process.wait(timeout=60) != 0
+                assert process.wait(timeout=120) != 0
             if number != signal.SIGKILL:
                 assert "Interrupted: nothing was moved." in log.read_text()
                 assert not [path for path in tmp_path.iterdir() if path.is_dir()]
@@ -166,7 +166,7 @@ def test_a_second_move_is_refused_and_the_first_one_under_nohup_survives_its_ter
             status, output = move(folder, source, f"sqlite:///{folder}/new.sqlite3")
             process.send_signal(signal.SIGHUP)
             service.process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=60) == 0, log.read_text()
+            assert process.wait(timeout=120) == 0, log.read_text()
             assert "Moved in " in log.read_text()
     assert status == 1, output
     assert "Nothing was moved" in output
