@@ -233,7 +233,7 @@ def test_a_phone_and_a_zoom_of_200_percent_show_a_row_with_its_state_and_the_act
 
 def test_a_line_opens_and_closes_the_filters_of_a_phone(window: Page) -> None:
     window.goto(f"/admin/pets/pet/{FILTERED}")
-    field, clear = window.get_by_label("Created to"), window.get_by_role("link", name="Show all")
+    field, clear = window.get_by_label("Created to"), window.get_by_role("link", name="All pets")
     expect(field).to_be_hidden()
     expect(clear).to_be_visible()
 

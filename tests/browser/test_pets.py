@@ -53,7 +53,7 @@ def test_the_filter_by_tag_suggests_tags_and_a_key_leads_to_the_search(staff_pag
 
     expect(staff_page.locator("#result_list tbody tr")).to_have_count(2)
     expect(staff_page.locator("#searchbar")).to_have_value("tagged")
-    staff_page.get_by_role("link", name="Show all").click()
+    staff_page.get_by_role("link", name="All pets").click()
     expect(staff_page.locator("#searchbar")).to_have_value("")
     staff_page.keyboard.press("/")
     staff_page.keyboard.type("else")

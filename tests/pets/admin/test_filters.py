@@ -28,7 +28,7 @@ def test_a_line_names_the_filters_in_use_and_opens_if_one_is_wrong(staff: Client
 
 def test_the_form_above_the_list_keeps_everything_and_a_link_shows_all_pets(staff: Client) -> None:
     query = {"q": "tom", "tag": "a & b", "status__exact": "available", "created_to": "", "o": "1", "p": "1"}
-    show_all = '<a href="?">Show all</a>'
+    show_all = '<a href="?">All pets</a>'
 
     page = staff.get(LIST, query)
 
