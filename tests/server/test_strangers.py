@@ -148,4 +148,6 @@ def test_key_over_its_limit_slows_others_no_more_than_a_key_without_a_limit(
 
         with_unlimited, with_limited = responses_before(unlimited, 200), responses_before(limited, 429)
 
-    assert with_limited < with_unlimited, "medians of the responses to the busy connections before one to another key"
+    # Behind those that are refused, the other key would wait for as many responses as behind those that are not.
+    medians = f"medians of the responses to the busy connections before one to another key: {with_limited}"
+    assert with_limited < with_unlimited / 2, medians
