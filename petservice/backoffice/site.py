@@ -17,10 +17,9 @@ from petservice.api.validators import is_id
 from petservice.backoffice import dashboard
 from petservice.db.lookups import is_key
 from petservice.guides.rendering import ADMIN_GUIDE, guide
-from petservice.journal.models import Event
-from petservice.journal.recording import add_event
 from petservice.sign_in import second_factor_view
 from petservice.sign_in.login_view import KeptFormLoginView, page_before
+from petservice.sign_in.password_change import OwnPasswordView
 
 # The apps of the menu in the order of their use. All others are under *Advanced*.
 _MENU = ("pets", "apikeys", "accounts", "journal")
@@ -74,11 +73,7 @@ class PetServiceAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        response = super().password_change(request, extra_context)
-        if response.status_code == 302:  # the password was changed
-            user: Any = request.user
-            add_event(request, Event.Kind.ACCOUNT_CHANGED, target=user, message="Password changed by the person.")
-        return response
+        return OwnPasswordView.as_view(extra_context=self.each_context(request))(request)
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models for the menu, the most used first."""

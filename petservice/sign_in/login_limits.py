@@ -1,6 +1,6 @@
 """Limits on guessing passwords and codes, with django-axes: what it counts and stores, and the pages for locked logins.
 
-Wrong codes count together with failed logins.
+Wrong codes, and wrong present passwords of people who change theirs, count together with failed logins.
 """
 
 import math

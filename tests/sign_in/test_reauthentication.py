@@ -6,10 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from petservice.apikeys.models import APIKey
+from petservice.journal.models import Event
 from tests.accounts.pages import NEW_PASSWORD, PASSWORDS, audit_of
-from tests.backoffice.login import PASSWORD, log_in
+from tests.backoffice.login import LIMIT, PASSWORD, log_in
 from tests.backoffice.pages import read
 from tests.backoffice.staff import logged_in
+from tests.concurrent_write import only_on_postgresql, write_before
 from tests.sign_in.authenticator import MINUTE, is_asked, let_pass, log_in_again, send_again, with_factor
 
 # PostgreSQL ends a transaction after an error, which SQLite does not.
@@ -126,8 +128,21 @@ def change(client: Client, old: str, **others: str) -> int:
     return client.post(PASSWORD_CHANGE, PASSWORDS | {"old_password": old} | others).status_code
 
 
-def test_a_change_of_the_password_is_recorded(boss: User, boss_client: Client) -> None:
-    assert change(boss_client, PASSWORD, new_password2="x") == 200
+def test_guesses_of_the_present_password_are_failed_logins(boss: User, boss_client: Client) -> None:
+    assert [change(boss_client, "guess") for _ in range(LIMIT)] == [200] * (LIMIT - 1) + [429]
+
+    assert change(boss_client, PASSWORD) == 429
+    boss.refresh_from_db()
+    assert boss.check_password(PASSWORD)
+    failures = Event.objects.filter(kind=Event.Kind.LOGIN_FAILED)
+    assert [*failures.values_list("account_name", "count")] == [("boss", LIMIT)]
+
+
+def test_a_change_of_the_password_is_recorded_and_typing_errors_count_for_nothing(
+    boss: User, boss_client: Client
+) -> None:
+    assert [change(boss_client, PASSWORD, new_password2="x") for _ in range(LIMIT)] == [200] * LIMIT
+    assert [change(boss_client, "") for _ in range(LIMIT)] == [200] * LIMIT
     assert change(boss_client, "guess") == 200
 
     assert change(boss_client, PASSWORD) == 302
@@ -135,3 +150,23 @@ def test_a_change_of_the_password_is_recorded(boss: User, boss_client: Client) -
     assert audit_of(boss)[-1] == ("boss", "account_changed", "Password changed by the person.")
     assert log_in(NEW_PASSWORD, name="boss", address="127.0.0.1").status_code == 302
     assert boss_client.get(PASSWORD_CHANGE).status_code == 200, "the session has ended"
+
+
+def test_a_change_of_the_password_forgets_the_wrong_guesses_before_it(boss: User, boss_client: Client) -> None:
+    assert [change(boss_client, "guess") for _ in range(LIMIT - 1)] == [200] * (LIMIT - 1)
+    assert change(boss_client, PASSWORD) == 302
+
+    assert log_in("wrong", name="boss", address="127.0.0.1").status_code == 200
+
+
+@only_on_postgresql
+def test_an_account_that_is_deactivated_while_its_password_changes_stays_deactivated(
+    boss: User, boss_client: Client
+) -> None:
+    deactivated = User.objects.filter(pk=boss.pk)
+
+    with write_before('UPDATE "auth_user"', lambda: deactivated.update(is_active=False, is_superuser=False)):
+        assert change(boss_client, PASSWORD) == 302
+
+    boss.refresh_from_db()
+    assert (boss.is_active, boss.is_superuser) == (False, False)
