@@ -42,6 +42,9 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, Administrat
 
     has_delete_permission = has_add_permission
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save nothing but groups and permissions, because others may change the account at the same time."""
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         # Django's text says how to type a name, which this page only shows.
         return super().get_form(request, obj, change, help_texts={"username": ""}, **kwargs)

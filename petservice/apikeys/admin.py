@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -92,6 +92,9 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
         state = Case(*(When(APIKey.in_state(one, now), then=Value(one)) for one in APIKey.State))
         use = Case(*(When(APIKey.in_use(one, now), then=Value(one)) for one in APIKey.Use))
         api_keys: QuerySet[APIKey] = super().get_queryset(request)
+        if request.method == "POST" and connection.in_atomic_block:
+            # A form saves all fields, so nobody may revoke or replace the key until the transaction ends.
+            api_keys = api_keys.select_for_update()
         return api_keys.annotate(state=state, use=use)
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[APIKey], search_term: str) -> Any:

@@ -13,7 +13,8 @@ from django.urls import reverse
 from petservice.accounts import groups
 from petservice.journal.models import Event
 from tests.accounts.pages import audit_of, page_of
-from tests.backoffice.pages import submit, text_of
+from tests.backoffice.pages import read, send, submit, text_of
+from tests.concurrent_write import only_on_postgresql, write_before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -52,6 +53,23 @@ def test_the_page_of_a_user_changes_only_groups_and_permissions_and_reads_them_t
 
     assert User.objects.filter(pk=admin_user.pk).values()[0] == before
     assert [*admin_user.user_permissions.all()] == [permission]
+
+
+@only_on_postgresql
+def test_an_account_that_is_deactivated_while_its_permissions_change_stays_deactivated(
+    admin_client: Client, ada: User
+) -> None:
+    permission = Permission.objects.get(codename="view_pet")
+    form = read(admin_client, user_page(ada), "user_form") | {"user_permissions": [permission.pk]}
+    deactivated = User.objects.filter(pk=ada.pk)
+
+    # The account is read before its permissions are.
+    with write_before("auth_user_user_permissions", lambda: deactivated.update(is_active=False)):
+        send(admin_client, user_page(ada), form)
+
+    ada.refresh_from_db()
+    assert not ada.is_active
+    assert [*ada.user_permissions.all()] == [permission]
 
 
 def test_both_histories_of_an_account_show_the_changes_of_all_pages(admin_client: Client, ada: User) -> None:

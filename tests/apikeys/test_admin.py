@@ -200,3 +200,18 @@ def test_a_key_that_another_page_revokes_at_the_same_time_is_recorded_once(
 
     assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
     assert "This API key is revoked already, or does not exist." in response.content.decode()
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_revoked_or_replaced_while_it_is_changed_stays_so(admin_client: Client, admin_user: User) -> None:
+    keys = [APIKey.objects.create_key(name=name)[0] for name in ("revoke", "rotate")]
+    other = logged_in(admin_user)
+
+    for key in keys:
+        with write_before('UPDATE "apikeys_apikey"', lambda key=key: other.post(page_of(key, key.name), ROTATE)):
+            admin_client.post(page_of(key), FORM | {"name": "Acme Ltd"})
+
+    revoked, replaced = (APIKey.objects.get(pk=key.pk) for key in keys)
+    assert revoked.is_revoked
+    assert replaced.replaced_by
