@@ -120,7 +120,7 @@ ACTIONS = (LINK, UNLOCK, END_SESSIONS, REACTIVATE, DEACTIVATE, RESET_SECOND_FACT
 def reason_against(action: Action, account: Account, actor: Any) -> str | None:
     """Return why someone cannot perform an action on an account now, or None if it is possible."""
     if action is RESET_SECOND_FACTOR and account.pk == actor.pk:
-        return "This is your own account. Use the link “Second factor” at the top of the page."
+        return "This is your own account. Use “Second factor” under your name."
     if action is DEACTIVATE and account.is_active and (reason := reason_to_stay_administrator(account, actor)):
         return f"The account {account} was not deactivated. {reason}"
     if action is UNLOCK:

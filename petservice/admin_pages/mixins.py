@@ -89,7 +89,8 @@ def filter_by(annotation: str, choices: type[TextChoices]) -> type[admin.SimpleL
     """Return a filter by the choices with which the query is annotated."""
 
     class Filter(admin.SimpleListFilter):
-        title = parameter_name = annotation
+        title = annotation.replace("_", " ")
+        parameter_name = annotation
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
             return choices.choices

@@ -116,7 +116,7 @@ class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChange
     @admin.display(description="created by")
     def creator(self, api_key: APIKey) -> str:
         """Return the account without a link, because most staff may not view accounts."""
-        return str(api_key.created_by or "-")
+        return str(api_key.created_by or self.get_empty_value_display())
 
     @admin.display(description="created", ordering="created_at")
     def created(self, api_key: APIKey) -> str:

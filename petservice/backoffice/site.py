@@ -23,6 +23,8 @@ from petservice.sign_in.password_change import OwnPasswordView
 
 # The apps of the menu in the order of their use. All others are under *Advanced*.
 _MENU = ("pets", "apikeys", "accounts", "journal")
+# The errors of values that no form has validated. SQLite overflows where PostgreSQL has an error of the data.
+_INVALID = (ValidationError, DataError, OverflowError, FieldDoesNotExist)
 
 
 class PetServiceAdminSite(admin.AdminSite):
@@ -51,7 +53,7 @@ class PetServiceAdminSite(admin.AdminSite):
                 if not all(is_key(one) or is_id(one) for one in selected):
                     raise ValidationError("A selected row has an invalid key.")
                 return view(request, *args, **kwargs)
-            except (ValidationError, DataError, FieldDoesNotExist) as error:  # from values that no form has validated
+            except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error
 
         for_staff = super().admin_view(with_bad_request, cacheable)

@@ -49,7 +49,10 @@ def _set_up(request: HttpRequest) -> HttpResponse:
             device, codes = done
             django_otp.login(request, device)
             return _show_codes(request, codes)
-        error = "This code is wrong. Check the clock of your device, and enter the code that it shows now."
+        error = (
+            "This code is wrong. Check the clock of your device, and enter the code that it shows now. If you have "
+            "opened this page twice, scan the picture below first."
+        )
     device = factors.device_to_confirm(request.user, is_new=not error)
     secret = b32encode(device.bin_key).decode()
     context = {

@@ -55,6 +55,15 @@ def test_the_page_of_a_user_changes_only_groups_and_permissions_and_reads_them_t
     assert [*admin_user.user_permissions.all()] == [permission]
 
 
+def test_a_permission_with_a_key_that_no_database_can_have_is_a_bad_request(
+    admin_client: Client, admin_user: User
+) -> None:
+    fields = {"name": "Vets", "user_permissions": ["9" * 30], "permissions": ["9" * 30]}
+
+    for url in (user_page(admin_user), reverse("admin:auth_group_add")):
+        assert admin_client.post(url, fields).status_code == 400, url
+
+
 @only_on_postgresql
 def test_an_account_that_is_deactivated_while_its_permissions_change_stays_deactivated(
     admin_client: Client, ada: User

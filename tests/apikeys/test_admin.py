@@ -30,6 +30,9 @@ def test_the_response_shows_a_created_key_of_this_service_and_the_key_works(admi
     assert "curl" in response.content.decode()
     page = admin_client.get(page_of(APIKey.objects.get())).content.decode()
     assert '<div class="readonly">admin</div>' in page, "the page does not name the creator, without a link"
+    APIKey.objects.update(created_by=None)
+    page = admin_client.get(page_of(APIKey.objects.get())).content.decode()
+    assert '<div class="readonly">-</div>' not in page, "a key of a command has another sign for nothing"
 
 
 @pytest.mark.parametrize("page", ["add", "rotate"])

@@ -163,7 +163,7 @@ def test_administrators_change_their_own_factor_on_its_page(boss_client: Client,
 
     assert url not in boss_client.get(page_of(boss)).content.decode()
     for response in (boss_client.get(url, follow=True), boss_client.post(url, follow=True)):
-        assert messages(response) == ["This is your own account. Use the link “Second factor” at the top of the page."]
+        assert messages(response) == ["This is your own account. Use “Second factor” under your name."]
     assert factors.is_set_up(boss)
 
 
