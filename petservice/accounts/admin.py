@@ -25,15 +25,13 @@ from petservice.configuration.time_zone import moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.sign_in import factors, login_limits
-from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 
 @admin.register(Account)
-class AccountAdmin(
-    FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, CreatedOnce, JournalPages, AdministratorsOnly
-):
+class AccountAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages, AdministratorsOnly):
     """The pages of staff accounts, which delete no account and set no password."""
 
+    needs_recent_login = True
     # The state comes early, so that a phone shows it.
     list_display = ("user_name", "state", "role", "second_factor", "full_name", "last_login_text")
     states = Account.State
@@ -61,7 +59,8 @@ class AccountAdmin(
             *(
                 path(
                     f"<int:pk>/{action.verb}/",
-                    self.admin_site.admin_view(partial(self.action_view, action=action)),
+                    self.admin_site.admin_view(self.action_view),
+                    {"action": action},
                     name=f"accounts_account_{action.verb}",
                 )
                 for action in ACTIONS

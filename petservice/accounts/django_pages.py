@@ -16,7 +16,6 @@ from petservice.accounts.groups import GROUPS
 from petservice.admin_pages.mixins import AdministratorsOnly, BoundedSearch
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
-from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 # The imports above have registered them.
 admin.site.unregister([User, Group, StaticDevice, TOTPDevice])
@@ -25,9 +24,10 @@ _KEPT = "The group “{0}” is the role “{0}” of staff accounts, so it keep
 
 
 @admin.register(User)
-class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, AdministratorsOnly):
+class UserPages(BoundedSearch, JournalPages, AdministratorsOnly):
     """The pages of the groups and permissions of users. The pages of staff accounts have all else."""
 
+    needs_recent_login = True
     change_kind = Event.Kind.ACCOUNT_CHANGED
     list_filter = ("groups",)
     allowed_lookups = ("groups__id__exact",)
@@ -56,9 +56,10 @@ class UserPages(BoundedSearch, ReauthenticatedChanges, JournalPages, Administrat
 
 
 @admin.register(Group)
-class GroupPages(BoundedSearch, JournalPages, ReauthenticatedChanges, AdministratorsOnly, GroupAdmin):
+class GroupPages(BoundedSearch, JournalPages, AdministratorsOnly, GroupAdmin):
     """Django's pages of groups. The groups of roles keep their names, by which the pages of accounts find them."""
 
+    needs_recent_login = True
     actions = None  # one of the selected groups could be a role
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:

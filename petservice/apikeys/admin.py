@@ -28,7 +28,6 @@ from petservice.configuration.time_zone import day_of, moment
 from petservice.journal.models import Event
 from petservice.journal.pages import JournalPages
 from petservice.journal.recording import Change, add_event
-from petservice.sign_in.reauthentication import ReauthenticatedChanges
 
 
 def _relative(time: datetime | None) -> str:
@@ -51,9 +50,10 @@ def last_days(api_key: APIKey, today: date) -> dict[str, Any]:
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, ReauthenticatedChanges, CreatedOnce, JournalPages):
+class APIKeyAdmin(FactsBeside, BoundedSearch, ShownStates, CreatedOnce, JournalPages):
     """The admin pages of API keys, where no key can be deleted and a revoked key cannot be changed."""
 
+    needs_recent_login = True
     empty_list = "There are no API keys yet, so no client can call the API."
     show_facets = admin.ShowFacets.ALWAYS
     list_display = ("key", "state", "access", "created", "expires", "last_used")

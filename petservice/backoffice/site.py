@@ -36,7 +36,7 @@ class PetServiceAdminSite(admin.AdminSite):
     index_template = "backoffice/index.html"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap an admin view so that a required login or second factor comes first.
+        """Wrap an admin view so that a required login, a recent one for some changes, or second factor comes first.
 
         An invalid value in the URL or in a selected row is a bad request.
         """
@@ -56,11 +56,13 @@ class PetServiceAdminSite(admin.AdminSite):
             except _INVALID as error:
                 raise BadRequest("The request contains an invalid value.") from error
 
+        # An attribute of the admins of API keys, accounts and groups.
+        needs_recent_login = getattr(getattr(view, "__self__", None), "needs_recent_login", False)
         for_staff = super().admin_view(with_bad_request, cacheable)
 
         @wraps(for_staff)
         def with_entrance(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            return page_before(request) or for_staff(request, *args, **kwargs)
+            return page_before(request, needs_recent_login=needs_recent_login) or for_staff(request, *args, **kwargs)
 
         return with_entrance
 

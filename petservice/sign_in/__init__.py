@@ -1,1 +1,1 @@
-"""Logging in: passwords and their limits, second factors, reauthentication, and the end of sessions."""
+"""Logging in: passwords and their limits, second factors, the own password, and the end of sessions."""

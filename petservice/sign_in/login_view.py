@@ -26,10 +26,10 @@ NAME = "name_for_login"
 _NEEDING_NO_FACTOR = ("logout", "jsi18n")
 
 
-def page_before(request: HttpRequest) -> HttpResponse | None:
+def page_before(request: HttpRequest, *, needs_recent_login: bool) -> HttpResponse | None:
     """Return the page that a person must get in place of the one that the request asks for, or None.
 
-    The CSRF token of the request has been checked before.
+    `needs_recent_login` is for pages whose changes do. The CSRF token of the request has been checked before.
     """
     if not admin.site.has_permission(request):
         ended = "Your session has ended, or you logged out in another window."
@@ -37,14 +37,20 @@ def page_before(request: HttpRequest) -> HttpResponse | None:
     sessions.continue_session(request.session)
     name = request.resolver_match.url_name if request.resolver_match else None
     user: Any = request.user
-    if name in _NEEDING_NO_FACTOR or user.is_verified():
+    if name not in _NEEDING_NO_FACTOR and not user.is_verified():
+        if factors.is_set_up(user):  # since this session began, in another one
+            return login_page(request, "Your account has a second factor since your last login.")
+        if factors.is_required(user) and name != "second_factor":
+            continue_at = request.get_full_path() if request.method == "GET" else reverse("admin:index")
+            return redirect_to_login(continue_at, reverse("admin:second_factor"))
+    return page_before_change(request) if needs_recent_login and request.method == "POST" else None
+
+
+def page_before_change(request: HttpRequest) -> HttpResponse | None:
+    """Return the login page if the last login is too long ago to change keys, accounts or factors, or else None."""
+    if sessions.is_recent(request.session):
         return None
-    if factors.is_set_up(user):  # since this session began, in another one
-        return login_page(request, "Your account has a second factor since your last login.")
-    if factors.is_required(user) and name != "second_factor":
-        continue_at = request.get_full_path() if request.method == "GET" else reverse("admin:index")
-        return redirect_to_login(continue_at, reverse("admin:second_factor"))
-    return None
+    return login_page(request, "This needs another login, because the last one is more than 15 minutes ago.")
 
 
 def _has_form(request: HttpRequest) -> bool:

@@ -12,15 +12,16 @@ from django.views.decorators.debug import sensitive_variables
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from petservice.admin_pages.staff_page import staff_page
-from petservice.sign_in import factors, reauthentication
+from petservice.sign_in import factors
+from petservice.sign_in.login_view import page_before_change
 
 
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Show the state of the person's second factor, and set it up, renew its recovery codes, or remove it."""
-    asked = reauthentication.ask(request) if request.method == "POST" or not factors.is_set_up(request.user) else None
-    if asked is not None:
-        return asked
-    if not factors.is_set_up(request.user):
+    is_set_up = factors.is_set_up(request.user)
+    if (request.method == "POST" or not is_set_up) and (login_page := page_before_change(request)):
+        return login_page
+    if not is_set_up:
         return _set_up(request)
     if "renew" in request.POST:
         return _show_codes(request, factors.renew_recovery_codes(request))
