@@ -3,59 +3,13 @@
 from functools import cache
 from typing import Any
 
+from django.template.loader import render_to_string
 from drf_spectacular.generators import SchemaGenerator
 
 from petservice.api.errors import CODES
 from petservice.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from petservice.api.parsers import MAX_BODY_BYTES
 from petservice.api.schema import CAUSES
-
-_INTRODUCTION = f"""\
-Keeps pet records, reports store inventory counts, and has a health check for load balancers.
-Requests and responses are JSON.
-
-## Authentication
-
-Send an API key in the header `X-API-Key` with every request; only `GET /health` needs none. Ask the operator
-of this service for a key. A key belongs to one environment (`pets_test_…` or `pets_live_…`), is read-only or
-read-write, and may expire. Send keys over HTTPS only, and keep them out of client-side code and source control.
-
-## Paging
-
-`GET /pets` returns pets oldest first: {DEFAULT_LIMIT}, or as many as `limit` says, up to {MAX_LIMIT}. While there are
-more, the response has a header `Link: <URL>; rel="next"`. Follow the `Link` header until a response has none. A program
-that cannot read headers sends the `id` of the last pet as `after`, until a page is empty. You will get every pet that
-existed when you started exactly once, even if others are created before you finish.
-
-## Retries
-
-GET is safe to retry. Each POST creates another pet. To make a POST safe to retry, send an `Idempotency-Key` header with
-a unique value, for example a UUID, and reuse it for every attempt to create the same pet. Within 24 hours a request
-with the same key and pet returns the original response with `Idempotency-Replayed: true` and creates nothing.
-Failed requests are not stored: fix the request and send it again with the same key.
-
-Retry after a connection error or a 409, 429, 500, 502, 503 or 504. Wait 250 to 500 ms, double the delay for each
-further attempt, add up to 100 ms of random jitter, and wait at least as long as `Retry-After` says. Stop after five
-attempts. Do not retry other errors.
-
-## Errors
-
-An error response has a status and the body `{{"error": {{"code", "message"}}}}`. Use the status or the code in
-programs. The message is for people and may change: it says what was wrong, where, and how to correct it.
-
-| status | code | cause |
-| --- | --- | --- |
-"""
-_AFTER_THE_TABLE = f"""
-Every response has an `X-Request-ID`: quote it when you report a problem.
-
-## Limits
-
-A request body has at most {MAX_BODY_BYTES // 1024} KiB. The operator may limit the requests per minute of a key. Ignore
-unknown fields in responses, because a later version may add some. Breaking changes get a new version, `/v2`, and `/v1`
-stays as it is.
-"""
-
 
 # drf-spectacular makes a component of each enumeration and takes no description for it.
 _ENUM_DESCRIPTIONS = {
@@ -73,8 +27,13 @@ def document() -> dict[str, Any]:
 
 def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the introduction, descriptions and examples that are known elsewhere, as a postprocessing hook."""
-    rows = (f"| {status} | `{code}` | {CAUSES[status]} |\n" for status, code in CODES.items())
-    result["info"]["description"] = _INTRODUCTION + "".join(rows) + _AFTER_THE_TABLE
+    values = {
+        "default_limit": DEFAULT_LIMIT,
+        "max_limit": MAX_LIMIT,
+        "max_body_kib": MAX_BODY_BYTES // 1024,
+        "errors": [(status, code, CAUSES[status]) for status, code in CODES.items()],
+    }
+    result["info"]["description"] = render_to_string("guides/introduction.md", values)
     schemas = result["components"]["schemas"]
     for name, description in _ENUM_DESCRIPTIONS.items():
         schemas[name]["description"] = description
