@@ -25,13 +25,13 @@ class MergingForm(forms.ModelForm):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         fields = [name for name, field in self.fields.items() if field.show_hidden_initial and name in cleaned]
         for name in fields:
-            current, shown, sent = self.initial[name], self.data.get(self[name].html_initial_name), cleaned[name]
-            if shown is None:
-                shown = current  # programs may omit the hidden fields, and then overwrite the current value
+            current, sent = self._text(name, self.initial[name]), self._text(name, cleaned[name])
+            # Programs may omit the hidden fields, and then overwrite the current value.
+            shown = self.data.get(self[name].html_initial_name, current)
             if _is_same(sent, shown) or _is_same(sent, current):
                 if not _is_same(current, shown):
                     self.kept.append(name)
-                cleaned[name] = current
+                cleaned[name] = self.initial[name]
                 self._show(name, current, current)
             elif not _is_same(current, shown):
                 self.add_error(name, _conflict(current, sent))
@@ -51,24 +51,27 @@ class MergingForm(forms.ModelForm):
     @property
     def kept_changes(self) -> str:
         """Return a message about the changes by others that this form has kept."""
-        changes = " and ".join(f"the {self[name].label.lower()} to {self._text(name)}" for name in self.kept)
+        changes = " and ".join(f"the {self[name].label.lower()} to {self._quoted(name)}" for name in self.kept)
         return f"While the page was open, someone else changed {changes}. That change was kept."
 
-    def _text(self, name: str) -> str:
-        value = self.initial[name]
-        if value in (None, ""):
-            return "nothing"
-        return str(value) if isinstance(self.fields[name], forms.ChoiceField) else f"“{value}”"
+    def _quoted(self, name: str) -> str:
+        text = self._text(name, self.initial[name])
+        return f"“{text}”" if text and not isinstance(self.fields[name], forms.ChoiceField) else text or "nothing"
 
-    def _show(self, name: str, value: str | None, current: str | None) -> None:
+    def _text(self, name: str, value: Any) -> str:
+        """Return a value as its field shows it."""
+        shown = self.fields[name].prepare_value(value)
+        return "" if shown is None else str(shown)
+
+    def _show(self, name: str, text: str, current: str) -> None:
         """Set the values that a page with errors shows, so that the next save is compared with the current value."""
         data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-        data[self[name].html_name] = value or ""
-        data[self[name].html_initial_name] = current or ""
+        data[self[name].html_name] = text
+        data[self[name].html_initial_name] = current
         self.data = data
 
 
-def _conflict(current: str | None, sent: str | None) -> ValidationError:
+def _conflict(current: str, sent: str) -> ValidationError:
     """Return an error that shows the value of someone else and the value of the user side by side."""
     message = format_html(
         "While this page was open, someone else changed this field too. Nothing was saved. Save again to replace "
@@ -80,10 +83,7 @@ def _conflict(current: str | None, sent: str | None) -> ValidationError:
     return ValidationError(message, code="conflict")
 
 
-def _is_same(text: str | None, other: str | None) -> bool:
-    """Compare texts without line breaks, because text inputs remove them. None equals an empty text."""
-    return _in_one_line(text) == _in_one_line(other)
-
-
-def _in_one_line(text: str | None) -> str:
-    return (text or "").replace("\r", "").replace("\n", "")
+def _is_same(text: str, other: str) -> bool:
+    """Compare texts without line breaks, because text inputs remove them."""
+    one, another = (value.replace("\r", "").replace("\n", "") for value in (text, other))
+    return one == another

@@ -10,6 +10,7 @@ from django.utils.text import format_lazy
 
 from petservice.admin_pages.created_once import FormOnce
 from petservice.admin_pages.day_field import DayField
+from petservice.admin_pages.merging_form import MergingForm
 from petservice.apikeys.models import APIKey
 from petservice.configuration.time_zone import day_of, end_of, zone_name
 
@@ -43,27 +44,27 @@ class ExpiryField(DayField):
             raise forms.ValidationError("No key can expire on this day. Choose another day.") from None
 
 
-class KeyForm(forms.ModelForm):
+class KeyForm(MergingForm):
     """A form for an API key, which rejects an impossible expiry."""
 
-    expires_at = ExpiryField(label="Expires at", help_text="Leave empty for no expiry.")
+    expires_at = ExpiryField(label="Expiry", help_text="Leave empty for no expiry.")
 
-    def clean_expires_at(self) -> datetime | None:
-        expires_at: datetime | None = self.instance.expires_at
-        if "expires_at" not in self.changed_data:
-            return expires_at  # the form shows only its day
-        expires_at, now = self.cleaned_data["expires_at"], timezone.now()
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if "expires_at" in cleaned and "expires_at" in self.changed_data:
+            reason = self._reason_against(cleaned["expires_at"], timezone.now())
+            if reason:
+                self.add_error("expires_at", reason)
+        return cleaned
+
+    def _reason_against(self, expires_at: datetime | None, now: datetime) -> str | None:
         if self.instance.is_expired(now):
-            raise forms.ValidationError(
-                "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
-            )
+            return "This key has expired. Its expiry cannot be changed any more. Use “Create a replacement” instead."
         if expires_at is not None and expires_at <= now:
-            raise forms.ValidationError(
-                "This day is in the past. Choose a later day. To stop the key immediately, use Revoke."
-            )
+            return "This day is in the past. Choose a later day. To stop the key immediately, use Revoke."
         if expires_at is None and self.instance.replaced_by_id is not None:
-            raise forms.ValidationError("This key was replaced by another key, so it must expire. Choose a day.")
-        return expires_at
+            return "This key was replaced by another key, so it must expire. Choose a day."
+        return None
 
 
 class ExpiryChoice(forms.Form):

@@ -1,6 +1,6 @@
 """The admin pages of API keys: creating, listing and changing keys, and the entries about them in the audit."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from petservice.apikeys.keys import PREFIX_LENGTH
 from petservice.apikeys.models import APIKey
+from petservice.configuration.time_zone import end_of
 from petservice.journal.models import Event
 from tests.apikeys.forms import ADD, FORM, LIST, ROTATE, page_of, shown_key, status_with
-from tests.backoffice.pages import text_of
+from tests.backoffice.pages import messages, read, send, text_of
 from tests.backoffice.staff import logged_in
 from tests.concurrent_write import only_on_postgresql, write_before
 
@@ -188,6 +189,23 @@ def test_events_of_a_key_are_recorded_with_old_and_new_values(admin_client: Clie
     assert entries() == [(Kind.KEY_REVOKED, "admin", str(key), 1)]
     admin_client.post(page_of(key, "revoke"))
     assert entries() == [], "it was revoked already"
+
+
+def test_two_people_who_change_a_key_keep_both_changes_and_see_a_conflict(admin_client: Client) -> None:
+    first_day, second_day = (f"{timezone.now() + timedelta(days=days):%Y-%m-%d}" for days in (40, 50))
+    key, _ = APIKey.objects.create_key(name="Acme", expires_at=end_of(date.fromisoformat(first_day)))
+    mine, theirs, late = (read(admin_client, page_of(key), "apikey_form") for _ in range(3))
+    send(admin_client, page_of(key), theirs | {"expires_at": second_day})
+    saved = APIKey.objects.get().expires_at
+
+    response = send(admin_client, page_of(key), mine | {"name": "Acme Ltd"})
+
+    assert [*APIKey.objects.values_list("name", "expires_at")] == [("Acme Ltd", saved)]
+    kept = f"While the page was open, someone else changed the expiry to “{second_day}”. That change was kept."
+    assert messages(response)[0] == kept
+    refused = send(admin_client, page_of(key), late | {"expires_at": ""}).content.decode()
+    assert f"Their value: <b>{second_day}</b></span> <span>Your value: <b>(empty)</b>" in refused
+    assert APIKey.objects.get().expires_at == saved
 
 
 @only_on_postgresql

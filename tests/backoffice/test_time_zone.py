@@ -175,7 +175,7 @@ def test_an_expiry_that_exists_twice_stays_until_staff_change_it(admin_client: C
 
     assert APIKey.objects.values_list("name", "expires_at").get() == ("Acme shop", first)
     submit(admin_client, url, "apikey_form", {"expires_at": "2099-12-24"})
-    change = "Expires at changed from 2027-10-31 02:30:00 CEST to 2099-12-24 23:59:59 CET."
+    change = "Expiry changed from 2027-10-31 02:30:00 CEST to 2099-12-24 23:59:59 CET."
     assert Event.objects.latest("pk").message == change
 
 
